@@ -29,7 +29,7 @@ package struct Daemon {
     private let server: LocalAPIServer
     private let group: ServiceGroup
     private let logger: Logger
-    private let conductor: Conductor
+    private let conductor: DeviceCoordinator
     package let transfers: TransferService
     package let apps: AppService
     package let refresh: RefreshService
@@ -63,11 +63,11 @@ package struct Daemon {
         }
         transport = CurlTransport()
         let monitor = try Self.monitor(configuration)
-        let conductor = Conductor(monitor: monitor, store: store, clock: clock, logger: logger)
+        let conductor = DeviceCoordinator(monitor: monitor, store: store, clock: clock, logger: logger)
         self.conductor = conductor
         let environment = TransferService.Environment(
             // The conductor sends the actual device state before anything runs.
-            paths: paths, store: store, transport: transport, clock: clock, moment: DeviceMoment(),
+            paths: paths, store: store, transport: transport, clock: clock, moment: DeviceState(),
             activity: { conductor.activityChanged($0) },
             fallback: configuration.fallback,
             random: { Double.random(in: 0..<1) }, logger: logger)
@@ -98,9 +98,9 @@ package struct Daemon {
                 environment: configuration.environment, session: { manager.environment() }),
             proxy: configuration.fallback.proxy, logger: logger)
         var appEnvironment = Self.apps(configuration, store, clock, transfers, conductor, mask, logger)
-        appEnvironment.parts = AppService.PartHooks([
-            AppService.PartHooks(refresh), AppService.PartHooks(location), AppService.PartHooks(notifications),
-            AppService.PartHooks(push),
+        appEnvironment.parts = AppService.FeatureHooks([
+            AppService.FeatureHooks(refresh), AppService.FeatureHooks(location), AppService.FeatureHooks(notifications),
+            AppService.FeatureHooks(push),
         ])
         apps = AppService(appEnvironment)
         refreshedApps.connect(apps)
@@ -137,7 +137,7 @@ package struct Daemon {
                     service: TransferRunner(service: transfers), failureTerminationBehavior: .gracefullyShutdownGroup),
                 .init(service: server, failureTerminationBehavior: .gracefullyShutdownGroup),
                 .init(service: ServiceManager()),
-                .init(service: ConductorRunner(conductor: conductor)),
+                .init(service: DeviceCoordinatorRunner(conductor: conductor)),
                 .init(service: front),
                 .init(service: HomeWatch(home: home, logger: logger, stop: { stop.request() })),
                 .init(service: RefreshRunner(service: refresh)),
@@ -188,7 +188,7 @@ package struct Daemon {
 
     private static func apps(
         _ configuration: DaemonConfiguration, _ store: Store, _ clock: SystemClock, _ transfers: TransferService,
-        _ conductor: Conductor, _ fileCreationMask: UInt32, _ logger: Logger
+        _ conductor: DeviceCoordinator, _ fileCreationMask: UInt32, _ logger: Logger
     ) -> AppService.Environment {
         let paths = configuration.paths
         let manager = SessionManager(environment: configuration.environment)

@@ -26,7 +26,7 @@ package final class DeviceMonitor: Sendable {
     /// ``shutdown()``.
     package let changes: AsyncStream<Void>
 
-    private let board: ReportBoard
+    private let board: ReportChannel
     private let script: Script
     private let path: String
 
@@ -46,7 +46,7 @@ package final class DeviceMonitor: Sendable {
         }
         let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         self.changes = changes
-        board = ReportBoard(readings: readings, overrides: overrides, continuation: continuation)
+        board = ReportChannel(readings: readings, overrides: overrides, continuation: continuation)
     }
 
     deinit {
@@ -65,7 +65,7 @@ package final class DeviceMonitor: Sendable {
         if case .trace = script { true } else { false }
     }
 
-    func listenForPlace(_ listener: @escaping @Sendable (PlaceWord?) -> Void) {
+    func listenForPlace(_ listener: @escaping @Sendable (LocationSetting?) -> Void) {
         board.listenForPlace(listener)
     }
 

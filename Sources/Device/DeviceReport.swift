@@ -11,7 +11,7 @@ package struct DeviceReport: Equatable, Sendable {
     package private(set) var isSettled: Bool
     /// The location that is set by an override or played by a trace. It is private and appears in no other part of the
     /// report.
-    private(set) var place: PlaceWord?
+    private(set) var place: LocationSetting?
 
     /// Combines the readings. Overrides come first, then the first reading that has a value. Values without a source
     /// are assumed.
@@ -29,11 +29,11 @@ package struct DeviceReport: Equatable, Sendable {
             values.append(DeviceValue(key: key, value: conditions[key], source: source))
         }
         providers = readings.map(\.provider)
-        if let text = overrides[.location], let word = PlaceWord(text) {
+        if let text = overrides[.location], let word = LocationSetting(text) {
             place = word
             values.append(DeviceValue(key: .location, value: word.shown, source: .override))
         } else if let reading = readings.first(where: { $0.values[.location] != nil }),
-            let word = reading.values[.location].flatMap(PlaceWord.init)
+            let word = reading.values[.location].flatMap(LocationSetting.init)
         {
             place = word
             values.append(DeviceValue(key: .location, value: word.shown, source: reading.source))

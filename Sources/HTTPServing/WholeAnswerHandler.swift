@@ -5,7 +5,7 @@ package import NIOHTTPTypes
 ///
 /// When the service stops, Hummingbird closes a connection after its last response, and it also closes idle
 /// connections. NIO discards data that the socket has not taken at that time. Without this handler, a client that reads
-/// slowly would lose the end of its response. ``EndOfPatience`` ends the delay.
+/// slowly would lose the end of its response. ``CloseTimeout`` ends the delay.
 package final class WholeAnswerHandler: ChannelOutboundHandler, RemovableChannelHandler {
     package typealias OutboundIn = HTTPResponsePart
     package typealias OutboundOut = HTTPResponsePart
@@ -54,7 +54,7 @@ package final class WholeAnswerHandler: ChannelOutboundHandler, RemovableChannel
     package func triggerUserOutboundEvent(
         context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?
     ) {
-        guard event is EndOfPatience else { return context.triggerUserOutboundEvent(event, promise: promise) }
+        guard event is CloseTimeout else { return context.triggerUserOutboundEvent(event, promise: promise) }
         isPatient = false
         closeNow(context)
         promise?.succeed()
@@ -62,6 +62,6 @@ package final class WholeAnswerHandler: ChannelOutboundHandler, RemovableChannel
 }
 
 /// The event that makes the handler close the connection even if the client has not read everything.
-package struct EndOfPatience: Sendable {
+package struct CloseTimeout: Sendable {
     package init() {}
 }

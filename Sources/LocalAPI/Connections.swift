@@ -51,7 +51,7 @@ final class Connections: Sendable {
     /// Closes all remaining connections immediately.
     func close() {
         for channel in state.withLock({ Array($0.channels.values) }) {
-            channel.triggerUserOutboundEvent(EndOfPatience(), promise: nil)
+            channel.triggerUserOutboundEvent(CloseTimeout(), promise: nil)
             channel.close(promise: nil)
         }
     }

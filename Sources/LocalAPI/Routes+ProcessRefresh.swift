@@ -8,7 +8,7 @@ extension Routes {
         [
             Route(.put, "/v1/process/refresh") { call in
                 let process = try call.process()
-                let wish = try await decoder.decode(RefreshWish.self, from: call.request)
+                let wish = try await decoder.decode(RefreshRequest.self, from: call.request)
                 try await operations.setInterval(wish.interval, process: process, channel: call.channel)
                 return Reply.empty(.noContent).response
             },

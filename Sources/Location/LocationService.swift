@@ -242,7 +242,7 @@ package actor LocationService {
 
     // MARK: - Events
 
-    package func apply(_ moment: DeviceMoment) async {
+    package func apply(_ moment: DeviceState) async {
         guard !kept.isNew else { return await kept.note { $0.apply(moment) } }
         await tell { book, _ in book.apply(moment) }
     }

@@ -5,7 +5,7 @@ package import Logging
 package import NightshiftAPI
 package import Store
 
-extension AppService.PartHooks {
+extension AppService.FeatureHooks {
     /// Creates the hooks with which location receives events about apps and notifies them.
     package init(_ location: LocationService) {
         self.init(

@@ -7,7 +7,7 @@ package import NightshiftAPI
 package import Notifications
 package import Store
 
-extension AppService.PartHooks {
+extension AppService.FeatureHooks {
     /// Creates the hooks with which notifications receive events about apps.
     package init(_ notifications: NotificationService) {
         self.init(installed: { await notifications.installed($0, $1) })

@@ -11,7 +11,7 @@ package import Refresh
 package import Store
 import Synchronization
 
-extension AppService.PartHooks {
+extension AppService.FeatureHooks {
     /// Creates the hooks with which remote notifications receive events about apps and notify them.
     package init(_ push: PushService) {
         self.init(

@@ -5,7 +5,7 @@ import NightshiftAPI
 package import Refresh
 package import Store
 
-extension AppService.PartHooks {
+extension AppService.FeatureHooks {
     /// Creates the hooks with which background refresh receives events about apps and notifies them.
     package init(_ refresh: RefreshService) {
         self.init(

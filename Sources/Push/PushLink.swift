@@ -58,7 +58,7 @@ struct PushLink: Sendable {
     var channel: DeviceChannel
     /// The topics as last sent to the gateway.
     var topics: [TopicChoice]
-    var state: DeviceState
+    var state: ReportedActivity
     /// Topics whose token was requested, and that have no response or were refused.
     var asked: Set<String> = []
     var askedToLeave: Set<String> = []

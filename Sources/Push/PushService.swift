@@ -219,7 +219,7 @@ package actor PushService {
 
     // MARK: - Events
 
-    package func apply(_ moment: DeviceMoment) async {
+    package func apply(_ moment: DeviceState) async {
         let now = reading.bootSeconds
         let wasDozing = book.moment.phase == .dozing
         perform(plan.apply(moment.conditions, now: now))

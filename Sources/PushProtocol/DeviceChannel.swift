@@ -45,7 +45,7 @@ package struct DeviceChannel: Sendable {
     private var decoder = FrameDecoder()
     private let purpose: Purpose
     private var keepAlive: UInt32
-    private var deviceState: DeviceState
+    private var deviceState: ReportedActivity
     private var topics: [TopicChoice]
     private var isPinging = false
     /// Pushes that are being written. If one arrives again meanwhile, it is written only once.
@@ -58,7 +58,7 @@ package struct DeviceChannel: Sendable {
     package static let storingLimit = 256
 
     package init(
-        _ purpose: Purpose, keepAlive: UInt32 = 0, state deviceState: DeviceState = .active, topics: [TopicChoice] = []
+        _ purpose: Purpose, keepAlive: UInt32 = 0, state deviceState: ReportedActivity = .active, topics: [TopicChoice] = []
     ) {
         self.purpose = purpose
         self.keepAlive = keepAlive
@@ -168,7 +168,7 @@ package struct DeviceChannel: Sendable {
         return state == .open ? [.send(.topics(topics))] : []
     }
 
-    package mutating func change(state deviceState: DeviceState) -> [Action] {
+    package mutating func change(state deviceState: ReportedActivity) -> [Action] {
         self.deviceState = deviceState
         return state == .open ? [.send(.state(deviceState))] : []
     }

@@ -116,7 +116,7 @@ extension Frame {
                     version: try fields.number(.version, as: UInt8.self), device: try fields.identifier(.device),
                     signature: try fields.bytes(.signature, length...length),
                     keepAlive: try fields.number(.keepAlive, as: UInt32.self),
-                    state: try fields.word(.state, as: DeviceState.self), topics: try fields.choices()))
+                    state: try fields.word(.state, as: ReportedActivity.self), topics: try fields.choices()))
         case .enrol:
             let length = ProtocolLimits.keyLength
             self = .enrol(
@@ -126,7 +126,7 @@ extension Frame {
         case .topics: self = .topics(try fields.choices())
         case .acknowledge: self = .acknowledge(try fields.identifier(.push))
         case .ping: self = .ping(interval: try fields.number(.keepAlive, as: UInt32.self))
-        case .state: self = .state(try fields.word(.state, as: DeviceState.self))
+        case .state: self = .state(try fields.word(.state, as: ReportedActivity.self))
         case .register:
             self = .register(
                 request: try fields.number(.request, as: UInt32.self), topic: try fields.text(.topic, topicLengths),

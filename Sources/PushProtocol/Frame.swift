@@ -23,7 +23,7 @@ package enum Frame: Sendable, Hashable {
     case acknowledge(PushID)
     /// `interval` is the number of seconds after which the device plans to send the next one.
     case ping(interval: UInt32)
-    case state(DeviceState)
+    case state(ReportedActivity)
     /// `fresh` requests a token that differs from the last one of the topic.
     case register(request: UInt32, topic: String, fresh: Bool)
     case unregister(request: UInt32, topic: String)
@@ -39,12 +39,12 @@ package struct Connect: Sendable, Hashable {
     /// An Ed25519 signature of ``signedBytes(device:nonce:)``.
     package var signature: [UInt8]
     package var keepAlive: UInt32
-    package var state: DeviceState
+    package var state: ReportedActivity
     package var topics: [TopicChoice]
 
     package init(
         version: UInt8 = ProtocolLimits.version, device: DeviceID, signature: [UInt8], keepAlive: UInt32,
-        state: DeviceState, topics: [TopicChoice]
+        state: ReportedActivity, topics: [TopicChoice]
     ) {
         self.version = version
         self.device = device

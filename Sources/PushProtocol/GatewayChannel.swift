@@ -21,9 +21,9 @@ package struct GatewayChannel: Sendable {
         /// Create a device for the user of the code, and call ``GatewayChannel/enrolled(_:)``.
         case enrol(code: String, key: [UInt8], name: String)
         /// The device is connected. Its pushes may be sent, after the bytes that are sent with this action.
-        case opened(DeviceID, DeviceState, [TopicChoice])
+        case opened(DeviceID, ReportedActivity, [TopicChoice])
         case topics([TopicChoice])
-        case state(DeviceState)
+        case state(ReportedActivity)
         /// The device has stored this push on disk.
         case acknowledged(PushID)
         /// Send the pushes that were held back, and then call ``GatewayChannel/answerKeepAlive()``.

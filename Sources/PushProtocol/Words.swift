@@ -29,7 +29,7 @@ package enum PushPriority: UInt8, Sendable, Hashable, CaseIterable, Comparable {
 }
 
 /// The activity of a device, as reported by the device.
-package enum DeviceState: UInt8, Sendable, Hashable, CaseIterable {
+package enum ReportedActivity: UInt8, Sendable, Hashable, CaseIterable {
     case active = 1
     case idle
     case dozing

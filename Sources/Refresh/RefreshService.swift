@@ -168,7 +168,7 @@ package actor RefreshService {
 
     // MARK: - Events
 
-    package func apply(_ moment: DeviceMoment) async {
+    package func apply(_ moment: DeviceState) async {
         guard !kept.isNew else { return await kept.note { [now] in $0.apply(moment, now: now) } }
         await tell { $0.apply(moment, now: $1) }
     }

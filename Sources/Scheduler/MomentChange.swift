@@ -20,7 +20,7 @@ package enum MomentChange {
         case admit
     }
 
-    package static func actions(from old: DeviceMoment, to new: DeviceMoment, now: ClockReading) -> [Action] {
+    package static func actions(from old: DeviceState, to new: DeviceState, now: ClockReading) -> [Action] {
         guard new != old else { return [] }
         let (before, after) = (old.conditions, new.conditions)
         let isOther = after.network.isOther(than: before.network)

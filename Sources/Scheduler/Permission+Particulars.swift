@@ -4,7 +4,7 @@ package import NightshiftAPI
 extension Permission {
     /// Returns the values that ``hold(_:_:isLoopback:)`` examines for these rules, under their names in the journal.
     package static func inputs(
-        _ rules: TransferRules, _ moment: DeviceMoment, isLoopback: Bool
+        _ rules: TransferRules, _ moment: DeviceState, isLoopback: Bool
     ) -> [String: String] {
         var keys: Set<DeviceKey> = isLoopback ? [] : [.network]
         if !isLoopback {
@@ -40,7 +40,7 @@ extension Permission {
 
     /// Returns the details of a wait in this device state; nil if its reason is sufficient.
     package static func detail(
-        of reason: WaitReason, _ rules: TransferRules, _ moment: DeviceMoment, isLoopback: Bool
+        of reason: WaitReason, _ rules: TransferRules, _ moment: DeviceState, isLoopback: Bool
     ) -> String? {
         let conditions = moment.conditions
         switch reason {

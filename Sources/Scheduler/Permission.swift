@@ -21,7 +21,7 @@ package enum Permission {
     ///
     /// - Parameter isLoopback: whether the destination is this machine, which needs no network and has no kind of
     ///   network.
-    package static func hold(_ rules: TransferRules, _ moment: DeviceMoment, isLoopback: Bool) -> WaitReason? {
+    package static func hold(_ rules: TransferRules, _ moment: DeviceState, isLoopback: Bool) -> WaitReason? {
         let conditions = moment.conditions
         if !isLoopback, let reason = hold(rules, conditions.network) { return reason }
         if conditions.power == .battery {

@@ -16,13 +16,13 @@ package enum WaitOrder {
         package var notBefore: Double?
         /// The earliest start in seconds since 1970.
         package var beginAt: Double?
-        package var needs: HeldClass
+        package var needs: RequirementClass
         /// The time in boot seconds until which another task is tried alone.
         package var trialUntil: Double?
         /// Whether the route to the origin is paused, or one transfer has to probe it.
         package var isHostPaused = false
 
-        package init(needs: HeldClass) {
+        package init(needs: RequirementClass) {
             self.needs = needs
         }
     }
@@ -44,7 +44,7 @@ package enum WaitOrder {
         case queue
     }
 
-    package static func cause(_ facts: Facts, _ moment: DeviceMoment, _ now: ClockReading) -> Cause {
+    package static func cause(_ facts: Facts, _ moment: DeviceState, _ now: ClockReading) -> Cause {
         if let until = facts.storePausedUntil, until > now.bootSeconds { return .store(until: until) }
         if facts.isAsked { return .question }
         if let notBefore = facts.notBefore, notBefore > now.bootSeconds { return .pause }

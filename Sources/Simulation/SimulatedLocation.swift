@@ -11,7 +11,7 @@ struct SimulatedLocation {
     /// The events about apps for the book, in order.
     var calls: [AppCall] = []
     /// The location of the device; nil if no source can determine it.
-    var place: SetPlace?
+    var place: LocationOverride?
     var receiver = Receiver()
     /// Whether location changes are reported as they happen.
     var watchesChanges = false

@@ -5,7 +5,7 @@ import Transfers
 /// Starts and stops of transfers, decided as in the service.
 extension TransferQueue {
     /// Executes the actions for a change of the device state.
-    mutating func follow(_ actions: [MomentChange.Action], _ moment: DeviceMoment, _ now: ClockReading) {
+    mutating func follow(_ actions: [MomentChange.Action], _ moment: DeviceState, _ now: ClockReading) {
         for action in actions {
             switch action {
             // Connections of a trace never die silently, and its networks require no login.
@@ -21,7 +21,7 @@ extension TransferQueue {
         }
     }
 
-    private mutating func stopForbidden(_ moment: DeviceMoment, _ now: ClockReading) {
+    private mutating func stopForbidden(_ moment: DeviceState, _ now: ClockReading) {
         for index in running {
             guard let interruption = Interruption(moment, needs(of: transfers[index])) else { continue }
             interrupt(
@@ -30,7 +30,7 @@ extension TransferQueue {
     }
 
     /// Starts the transfers that may start, and stops those that make room.
-    mutating func admit(_ moment: DeviceMoment, _ now: ClockReading) {
+    mutating func admit(_ moment: DeviceState, _ now: ClockReading) {
         // No transfer begins while the machine is falling asleep. Running ones continue when it wakes.
         guard !moment.conditions.isSleeping else { return }
         let time = now.bootSeconds
@@ -62,7 +62,7 @@ extension TransferQueue {
     }
 
     /// Returns the lanes with waiting or running transfers, in the form that admission needs.
-    private func admissionLanes(_ moment: DeviceMoment, _ now: Double) -> ([Int], [Admission.Lane]) {
+    private func admissionLanes(_ moment: DeviceState, _ now: Double) -> ([Int], [Admission.Lane]) {
         var byLane: [Int: [Int]] = [:]
         for index in running { byLane[transfers[index].lane, default: []].append(index) }
         var indices: [Int] = []
@@ -109,7 +109,7 @@ extension TransferQueue {
 
     /// Records the reasons why transfers wait.
     private mutating func explain(
-        _ indices: [Int], _ queued: [Admission.Lane], _ moment: DeviceMoment, _ now: ClockReading
+        _ indices: [Int], _ queued: [Admission.Lane], _ moment: DeviceState, _ now: ClockReading
     ) {
         let smallWaits = queued.contains { $0.allowance > 0 && !$0.small.isEmpty }
         let othersFirst = Admission.othersFirst(queued, maximumTransfers: maximumTransfers)

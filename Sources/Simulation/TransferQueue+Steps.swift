@@ -5,7 +5,7 @@ import Transfers
 /// Events of transfers, with the journal entries that the service writes for them.
 extension TransferQueue {
     /// Begins an admitted transfer. If its host fails, ``failRefused(_:)`` ends it at the same time.
-    mutating func begin(_ index: Int, _ moment: DeviceMoment, _ now: ClockReading) {
+    mutating func begin(_ index: Int, _ moment: DeviceState, _ now: ClockReading) {
         let lane = lanes[transfers[index].lane]
         // Lanes of several sessions may use one host. The first of their transfers is its probe.
         guard hosts.admit(lane.way, now: now.bootSeconds) else { return }
@@ -66,7 +66,7 @@ extension TransferQueue {
             return end(index, .failed, error: failure, now)
         }
         let point = FailurePoint(origin: lane.host, stage: trouble.stage)
-        let blame = Blame.of(
+        let blame = FailureAttribution.of(
             failure, at: point, own: lane.host, asked: lane.host, hasOwnTLS: false, retryAfter: trouble.retryAfter
         ).ofAttempt(hasAdvanced: transfer.attempts.hasAdvanced(to: transfer.count))
         let attempt = FailurePause.Attempt(

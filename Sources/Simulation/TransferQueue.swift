@@ -4,7 +4,7 @@ import Transfers
 
 /// All transfers of a trace, and their shared network. Running transfers all have the same speed.
 ///
-/// The service's own types make the decisions: ``Admission``, ``HeldClass``, ``Discretion``, `HostTable` and
+/// The service's own types make the decisions: ``Admission``, ``RequirementClass``, ``Discretion``, `HostTable` and
 /// `FailurePause`.
 struct TransferQueue {
     /// The transfers by id; ids count from 1.
@@ -59,7 +59,7 @@ struct TransferQueue {
         /// The route of the lane. Hosts of a trace have one scheme and one port, and no proxy.
         var way: HostTable.Way { HostTable.Way(origin: host, proxy: nil) }
 
-        func needs(_ rules: TransferRules) -> HeldClass { HeldClass(rules: rules, isLoopback: isLoopback) }
+        func needs(_ rules: TransferRules) -> RequirementClass { RequirementClass(rules: rules, isLoopback: isLoopback) }
     }
 
     /// Waiting transfers of a lane with the same requirements; best first.
@@ -85,7 +85,7 @@ struct TransferQueue {
     ///   - isForced: whether they are discretionary because their app is in the background.
     ///   - notBefore: the earliest start in boot seconds.
     mutating func add(
-        _ request: TracedTransfer, app: AppID?, isForced: Bool, notBefore: Double?, _ moment: DeviceMoment,
+        _ request: TracedTransfer, app: AppID?, isForced: Bool, notBefore: Double?, _ moment: DeviceState,
         _ now: ClockReading
     ) {
         let lane = lane(LaneKey(app: app, session: request.session, host: request.host))
@@ -112,7 +112,7 @@ struct TransferQueue {
         if isForced { entry.inputs?["fromBackground"] = "yes" }
         entries.append(entry)
         let classes = transfers[first...].map { notBefore == nil ? needs(of: $0) : nil }
-        for (offset, held) in HeldClass.heldFromTheFirst(classes, moment, now) {
+        for (offset, held) in RequirementClass.heldFromTheFirst(classes, moment, now) {
             var held = held
             held.task = transfers[first + offset].id
             held.app = app
@@ -143,7 +143,7 @@ struct TransferQueue {
         timers.insert((time, index), at: low)
     }
 
-    func needs(of transfer: Transfer) -> HeldClass { lanes[transfer.lane].needs(transfer.rules) }
+    func needs(of transfer: Transfer) -> RequirementClass { lanes[transfer.lane].needs(transfer.rules) }
 
     // MARK: - Waiting
 

@@ -21,9 +21,9 @@ extension World {
     }
 
     /// The activity of apps and transfers, in the form that the service's coordinator receives.
-    var activity: MomentMachine.Activity {
+    var activity: DeviceStateMachine.Activity {
         let apps = AppActivity(apps.map(\.machine))
-        var activity = MomentMachine.Activity()
+        var activity = DeviceStateMachine.Activity()
         activity.holders = apps.holders
         activity.wakes = apps.wakes
         activity.working = apps.working
@@ -32,7 +32,7 @@ extension World {
     }
 
     /// Executes the machine's actions, and counts wake-ups and windows.
-    mutating func execute(_ actions: [MomentMachine.Action]) {
+    mutating func execute(_ actions: [DeviceStateMachine.Action]) {
         for action in actions {
             switch action {
             case .record(let entries):

@@ -34,7 +34,7 @@ extension World {
 
     /// Moves the device to another location. The receiver notices it when asked. The network reports it at once if
     /// changes are wanted.
-    mutating func moved(to place: SetPlace?) {
+    mutating func moved(to place: LocationOverride?) {
         location.place = place
         guard location.watchesChanges, let fix = location.fix(now: clock.bootSeconds) else { return }
         location.book.take(.fix(fix, source: "override"), now: locationNow)
@@ -119,7 +119,7 @@ extension World {
         location.isToLook = true
     }
 
-    private mutating func ask(_ wish: FixWish) {
+    private mutating func ask(_ wish: FixDemand) {
         let began = wish.watchesChanges && !location.watchesChanges
         location.watchesChanges = wish.watchesChanges
         if wish.fix != nil {

@@ -17,7 +17,7 @@ struct World {
     let policy: BackgroundPolicy?
     var clock: VirtualClock
     /// The state machine of the device, as in the service's coordinator.
-    var machine: MomentMachine
+    var machine: DeviceStateMachine
     /// The apps in the order in which the trace first names them.
     var apps: [SimulatedApp] = []
     var transfers: TransferQueue
@@ -28,7 +28,7 @@ struct World {
     var location: SimulatedLocation
     private var journal: [JournalEntry] = []
     /// The device state that was last announced to apps and transfers.
-    var toldMoment = DeviceMoment()
+    var toldMoment = DeviceState()
     /// Whether the device state has to be announced again.
     var hasToAnnounce = false
     var nextProcessID: Int32 = 1_000
@@ -39,7 +39,7 @@ struct World {
         settings = trace.lines.first?.settings ?? TraceSettings()
         self.policy = policy
         clock = VirtualClock(start: settings.start)
-        machine = MomentMachine(doze: DozeMachine.State(since: settings.start))
+        machine = DeviceStateMachine(doze: DozeMachine.State(since: settings.start))
         transfers = TransferQueue(maximumTransfers: settings.maximumTransfers)
         ledger = Ledger()
         refresh = SimulatedRefresh(trace, now: LocalMoment(seconds: settings.start))
@@ -47,7 +47,7 @@ struct World {
     }
 
     var now: ClockReading { clock.reading }
-    var moment: DeviceMoment { machine.moment }
+    var moment: DeviceState { machine.moment }
     var conditions: DeviceConditions { machine.conditions }
 
     mutating func run() -> Simulation.Outcome {
@@ -142,7 +142,7 @@ struct World {
             for key in DeviceKey.allCases {
                 if let text = line.device?[key] { _ = conditions.set(key, to: text) }
             }
-            if let text = line.device?[.location] { location.place = SetPlace(text) }
+            if let text = line.device?[.location] { location.place = LocationOverride(text) }
             nextLine += 1
         }
         return conditions
@@ -151,7 +151,7 @@ struct World {
     private mutating func play(_ line: TraceLine) {
         if let speed = line.bytesPerSecond { transfers.bytesPerSecond = speed }
         if let values = line.device { change(values) }
-        if let text = line.device?[.location] { moved(to: SetPlace(text)) }
+        if let text = line.device?[.location] { moved(to: LocationOverride(text)) }
         if let phase = line.request { request(phase) }
         if let host = line.host { transfers.change(host, now) }
         if let change = line.refresh { self.change(change, line.app) }

@@ -40,9 +40,9 @@ package struct BackgroundRecord: Hashable, Sendable, Codable {
     /// The user's setting, which takes precedence over the desktop entry and the device.
     package var policy: BackgroundPolicy?
     /// The background runs that have ended, oldest first; at most ``Limits/stints``.
-    package var stints: [BackgroundStint] = []
+    package var stints: [BackgroundRun] = []
     /// The current background run.
-    package var stint: OpenStint?
+    package var stint: OpenBackgroundRun?
     /// Background tasks that have not ended, in the order in which they began.
     package var tasks: [StoredBackgroundTask] = []
 
@@ -50,9 +50,9 @@ package struct BackgroundRecord: Hashable, Sendable, Codable {
 }
 
 /// A current background run. Its seconds are those of CLOCK_MONOTONIC, in the boot of the app's process.
-package struct OpenStint: Hashable, Sendable, Codable {
-    /// The background run. Its ``BackgroundStint/seconds`` count up to ``countsFrom``.
-    package var stint: BackgroundStint
+package struct OpenBackgroundRun: Hashable, Sendable, Codable {
+    /// The background run. Its ``BackgroundRun/seconds`` count up to ``countsFrom``.
+    package var stint: BackgroundRun
     /// The time since which the background time has been running; nil while it is stopped.
     package var countsFrom: Double?
     /// Seconds that were left at ``countsFrom``, or are left while the time is stopped; nil without a limit.
@@ -62,7 +62,7 @@ package struct OpenStint: Hashable, Sendable, Codable {
     /// The time in seconds since 1970 since which the run has held the device awake.
     package var heldSince: Double?
 
-    package init(stint: BackgroundStint, countsFrom: Double, left: Double?) {
+    package init(stint: BackgroundRun, countsFrom: Double, left: Double?) {
         self.stint = stint
         self.countsFrom = countsFrom
         self.left = left

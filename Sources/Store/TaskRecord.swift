@@ -62,7 +62,7 @@ package struct TaskRecord: Sendable, Hashable {
     /// are stored because URLs may contain secrets.
     package var wrongSources: [Int] = []
     /// A first suspect response, which is not accepted as the file yet. Later ones are stored with the partial file.
-    package var firstDoubt: AnswerDoubt?
+    package var firstDoubt: SuspectResponse?
     package var resumeData: String?
     /// The app that owns the session.
     package var app: AppID?
@@ -193,7 +193,7 @@ package struct PartialFile: Hashable, Sendable, Codable {
     /// The reason why the bytes are not resumed, once that is decided. The next whole response replaces them.
     package var lossReason: String?
     /// A suspect response for which the bytes are not discarded yet.
-    package var doubt: AnswerDoubt?
+    package var doubt: SuspectResponse?
 
     package init(path: String, bootID: String) {
         self.path = path
@@ -227,8 +227,8 @@ extension PartialFile {
 }
 
 /// A suspect response: bytes would have to be discarded, here or at the server, but it looks neither like a new version
-/// of the file nor like a response of the upload's server. See `AnswerDoubts`.
-package struct AnswerDoubt: Hashable, Sendable, Codable {
+/// of the file nor like a response of the upload's server. See `SuspectResponses`.
+package struct SuspectResponse: Hashable, Sendable, Codable {
     /// The values that identify this response among others.
     package var fingerprint: String
     /// The number of times that it was received.
@@ -343,7 +343,7 @@ extension TaskRecord: FetchableRecord {
         failures = row["failures"]
         fruitless = row["fruitless"]
         furthest = row["furthest"]
-        firstDoubt = try Columns.decodeIfPresent(AnswerDoubt.self, row["first_doubt"])
+        firstDoubt = try Columns.decodeIfPresent(SuspectResponse.self, row["first_doubt"])
         wrongSources = try Columns.decodeIfPresent([Int].self, row["wrong_sources"]) ?? []
         resumeData = row["resume_data"]
         app = (row["app"] as String?).map(AppID.init(rawValue:))

@@ -21,7 +21,7 @@ package struct UploadResource: Hashable, Sendable, Codable {
     /// must have been named by it.
     package var sharesSecrets: Bool
     /// A suspect response for which the upload resource is not given up yet.
-    package var doubt: AnswerDoubt?
+    package var doubt: SuspectResponse?
 
     package init(
         url: String, uploadProtocol: UploadProtocol, offset: Int64 = 0, length: Int64, source: String,

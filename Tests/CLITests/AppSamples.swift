@@ -85,13 +85,13 @@ enum AppSamples {
         app.background.remaining = 21.5
         app.background.standsStill = true
         app.background.tasks = [BackgroundTaskStatus(name: "Saving the \u{7}drawing", since: Samples.ago(90))]
-        var held = BackgroundStint(began: Samples.ago(7_200))
+        var held = BackgroundRun(began: Samples.ago(7_200))
         held.ended = Samples.ago(6_800)
         held.seconds = 400
         held.heldAwake = true
         held.tasks = ["Exporting"]
         held.end = .suspended
-        var woken = BackgroundStint(began: Samples.ago(3_600))
+        var woken = BackgroundRun(began: Samples.ago(3_600))
         woken.seconds = 8.5
         woken.windows = 2
         woken.tasks = ["Saving the drawing"]

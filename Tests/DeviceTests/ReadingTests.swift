@@ -193,7 +193,7 @@ import Testing
 
     @Test func `A sleep and its end are counted even if no report was read between them`() async {
         let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let board = ReportBoard(readings: [], overrides: [:], continuation: continuation)
+        let board = ReportChannel(readings: [], overrides: [:], continuation: continuation)
         func publish(_ sleeping: String, slept: Bool = false) {
             let logind = ProviderReading(source: .logind, isPresent: true, values: [.sleeping: sleeping])
             board.publish([logind], isSettled: true, slept: slept)

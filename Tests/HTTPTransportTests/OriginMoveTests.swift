@@ -206,7 +206,7 @@ private final class Scene: Sendable {
         let store = try Store(paths: paths, now: clock.now())
         let service = TransferService(
             TransferService.Environment(
-                paths: paths, store: store, transport: transport, clock: clock, moment: DeviceMoment(),
+                paths: paths, store: store, transport: transport, clock: clock, moment: DeviceState(),
                 random: { 0.5 }, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })))
         try await service.prepare()
         let running = Task { try await service.run() }

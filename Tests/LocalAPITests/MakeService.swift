@@ -48,7 +48,7 @@ func makeService() throws -> TestService {
     let service = TransferService(
         TransferService.Environment(
             paths: paths, store: store, transport: NoTransport(), clock: clock,
-            moment: DeviceMoment(conditions: offline),
+            moment: DeviceState(conditions: offline),
             random: { 0.5 }, logger: logger))
     let refreshed = RefreshedApps()
     let refresh = refreshed.service(store: store, clock: clock, logger: logger)
@@ -67,9 +67,9 @@ func makeService() throws -> TestService {
             host: SystemProcessHost(paths: paths, bootID: clock.now().bootID, suspension: .signals),
             entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
             transfers: AppService.TransferHooks(service, logger: logger),
-            parts: AppService.PartHooks([
-                AppService.PartHooks(refresh), AppService.PartHooks(location), AppService.PartHooks(notifications),
-                AppService.PartHooks(push),
+            parts: AppService.FeatureHooks([
+                AppService.FeatureHooks(refresh), AppService.FeatureHooks(location), AppService.FeatureHooks(notifications),
+                AppService.FeatureHooks(push),
             ]),
             variables: variables, homeDirectory: directory.path, fileCreationMask: 0o022, logger: logger))
     refreshed.connect(apps)

@@ -46,7 +46,7 @@ extension Sample {
                 try Sample(TransferRules(), least: TransferRules()),
                 try Sample(background, least: leastBackground),
                 try Sample(background.tasks[0], least: background.tasks[0]),
-                try Sample(background.stints[0], least: BackgroundStint(began: date)),
+                try Sample(background.stints[0], least: BackgroundRun(began: date)),
             ]
         }
     }
@@ -63,7 +63,7 @@ extension Sample {
         var background = leastBackground
         background.remaining = 12
         background.tasks = [BackgroundTaskStatus(name: "t", since: date)]
-        var stint = BackgroundStint(began: date)
+        var stint = BackgroundRun(began: date)
         stint.ended = date
         stint.tasks = ["t"]
         stint.wakes = [.sessionEvents]

@@ -14,7 +14,7 @@ struct LocationScene {
     /// The events to send, with their times.
     private(set) var told: [(wake: LocationWake, at: Double)] = []
     private(set) var effects: [LocationEffect] = []
-    private(set) var wish = FixWish()
+    private(set) var wish = FixDemand()
     /// The times and accuracies of the source requests.
     private(set) var asked: [(at: Double, accuracy: Double)] = []
     private(set) var boot = 1_000.0
@@ -158,9 +158,9 @@ struct LocationScene {
         let manifests = manifests ?? Array(book.manifests.values)
         book = LocationState(
             try rows.kept(), manifests: manifests, bootID: bootID, seenBefore: seenBefore,
-            moment: DeviceMoment(), now: now)
+            moment: DeviceState(), now: now)
         answer = nil
-        wish = FixWish()
+        wish = FixDemand()
         look()
     }
 

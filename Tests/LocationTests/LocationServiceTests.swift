@@ -15,7 +15,7 @@ import Testing
         let scene = try Scene()
         try await scene.prepare()
         let run = Task { await scene.service.run() }
-        await scene.service.apply(DeviceMoment())
+        await scene.service.apply(DeviceState())
         _ = try await scene.service.change(Scene.app, AppLocationChange(permission: .always))
         #expect(try await scene.service.status().nextFix == nil)
         #expect(scene.clock.sleepers == 0 && scene.source.wishes == [])
@@ -224,7 +224,7 @@ import Testing
         _ = try await scene.service.change(Scene.app, AppLocationChange(permission: .denied))
         #expect(try await scene.wakes().isEmpty)
         #expect(scene.told.words.suffix(2) == ["permission \(Scene.app) denied", "wakes \(Scene.app)"])
-        #expect(scene.source.wishes.last == FixWish())
+        #expect(scene.source.wishes.last == FixDemand())
     }
 
     @Test func `R6: A failing store is a 503`() async throws {

@@ -29,12 +29,12 @@ import Testing
     @Test func `R6: A request for one location turns the receiver on once, even without wakes`() throws {
         var scene = Self.allowed()
         Self.follow(&scene, isOnce: true)
-        #expect(scene.wish.fix == 10 && scene.wish.patience < FixWish.usualPatience)
+        #expect(scene.wish.fix == 10 && scene.wish.patience < FixDemand.usualPatience)
         scene.pass(60)
         let answers = scene.book.takeDeliveries()
         #expect(answers.count == 1 && answers.first?.isLast == true)
         #expect(answers.first?.update.place?.accuracy == scene.accuracy)
-        #expect(scene.asked.count == 1 && scene.wish == FixWish() && scene.book.nextDeadline == nil)
+        #expect(scene.asked.count == 1 && scene.wish == FixDemand() && scene.book.nextDeadline == nil)
         #expect(scene.status()?.receiverSeconds == scene.delay && scene.status()?.updates == nil)
         // The app is not woken.
         #expect(scene.told.isEmpty)
@@ -61,7 +61,7 @@ import Testing
         #expect(status.sentence.contains("requests the location to 10 m, and keeps the receiver on"))
         // During a source request.
         scene.step { $0.suspend(Scene.app, isSuspended: true, now: $1) }
-        #expect(scene.wish == FixWish() && scene.book.nextDeadline == nil)
+        #expect(scene.wish == FixDemand() && scene.book.nextDeadline == nil)
         scene.pass(3_600)
         #expect(scene.asked.count <= asked + 1 && scene.book.takeDeliveries() == [])
         #expect(scene.status()?.updates?.isOn == false && scene.status()?.sentence.contains("is suspended") == true)
@@ -69,7 +69,7 @@ import Testing
         scene.pass(10)
         #expect(scene.book.takeDeliveries().count > 0)
         scene.step { book, _ in book.unfollow(1) }
-        #expect(scene.wish == FixWish() && scene.book.nextDeadline == nil && scene.status()?.updates == nil)
+        #expect(scene.wish == FixDemand() && scene.book.nextDeadline == nil && scene.status()?.updates == nil)
     }
 
     @Test func `R6: A region's source request becomes as fine and quick as an app in front needs it`() {
@@ -78,9 +78,9 @@ import Testing
         scene.delay = 50
         scene.move(80_000)
         scene.add(Scene.region(radius: 5_000))
-        #expect(scene.wish.patience == FixWish.usualPatience)
+        #expect(scene.wish.patience == FixDemand.usualPatience)
         Self.follow(&scene, isOnce: true, app: Scene.other)
-        #expect(scene.wish.fix == 10 && scene.wish.patience < FixWish.usualPatience && scene.asked.count == 2)
+        #expect(scene.wish.fix == 10 && scene.wish.patience < FixDemand.usualPatience && scene.asked.count == 2)
     }
 
     @Test func `R6: Without a receiver a request fails once and is tried again; a region is tried at once`() {
@@ -116,7 +116,7 @@ import Testing
         scene.pass(10)
         #expect(scene.book.takeDeliveries().allSatisfy { $0.number == 1 && $0.update.place != nil })
         scene.permit(.denied)
-        #expect(scene.book.takeDeliveries().map(\.update.failure) == [.denied] && scene.wish == FixWish())
+        #expect(scene.book.takeDeliveries().map(\.update.failure) == [.denied] && scene.wish == FixDemand())
     }
 
     @Test func `R6: The first request of an app in the foreground asks an undecided user`() throws {
@@ -156,7 +156,7 @@ import Testing
         // The entry was removed for good.
         scene.step { $0.installed(Scene.app, nil, now: $1) }
         scene.pass(60)
-        #expect(scene.wish == FixWish())
+        #expect(scene.wish == FixDemand())
     }
 
     @Test func `R6: A request writes nothing but the app's own row`() throws {
@@ -166,6 +166,6 @@ import Testing
         scene.pass(300)
         #expect(scene.rows.writes == before && scene.rows.journal.filter { $0.decision == .locationChanged }.isEmpty)
         try scene.restart()
-        #expect(scene.wish == FixWish() && scene.status()?.updates == nil)
+        #expect(scene.wish == FixDemand() && scene.status()?.updates == nil)
     }
 }

@@ -9,7 +9,7 @@ import Testing
 @Suite struct StateReceiverTests {
     private typealias Scene = LocationScene
 
-    private static func dozing(_ phase: DozePhase) -> DeviceMoment { DeviceMoment(phase: phase) }
+    private static func dozing(_ phase: DozePhase) -> DeviceState { DeviceState(phase: phase) }
 
     /// Returns an app with permission, on a device with all sources.
     private static func allowed() -> Scene {
@@ -25,12 +25,12 @@ import Testing
         var scene = Scene()
         scene.install()
         scene.pass(86_400)
-        #expect(scene.asked.isEmpty && scene.book.nextDeadline == nil && scene.wish == FixWish())
+        #expect(scene.asked.isEmpty && scene.book.nextDeadline == nil && scene.wish == FixDemand())
         scene.add()
         #expect(scene.wish.fix == 10)
         // The source has not answered yet, and the request is no longer wanted.
         scene.step { _ = try? $0.removeRegion("home", of: Scene.app, now: $1) }
-        #expect(scene.wish == FixWish() && scene.book.nextDeadline == nil)
+        #expect(scene.wish == FixDemand() && scene.book.nextDeadline == nil)
     }
 
     @Test func `R6: Far from every boundary the receiver is on for seconds an hour, with coarse fixes`() throws {
@@ -176,7 +176,7 @@ import Testing
         scene.step { book, _ in book.apply(Self.dozing(.dozing)) }
         scene.watchChanges()
         scene.pass(3_600)
-        #expect(scene.asked.isEmpty && scene.wish == FixWish(watchesChanges: true))
+        #expect(scene.asked.isEmpty && scene.wish == FixDemand(watchesChanges: true))
         scene.step { book, _ in book.apply(Self.dozing(.window)) }
         scene.pass(10)
         #expect(scene.asked.map(\.accuracy) == [SignificantChange.distance] && scene.words == ["changed "])
@@ -271,7 +271,7 @@ import Testing
         scene.tellSources(changes: false)
         scene.watchChanges()
         scene.pass(86_400)
-        #expect(scene.asked.isEmpty && scene.wish == FixWish(watchesChanges: true) && scene.words == [])
+        #expect(scene.asked.isEmpty && scene.wish == FixDemand(watchesChanges: true) && scene.words == [])
     }
 
     @Test func `R7: An app without permission gets no change, and later none from that time`() {

@@ -82,7 +82,7 @@ import Testing
                 scene.tell()
             }
         }
-        #expect(scene.asked.isEmpty && scene.wish == FixWish() && scene.told.isEmpty)
+        #expect(scene.asked.isEmpty && scene.wish == FixDemand() && scene.told.isEmpty)
         #expect(scene.state() == .unknown && scene.book.nextDeadline == nil)
         let process = try scene.book.processLocation(of: Scene.app, scene.now)
         #expect(process.place == nil && process.regions.map(\.state) == [.unknown])
@@ -108,7 +108,7 @@ import Testing
         let asked = scene.asked.count
         scene.move(800)
         scene.pass(3_600)
-        #expect(scene.asked.count == asked && scene.words.count == 1 && scene.wish == FixWish())
+        #expect(scene.asked.count == asked && scene.words.count == 1 && scene.wish == FixDemand())
         // A boundary crossed in the meantime causes an event when monitoring continues.
         scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
         scene.pass(120)
@@ -133,7 +133,7 @@ import Testing
         scene.pass(900)
         #expect(scene.rows.wakes.count == 1)
         scene.permit(.denied)
-        #expect(scene.rows.wakes.isEmpty && scene.state() == .unknown && scene.wish == FixWish())
+        #expect(scene.rows.wakes.isEmpty && scene.state() == .unknown && scene.wish == FixDemand())
         #expect(scene.effects.suffix(2) == [.permission(Scene.app), .wakesChanged(Scene.app)])
         #expect(scene.book.notice(for: Scene.app) == LocationNotice(permission: .denied))
         scene.move(800)

@@ -69,7 +69,7 @@ import Transfers
     }
 
     @Test func `An app that leaves between query and insertion has its task blocked and journalled`() async throws {
-        let scene = try await OperationScene(moment: DeviceMoment(phase: .dozing))
+        let scene = try await OperationScene(moment: DeviceState(phase: .dozing))
         let process = try await scene.launch()
         let session = try await scene.attach(process)
         let (query, asked) = Self.query([.front, .back, .delayed, .back, .back])

@@ -40,7 +40,7 @@ final class OperationScene: Sendable {
     let answer = Watched<LocationPermission?>(nil)
 
     /// - Parameter moment: the device state; by default one without a network.
-    init(keys: String = "X-Nightshift-BackgroundModes=transfer;", moment: DeviceMoment? = nil) async throws {
+    init(keys: String = "X-Nightshift-BackgroundModes=transfer;", moment: DeviceState? = nil) async throws {
         scratch = try TemporaryDirectory()
         let variables = ["NIGHTSHIFT_HOME": scratch.path, "PATH": "/usr/bin:/bin"]
         paths = ServicePaths(environment: variables, homeDirectory: URL(filePath: "/"))
@@ -62,7 +62,7 @@ final class OperationScene: Sendable {
         let transfers = TransferService(
             TransferService.Environment(
                 paths: paths, store: store, transport: ScriptedTransport(clock: clock, seed: 1), clock: clock,
-                moment: moment ?? DeviceMoment(conditions: offline), random: { 0.5 }, logger: logger))
+                moment: moment ?? DeviceState(conditions: offline), random: { 0.5 }, logger: logger))
         let refreshedApps = RefreshedApps()
         let refresh = refreshedApps.service(store: store, clock: clock, logger: logger)
         let locatedApps = LocatedApps()
@@ -83,9 +83,9 @@ final class OperationScene: Sendable {
                 paths: paths, store: store, host: host,
                 entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
                 transfers: AppService.TransferHooks(transfers, logger: logger),
-                parts: AppService.PartHooks([
-                    AppService.PartHooks(refresh), AppService.PartHooks(location), AppService.PartHooks(notifications),
-                    AppService.PartHooks(push),
+                parts: AppService.FeatureHooks([
+                    AppService.FeatureHooks(refresh), AppService.FeatureHooks(location), AppService.FeatureHooks(notifications),
+                    AppService.FeatureHooks(push),
                 ]),
                 variables: variables,
                 homeDirectory: scratch.path, fileCreationMask: 0o022, logger: logger))

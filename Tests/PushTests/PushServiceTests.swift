@@ -165,7 +165,7 @@ import Testing
     @Test func `R4: A delayed step uses the trust in the clock at its own time`() async throws {
         let scene = try await Scene.registered()
         scene.clock.advance(to: 1_000 + PushState.clockPatience)
-        await scene.service.apply(DeviceMoment(conditions: DeviceConditions(), phase: .dozing))
+        await scene.service.apply(DeviceState(conditions: DeviceConditions(), phase: .dozing))
         try await scene.deliver([scene.message(1)])
         #expect(try await scene.service.status(of: Scene.app).pushes.map(\.state) == [.waiting])
         let hold = try await StoreHold(scene.store)
@@ -305,7 +305,7 @@ import Testing
             scene.gateway.cut()
             try await eventually("a pause") { try await scene.connection() == .waiting }
             if isOther {
-                var moment = DeviceMoment()
+                var moment = DeviceState()
                 moment.conditions.network.name = "train"
                 await scene.service.apply(moment)
             } else {
@@ -349,10 +349,10 @@ import Testing
 
     @Test func `R4: The gateway gets the device's state, and a keep-alive when the machine wakes`() async throws {
         let scene = try await Scene.registered()
-        var moment = DeviceMoment()
+        var moment = DeviceState()
         moment.conditions.isIdle = true
         await scene.service.apply(moment)
-        await scene.service.apply(DeviceMoment(conditions: moment.conditions, phase: .dozing))
+        await scene.service.apply(DeviceState(conditions: moment.conditions, phase: .dozing))
         try await scene.gateway.state.wait(for: "its states") { $0.states.suffix(2) == [.idle, .dozing] }
         moment.conditions.isSleeping = true
         await scene.service.apply(moment)

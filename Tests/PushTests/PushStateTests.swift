@@ -378,7 +378,7 @@ import Testing
         var scene = try StateScene()
         scene.device(.dozing)
         let id = scene.receive(scene.message())
-        scene.book.apply(DeviceMoment())
+        scene.book.apply(DeviceState())
         scene.book.decide(at: scene.now)
         let changes = scene.book.takeChanges()
         #expect(changes.wakes.map(\.id) == [id])

@@ -70,7 +70,7 @@ import Testing
             conditions.power = pick([.external, .battery])
             conditions.isLowPower = Int.random(in: 0..<5, using: &random) == 0
             conditions.isSleeping = Int.random(in: 0..<8, using: &random) == 0
-            scene.book.apply(DeviceMoment(conditions: conditions, phase: pick([.awake, .dozing, .window])))
+            scene.book.apply(DeviceState(conditions: conditions, phase: pick([.awake, .dozing, .window])))
         }
 
         /// The app receives its wake.
@@ -140,7 +140,7 @@ import Testing
 
         /// Finishes all remaining work, and lets time pass.
         mutating func settle() {
-            scene.book.apply(DeviceMoment())
+            scene.book.apply(DeviceState())
             for app in [StateScene.app, StateScene.other] {
                 scene.book.set(RefreshAvailability.available, of: app)
                 scene.book.launched(app)

@@ -33,7 +33,7 @@ final class ScriptedGateway: Sendable {
         var unregistered: [String] = []
         var acknowledged: [PushID] = []
         var topics: [TopicChoice] = []
-        var states: [DeviceState] = []
+        var states: [ReportedActivity] = []
         var pings = 0
         var answersPings = true
         var answersRegistrations = true

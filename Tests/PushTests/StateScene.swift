@@ -125,7 +125,7 @@ struct StateScene: Sendable {
     mutating func device(_ phase: DozePhase = .awake, _ change: (inout DeviceConditions) -> Void = { _ in }) {
         var conditions = DeviceConditions()
         change(&conditions)
-        book.apply(DeviceMoment(conditions: conditions, phase: phase))
+        book.apply(DeviceState(conditions: conditions, phase: phase))
         look()
     }
 

@@ -91,7 +91,7 @@ import Testing
         let hold = try await StoreHold(scene.store)
         scene.gateway.send(Self.message(1, topic))
         try await eventually("the message") { try await scene.service.status().unifiedPush?.map(\.waiting) == [1] }
-        await scene.service.apply(DeviceMoment())
+        await scene.service.apply(DeviceState())
         #expect(bus.requests.read { $0.compactMap(Self.call).count } == 1)
         hold.release()
         try await bus.requests.wait(for: "the message") { $0.compactMap(Self.call).count == 2 }

@@ -22,7 +22,7 @@ import Testing
             // The user is there twice an hour for a while, and opens the first app each morning.
             let hour = scene.hour.truncatingRemainder(dividingBy: 24)
             let isAway = !(7..<22.5).contains(hour) || hour.truncatingRemainder(dividingBy: 0.5) > 0.25
-            let moment = isAway ? StateScene.idle(power: .battery) : DeviceMoment()
+            let moment = isAway ? StateScene.idle(power: .battery) : DeviceState()
             await scene.pass(wait, moment)
             await scene.service.use(Self.apps[0], isInFront: (8..<8.5).contains(hour))
             let wakes = try await scene.wakes()

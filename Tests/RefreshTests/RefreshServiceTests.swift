@@ -146,7 +146,7 @@ import Testing
         let wake = try #require(try await scene.wakes().first)
         #expect(wake.source == .processing && wake.key == "work")
         #expect(try JSON.decode(ScheduledTask.self, from: try #require(wake.payload)) == task)
-        await scene.service.apply(DeviceMoment())
+        await scene.service.apply(DeviceState())
         #expect(scene.told.expired == ["\(Scene.app) processing work"])
         try await scene.endWakes(.failed)
         #expect(try await scene.service.status(of: Scene.app).scheduled.isEmpty)

@@ -62,7 +62,7 @@ struct ServiceScene: Sendable {
     }
 
     /// Lets the given seconds pass, and the service decide.
-    func pass(_ seconds: Double, _ moment: DeviceMoment = DeviceMoment()) async {
+    func pass(_ seconds: Double, _ moment: DeviceState = DeviceState()) async {
         clock.advance(to: clock.now().bootSeconds + seconds)
         await service.apply(moment)
     }

@@ -371,7 +371,7 @@ import Testing
     @Test func `R1 R2: A device that never reports idleness does not count as always in use`() {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
-        scene.step { $0.apply(DeviceMoment(), now: $1) }
+        scene.step { $0.apply(DeviceState(), now: $1) }
         scene.pass(to: 24 * 4)
         #expect(!scene.book.tellsUse && !scene.book.planner.rhythm.hasSeenDays)
         #expect(scene.begun.contains { $0.hour > 72 })
@@ -384,7 +384,7 @@ import Testing
         scene.step { $0.apply(Scene.idle(), now: $1) }
         scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
         #expect(scene.book.tellsUse && !scene.book.planner.rhythm.isInUse)
-        scene.step { $0.apply(DeviceMoment(), now: $1) }
+        scene.step { $0.apply(DeviceState(), now: $1) }
         #expect(scene.book.planner.rhythm.isInUse)
     }
 }

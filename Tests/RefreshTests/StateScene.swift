@@ -53,11 +53,11 @@ struct StateScene {
     }
 
     /// Returns an idle device, on external power unless given.
-    static func idle(power: PowerSource = .external) -> DeviceMoment {
+    static func idle(power: PowerSource = .external) -> DeviceState {
         var conditions = DeviceConditions()
         conditions.isIdle = true
         conditions.power = power
-        return DeviceMoment(conditions: conditions)
+        return DeviceState(conditions: conditions)
     }
 
     // MARK: - Steps

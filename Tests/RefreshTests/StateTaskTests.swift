@@ -148,8 +148,8 @@ import Testing
         let wake = try #require(scene.begun.first?.wake)
         #expect(wake.source == .processing && wake.key == "work" && wake.task == Scene.task(.processing))
         #expect(scene.running == ["work"] && scene.effects.isEmpty)
-        scene.step { $0.apply(DeviceMoment(), now: $1) }
-        scene.step { $0.apply(DeviceMoment(), now: $1) }
+        scene.step { $0.apply(DeviceState(), now: $1) }
+        scene.step { $0.apply(DeviceState(), now: $1) }
         #expect(scene.effects == [.expire(Scene.app, .processing, "work")])
         scene.end(wake, .failed)
         #expect(scene.running.isEmpty && scene.rows.tasks.isEmpty)

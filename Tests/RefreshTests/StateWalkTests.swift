@@ -74,7 +74,7 @@ import Testing
                 isQuit.insert(app)
                 scene.step { $0.forceQuit(app, now: $1) }
             case 6:
-                var moment = chance(2) ? StateScene.idle(power: chance(3) ? .battery : .external) : DeviceMoment()
+                var moment = chance(2) ? StateScene.idle(power: chance(3) ? .battery : .external) : DeviceState()
                 moment.phase = moment.conditions.isIdle && chance(3) ? .dozing : .awake
                 moment.conditions.network.isAvailable = !chance(6)
                 let told = moment

@@ -19,8 +19,8 @@ import Testing
         return rules
     }
 
-    private static func moment(_ random: inout SplitMix64) -> DeviceMoment {
-        var moment = DeviceMoment(phase: DozePhase.allCases.randomElement(using: &random) ?? .awake)
+    private static func moment(_ random: inout SplitMix64) -> DeviceState {
+        var moment = DeviceState(phase: DozePhase.allCases.randomElement(using: &random) ?? .awake)
         moment.conditions.network.isExpensive = Int.random(in: 0..<3, using: &random) == 0
         moment.conditions.power = Bool.random(using: &random) ? .battery : .external
         moment.conditions.batteryPercentage = Double.random(in: 0...100, using: &random)
@@ -29,7 +29,7 @@ import Testing
 
     /// Returns the merged first tasks of each allowed class, as the store does; or, for comparison, all tasks.
     private static func queue(
-        _ jobs: [Job], _ moment: DeviceMoment, isLarge: Bool, limit: Int?
+        _ jobs: [Job], _ moment: DeviceState, isLarge: Bool, limit: Int?
     ) -> [Admission.Candidate] {
         let allowed = classes.filter { Permission.hold($0, moment, isLoopback: false) == nil }
         func sorted(_ rules: (TransferRules) -> Bool) -> [Admission.Candidate] {
@@ -40,7 +40,7 @@ import Testing
         return Admission.merged(allowed.map { rules in Array(sorted { $0 == rules }.prefix(limit)) }, limit: limit)
     }
 
-    private static func lane(_ jobs: [Job], _ moment: DeviceMoment, connections: Int, limit: Int?) -> Admission.Lane {
+    private static func lane(_ jobs: [Job], _ moment: DeviceState, connections: Int, limit: Int?) -> Admission.Lane {
         Admission.Lane(
             maximumConnections: connections,
             running: jobs.compactMap { job in
@@ -104,7 +104,7 @@ import Testing
                             id: TaskID(Int64(step * 3 + number + 1)), priority: 0.5, isLarge: false),
                         rules: Self.classes[number == 2 ? 3 : 0]))
             }
-            let lane = Self.lane(jobs, DeviceMoment(), connections: 2, limit: 2)
+            let lane = Self.lane(jobs, DeviceState(), connections: 2, limit: 2)
             let plan = Admission.plan(lanes: [lane], maximumTransfers: 32, now: Double(step))
             order += plan.start
             jobs.removeAll { plan.start.contains($0.candidate.id) }

@@ -7,13 +7,13 @@ import Testing
 @Suite struct MomentChangeTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        var before = DeviceMoment()
-        var after = DeviceMoment()
+        var before = DeviceState()
+        var after = DeviceState()
         var expected: [String]
 
         init(
-            _ description: String, _ expected: [String], before: (inout DeviceMoment) -> Void = { _ in },
-            after: (inout DeviceMoment) -> Void = { _ in }
+            _ description: String, _ expected: [String], before: (inout DeviceState) -> Void = { _ in },
+            after: (inout DeviceState) -> Void = { _ in }
         ) {
             testDescription = description
             self.expected = expected
@@ -78,10 +78,10 @@ import Testing
     }
 
     @Test func `The journal records the current network`() {
-        var after = DeviceMoment()
+        var after = DeviceState()
         after.conditions.network.kind = .wifi
         after.conditions.network.name = "home"
-        let actions = MomentChange.actions(from: DeviceMoment(), to: after, now: Self.now)
+        let actions = MomentChange.actions(from: DeviceState(), to: after, now: Self.now)
         let entry = JournalEntry(
             time: Self.now.date, decision: .networkChanged,
             inputs: [
@@ -93,7 +93,7 @@ import Testing
     @Test(arguments: 0..<40 as Range<UInt64>)
     func `Random changes lead only to legal actions`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
-        var moment = DeviceMoment()
+        var moment = DeviceState()
         var hasNetwork = true
         for _ in 0..<200 {
             let before = moment

@@ -7,24 +7,24 @@ import Testing
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var rules: TransferRules
-        var moment: DeviceMoment
+        var moment: DeviceState
         var isLoopback: Bool
         var expected: WaitReason?
 
         init(
             _ description: String, _ expected: WaitReason?, loopback: Bool = false,
-            _ adjust: (inout TransferRules, inout DeviceMoment) -> Void
+            _ adjust: (inout TransferRules, inout DeviceState) -> Void
         ) {
             testDescription = description
             self.expected = expected
             isLoopback = loopback
             rules = TransferRules()
-            moment = DeviceMoment()
+            moment = DeviceState()
             adjust(&rules, &moment)
         }
     }
 
-    private static func battery(_ moment: inout DeviceMoment, _ level: Double?) {
+    private static func battery(_ moment: inout DeviceState, _ level: Double?) {
         moment.conditions.power = .battery
         moment.conditions.batteryPercentage = level
     }
@@ -201,9 +201,9 @@ import Testing
         }
     }
 
-    static let moments: [DeviceMoment] = (0..<512).flatMap { code in
+    static let moments: [DeviceState] = (0..<512).flatMap { code in
         [nil, 10, 30, 60].map { level in
-            var moment = DeviceMoment(phase: DozePhase.allCases[code % 3])
+            var moment = DeviceState(phase: DozePhase.allCases[code % 3])
             moment.conditions.network.isAvailable = code & 1 == 0
             moment.conditions.network.kind = code & 2 == 0 ? .wifi : .cellular
             moment.conditions.network.isExpensive = code & 4 != 0
@@ -267,7 +267,7 @@ import Testing
         var rules = TransferRules()
         rules.minimumBattery = 50
         rules.discretion = .relaxed
-        var moment = DeviceMoment(phase: .dozing)
+        var moment = DeviceState(phase: .dozing)
         Self.battery(&moment, 34)
         #expect(
             Permission.inputs(rules, moment, isLoopback: false) == [
@@ -282,7 +282,7 @@ import Testing
         var rules = TransferRules()
         rules.minimumBattery = 50
         rules.discretion = .full
-        var moment = DeviceMoment()
+        var moment = DeviceState()
         Self.battery(&moment, 34.9)
         moment.conditions.isLowPower = true
         moment.conditions.network.name = "Train"

@@ -8,7 +8,7 @@ import Testing
     private static let now = ClockReading(bootID: "boot", bootSeconds: 100, wallSeconds: 1_000)
 
     /// Every obstacle in the order of reporting, with a change that causes it.
-    private static let obstacles: [(WaitOrder.Cause, @Sendable (inout WaitOrder.Facts, inout DeviceMoment) -> Void)] = [
+    private static let obstacles: [(WaitOrder.Cause, @Sendable (inout WaitOrder.Facts, inout DeviceState) -> Void)] = [
         (.store(until: 101), { facts, _ in facts.storePausedUntil = 101 }),
         (.question, { facts, _ in facts.isAsked = true }),
         (.pause, { facts, _ in facts.notBefore = 100.5 }),
@@ -20,11 +20,11 @@ import Testing
     ]
 
     private static var free: WaitOrder.Facts {
-        WaitOrder.Facts(needs: HeldClass(rules: TransferRules(), isLoopback: false))
+        WaitOrder.Facts(needs: RequirementClass(rules: TransferRules(), isLoopback: false))
     }
 
     @Test func `A task without obstacles waits for its place in the queue`() {
-        #expect(WaitOrder.cause(Self.free, DeviceMoment(), Self.now) == .queue)
+        #expect(WaitOrder.cause(Self.free, DeviceState(), Self.now) == .queue)
     }
 
     @Test func `A time that has passed does not block the task`() {
@@ -32,13 +32,13 @@ import Testing
         facts.storePausedUntil = 100
         facts.notBefore = 100
         facts.beginAt = 1_000
-        #expect(WaitOrder.cause(facts, DeviceMoment(), Self.now) == .queue)
+        #expect(WaitOrder.cause(facts, DeviceState(), Self.now) == .queue)
     }
 
     @Test(arguments: 0..<256)
     func `The first of several obstacles is reported`(combination: Int) {
         var facts = Self.free
-        var moment = DeviceMoment()
+        var moment = DeviceState()
         let chosen = Self.obstacles.enumerated().filter { combination >> $0.offset & 1 == 1 }.map(\.element)
         for (_, apply) in chosen { apply(&facts, &moment) }
         #expect(WaitOrder.cause(facts, moment, Self.now) == chosen.first?.0 ?? .queue)
@@ -47,7 +47,7 @@ import Testing
     @Test(arguments: WaitReason.allCases)
     func `The reason of the device state is reported`(reason: WaitReason) {
         var facts = Self.free
-        var moment = DeviceMoment()
+        var moment = DeviceState()
         switch reason {
         case .doze:
             facts.needs.rules.discretion = .full

@@ -26,7 +26,7 @@ extension Simulations {
                         // A task that waits only for the device needs no timer.
                         #expect(world.clock.sleepers <= 1)
                         let moment = world.now.bootSeconds
-                        await world.change { $0 = DeviceMoment() }
+                        await world.change { $0 = DeviceState() }
                         #expect(world.transport.begun.map(\.time) == [moment], "\(reason)")
                         await world.advance(by: 5)
                         #expect(await world.status(id)?.state == .completed)
@@ -59,7 +59,7 @@ extension Simulations {
                         #expect(entry?.decision == .held)
                         #expect(entry?.wait?.reason == reason)
                         #expect(entry?.inputs?.isEmpty == false, "\(reason)")
-                        await world.change { $0 = DeviceMoment() }
+                        await world.change { $0 = DeviceState() }
                         let ranges = world.transport.begun.compactMap { $0.request.headers.first("Range") }
                         #expect(ranges.first == "bytes=\(received)-")
                         await world.advance(by: 60)
@@ -251,7 +251,7 @@ extension Simulations {
                     #expect(started?.inputs?["battery"] == "80")
                     #expect(await world.status(ids[3])?.state == .completed)
                     #expect(await world.status(ids[2])?.wait?.reason == .externalPower)
-                    await world.change { $0 = DeviceMoment() }
+                    await world.change { $0 = DeviceState() }
                     await world.advance(by: 5)
                 }
             }
@@ -293,7 +293,7 @@ extension Simulations {
 /// Rules of tasks, and device states that do not satisfy them.
 enum Weather {
     typealias Rule = @Sendable (inout TaskRequest) -> Void
-    typealias Change = @Sendable (inout DeviceMoment) -> Void
+    typealias Change = @Sendable (inout DeviceState) -> Void
 
     static let forbidding: [(WaitReason, Rule, Change)] = [
         (.network, { _ in }, { $0.conditions.network.isAvailable = false }),
@@ -327,7 +327,7 @@ enum Weather {
         guard !world.commits.hasFailed, let first = ids.first else { return }
         for row in forbidding.dropFirst(2) {
             guard !world.commits.hasFailed else { return }
-            await world.change { $0 = DeviceMoment() }
+            await world.change { $0 = DeviceState() }
             await world.change(row.2)
             await world.advance(by: 0.7, inspecting: false)
         }

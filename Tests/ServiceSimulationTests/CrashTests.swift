@@ -85,7 +85,7 @@ enum CrashStory {
                 broken = world.commits.hasFailed
                 if broken { try await disaster(world) }
                 world.commits.open()
-                await world.change { $0 = DeviceMoment() }
+                await world.change { $0 = DeviceState() }
                 await world.advance(by: 1)
                 await world.inspect()
                 for id in world.ledger.open { await world.resume(id) }

@@ -14,7 +14,7 @@ import Transfers
 final class PlayedDay {
     private let world: World
     private let start: ClockReading
-    private var machine: MomentMachine
+    private var machine: DeviceStateMachine
     /// Journal entries of decisions about the device.
     private(set) var deviceEntries: [JournalEntry] = []
     /// Accepted tasks, in order.
@@ -26,7 +26,7 @@ final class PlayedDay {
     init(_ world: World) {
         self.world = world
         start = world.now
-        machine = MomentMachine(doze: DozeMachine.State(since: world.now.wallSeconds))
+        machine = DeviceStateMachine(doze: DozeMachine.State(since: world.now.wallSeconds))
     }
 
     /// The time of an entry in seconds since the start of the trace.
@@ -171,12 +171,12 @@ final class PlayedDay {
     }
 
     private func hear() async {
-        var activity = MomentMachine.Activity()
+        var activity = DeviceStateMachine.Activity()
         activity.transfersWork = world.activity.all.last.map { $0.discretionary > 0 } ?? false
         await execute(machine.changed(activity, now: world.now))
     }
 
-    private func execute(_ actions: [MomentMachine.Action]) async {
+    private func execute(_ actions: [DeviceStateMachine.Action]) async {
         for action in actions {
             switch action {
             case .record(let entries): deviceEntries += entries

@@ -149,7 +149,7 @@ struct Scenario {
 
     /// Sets a device that is plugged in and in use, on an unmetered network.
     private func makeDeviceGood() async {
-        await world.change { $0 = DeviceMoment() }
+        await world.change { $0 = DeviceState() }
     }
 
     private mutating func enqueueSome() async {

@@ -92,7 +92,7 @@ extension Simulations {
                 } check: { world, status, journal in
                     #expect(status?.state == .completed && status?.restarts == 1, "\(String(describing: status))")
                     let times = world.transport.begun.map(\.time)
-                    #expect(times.count == 1 + AnswerDoubts.enough)
+                    #expect(times.count == 1 + SuspectResponses.enough)
                     #expect((times.last ?? 0) - times[1] > 2_400)
                     #expect(journal.contains { $0.decision == .restarted })
                 }

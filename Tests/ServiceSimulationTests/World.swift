@@ -23,7 +23,7 @@ final class World {
     private let mounts: TemporaryDirectory
     private let mountInfo: String
     /// The device state. Each service starts with it and is notified of changes by ``tell(_:)``.
-    private(set) var moment = DeviceMoment()
+    private(set) var moment = DeviceState()
     /// The services' reports of discretionary work, in order.
     let activity = ActivityRecorder()
     private(set) var clock: ManualClock
@@ -81,7 +81,7 @@ final class World {
     private static func makeService(
         _ paths: ServicePaths, _ mountInfo: String, _ store: Store, _ transport: ScriptedTransport,
         _ clock: ManualClock,
-        _ moment: DeviceMoment, _ activity: ActivityRecorder, _ random: SharedRandom
+        _ moment: DeviceState, _ activity: ActivityRecorder, _ random: SharedRandom
     ) -> TransferService {
         var logger = Logger(label: "simulation")
         logger.logLevel = .critical
@@ -178,7 +178,7 @@ final class World {
     }
 
     /// Changes the device state, and notifies a running service.
-    func change(_ change: (inout DeviceMoment) -> Void) async {
+    func change(_ change: (inout DeviceState) -> Void) async {
         change(&moment)
         guard running != nil, !isDying else { return }
         await call { [service, moment] in await service.apply(moment) }

@@ -8,7 +8,7 @@ package final class ScriptedFixSource: FixSource {
     private let kept = Mutex(Kept())
 
     private struct Kept {
-        var wishes: [FixWish] = []
+        var wishes: [FixDemand] = []
         var looks = 0
         var seen: FixUpdate?
         var meanwhile: (@Sendable () async -> Void)?
@@ -23,14 +23,14 @@ package final class ScriptedFixSource: FixSource {
     package static let none = FixUpdate.sources([], canMonitorRegions: false, canMonitorSignificantChanges: false)
 
     /// The requests for locations, oldest first.
-    package var wishes: [FixWish] { kept.withLock { $0.wishes } }
+    package var wishes: [FixDemand] { kept.withLock { $0.wishes } }
     /// The number of times that the available sources were queried.
     package var looks: Int { kept.withLock { $0.looks } }
     package var isShutDown: Bool { kept.withLock { $0.isShutDown } }
 
     package func tell(_ update: FixUpdate) { continuation.yield(update) }
 
-    package func want(_ wish: FixWish) { kept.withLock { $0.wishes.append(wish) } }
+    package func want(_ wish: FixDemand) { kept.withLock { $0.wishes.append(wish) } }
 
     /// Sets the update that the next query returns; before that, queries find nothing new.
     package func show(_ update: FixUpdate) { kept.withLock { $0.seen = update } }

@@ -62,7 +62,7 @@ import Testing
         record.restarts = 18
         record.failures = 19
         record.wrongSources = [0, 2]
-        record.firstDoubt = AnswerDoubt(fingerprint: "first 200 page", times: 1)
+        record.firstDoubt = SuspectResponse(fingerprint: "first 200 page", times: 1)
         record.resumeData = "token"
         return record
     }

@@ -117,7 +117,7 @@ package final class Switchboard: Sendable {
 
     /// Handles a device's connection, and returns the number of the connection.
     package func connected(
-        _ device: DeviceID, _ deviceState: DeviceState, _ topics: [TopicChoice], link: any DeviceLink
+        _ device: DeviceID, _ deviceState: ReportedActivity, _ topics: [TopicChoice], link: any DeviceLink
     ) -> UInt64 {
         state.withLock { state in
             state.lastConnection += 1
@@ -153,7 +153,7 @@ package final class Switchboard: Sendable {
         input(device) { $0.keptAlive(connection: connection, now: GatewayClock.now()) }
     }
 
-    package func changed(_ device: DeviceID, to deviceState: DeviceState, connection: UInt64) {
+    package func changed(_ device: DeviceID, to deviceState: ReportedActivity, connection: UInt64) {
         input(device) { $0.changed(state: deviceState, connection: connection, now: GatewayClock.now()) }
     }
 

@@ -9,7 +9,7 @@ package struct DeviceRoute: Sendable {
     /// The connection of a device.
     struct Connection: Sendable {
         var number: UInt64
-        var state: DeviceState
+        var state: ReportedActivity
         var filters: [String: TopicFilter]
         /// Pushes that were sent and are not yet acknowledged.
         var sending: [PushID: Sent] = [:]
@@ -385,7 +385,7 @@ package struct DeviceRoute: Sendable {
     // MARK: - The device
 
     package mutating func connected(
-        _ number: UInt64, _ state: DeviceState, _ topics: [TopicChoice]
+        _ number: UInt64, _ state: ReportedActivity, _ topics: [TopicChoice]
     ) -> [Action] {
         var actions: [Action] = []
         if let old = connection {
@@ -438,7 +438,7 @@ package struct DeviceRoute: Sendable {
         return ask(Occasion(company: .keepAlive, answersKeepAlive: true), now: now)
     }
 
-    package mutating func changed(state: DeviceState, connection number: UInt64, now: Moment) -> [Action] {
+    package mutating func changed(state: ReportedActivity, connection number: UInt64, now: Moment) -> [Action] {
         guard connection?.number == number, connection?.state != state else { return [] }
         connection?.state = state
         return mayHaveWaiting ? ask(Occasion(), now: now) : []

@@ -52,7 +52,7 @@ struct ClusterWorld {
     var toDevice: [Message] = []
     var toGateway: [Frame] = []
     var nextPush: UInt64 = 1
-    var state = DeviceState.active
+    var state = ReportedActivity.active
     var filters: [TopicChoice] = []
 
     var accepted: Set<PushID> = []
@@ -327,7 +327,7 @@ struct ClusterWorld {
         switch Int.random(in: 0..<3, using: &random) {
         case 0: toGateway.append(.ping(interval: 60))
         case 1:
-            state = DeviceState.allCases.randomElement(using: &random) ?? .active
+            state = ReportedActivity.allCases.randomElement(using: &random) ?? .active
             toGateway.append(.state(state))
         default:
             filters = RoutingWorld.topics.compactMap { topic in

@@ -6,7 +6,7 @@ import Testing
     let settings = TokenBucket.Settings.standard
 
     /// A route whose device is connected and has received all waiting pushes.
-    func open(_ state: DeviceState = .active, _ topics: [TopicChoice] = []) -> DeviceRoute {
+    func open(_ state: ReportedActivity = .active, _ topics: [TopicChoice] = []) -> DeviceRoute {
         var route = DeviceRoute()
         let occasion = DeviceRoute.Occasion(company: .connect)
         #expect(route.connected(1, state, topics) == [.load(connection: 1, occasion)])
@@ -317,9 +317,9 @@ import Testing
     }
 
     @Test(arguments: [
-        (DeviceState.active, [true, true, true]), (.idle, [false, true, true]), (.dozing, [false, false, true]),
+        (ReportedActivity.active, [true, true, true]), (.idle, [false, true, true]), (.dozing, [false, false, true]),
     ])
-    func `R5: A push's priority decides whether a dozing device receives it at once`(state: DeviceState, goes: [Bool]) {
+    func `R5: A push's priority decides whether a dozing device receives it at once`(state: ReportedActivity, goes: [Bool]) {
         for (priority, goes) in zip(PushPriority.allCases.sorted(), goes) {
             var route = open(state)
             let push = Push.sample(1, priority: priority)

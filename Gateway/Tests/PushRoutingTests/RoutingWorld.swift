@@ -34,7 +34,7 @@ struct RoutingWorld {
     var connection: UInt64?
     var lastConnection: UInt64 = 0
     var nextPush: UInt64 = 1
-    var state = DeviceState.active
+    var state = ReportedActivity.active
     var filters: [TopicChoice] = []
 
     /// Pushes whose provider received a 200.
@@ -214,7 +214,7 @@ struct RoutingWorld {
 
     mutating func change() {
         if Bool.random(using: &random) {
-            state = DeviceState.allCases.randomElement(using: &random) ?? .active
+            state = ReportedActivity.allCases.randomElement(using: &random) ?? .active
             if connection != nil { toGateway.append(.state(state)) }
         } else {
             filters = Self.topics.compactMap { topic in

@@ -84,7 +84,7 @@ extension AppMachine {
                 .backgroundTimeExpiring, nil,
                 inputs: [
                     "policy": terms.policy.description, "left": Self.text(left),
-                    "tasks": names.prefix(BackgroundStint.mostNames).joined(separator: ", "),
+                    "tasks": names.prefix(BackgroundRun.mostNames).joined(separator: ", "),
                 ])
         ]
         let guests = Set(record.background.tasks.compactMap(\.guest)).sorted()

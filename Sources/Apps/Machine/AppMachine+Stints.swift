@@ -35,7 +35,7 @@ extension AppMachine {
         guard let since = record.background.stint?.heldSince else { return nil }
         var names: [String] = []
         for name in record.background.tasks.map(\.name) where !names.contains(name) {
-            guard names.count < BackgroundStint.mostNames else { break }
+            guard names.count < BackgroundRun.mostNames else { break }
             names.append(name)
         }
         return AwakeHolder(app: record.id, tasks: names, since: Date(timeIntervalSince1970: since))
@@ -77,7 +77,7 @@ extension AppMachine {
     mutating func beginStint(left: Double? = nil, _ now: ClockReading) -> [AppAction] {
         guard record.background.stint == nil, record.process != nil else { return [] }
         let seconds = isManaged && !isUnlimited ? left ?? terms.policy.seconds : nil
-        var open = OpenStint(stint: BackgroundStint(began: now.date), countsFrom: now.awakeSeconds, left: seconds)
+        var open = OpenBackgroundRun(stint: BackgroundRun(began: now.date), countsFrom: now.awakeSeconds, left: seconds)
         open.stint.windows = device == .window ? 1 : 0
         open.stint.add(begun.map(\.wake.reason))
         for task in record.background.tasks { open.stint.add(task.name) }
@@ -89,7 +89,7 @@ extension AppMachine {
         return [.note(.stintBegan, nil, inputs: inputs)]
     }
 
-    mutating func endStint(_ end: BackgroundStint.End, _ now: ClockReading) -> [AppAction] {
+    mutating func endStint(_ end: BackgroundRun.End, _ now: ClockReading) -> [AppAction] {
         guard let open = record.background.stint else { return [] }
         var stint = open.settled(now)
         stint.ended = now.date
@@ -174,16 +174,16 @@ extension AppMachine {
     }
 }
 
-extension OpenStint {
+extension OpenBackgroundRun {
     /// The background run as it would be if it ended now.
-    fileprivate func settled(_ now: ClockReading) -> BackgroundStint {
+    fileprivate func settled(_ now: ClockReading) -> BackgroundRun {
         var stint = stint
         if let countsFrom { stint.seconds += max(0, now.awakeSeconds - countsFrom) }
         return stint
     }
 }
 
-extension BackgroundStint {
+extension BackgroundRun {
     mutating func add(_ name: String) {
         guard tasks.count < Self.mostNames, !tasks.contains(name) else { return }
         tasks.append(name)

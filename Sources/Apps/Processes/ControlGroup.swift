@@ -20,13 +20,13 @@ struct ControlGroup: Hashable, Sendable {
     /// Opens the file through which a process moves itself into the cgroup; returns -1 and sets errno on failure.
     func openProcesses() -> Int32 { open("\(path)/cgroup.procs", O_WRONLY | O_CLOEXEC) }
 
-    /// Blocks until every process in it is frozen; returns false if that takes longer than ``Patience`` of `bound`.
+    /// Blocks until every process in it is frozen; returns false if that takes longer than ``CheckTimeout`` of `bound`.
     func waitUntilFrozen(within bound: Duration) -> Bool {
         let descriptor = open("\(path)/cgroup.events", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         // A notification of the kernel file ends a pause early.
-        var patience = Patience(bound, first: .milliseconds(100), longest: .milliseconds(100))
+        var patience = CheckTimeout(bound, first: .milliseconds(100), longest: .milliseconds(100))
         var buffer = [UInt8](repeating: 0, count: 256)
         while true {
             // Reading also re-arms the notification of the next change.

@@ -37,7 +37,7 @@ extension SystemProcessHost {
     /// another instruction of its own. Only a parent is notified of that, so the state of the leader is checked
     /// repeatedly.
     private func waitUntilStopped(_ process: ProcessIdentity) -> Bool {
-        var patience = Patience(Self.patience, first: .microseconds(100), longest: .milliseconds(10))
+        var patience = CheckTimeout(Self.patience, first: .microseconds(100), longest: .milliseconds(10))
         while true {
             guard let statistics = ProcessStatistics(of: process.pid), statistics.startTime == process.startTime,
                 !statistics.isZombie

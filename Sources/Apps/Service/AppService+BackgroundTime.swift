@@ -95,7 +95,7 @@ extension AppService {
     }
 
     /// Applies the device state, which says whether background work runs. May be called before ``run()``.
-    package func apply(_ moment: DeviceMoment) async {
+    package func apply(_ moment: DeviceState) async {
         let woke = moment.conditions.woke(since: lastConditions)
         lastConditions = moment.conditions
         // Pauses elapse while the machine sleeps, but the clock of the alarm does not count then.

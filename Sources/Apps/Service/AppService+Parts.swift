@@ -25,24 +25,24 @@ extension AppService {
     /// Sends the current notice of a feature to an app's processes: refresh, location or push.
     package func tell(_ id: AppID, _ notice: ProcessEvent) {
         guard let kind = notice.noticeKind else { return assertionFailure("\(notice) is not a notice.") }
-        lastTelling += 1
-        tellings[id, default: [:]][kind] = Telling(number: lastTelling, notice: notice)
+        lastNoticeNumber += 1
+        sentNotices[id, default: [:]][kind] = SentNotice(number: lastNoticeNumber, notice: notice)
         for connection in connections.values where connection.app == id && !connection.isRunner {
             connection.continuation.yield(notice)
         }
     }
 
     /// The last notice of a feature for an app. The answer to an earlier request for notices may be older.
-    struct Telling {
+    struct SentNotice {
         var number: Int
         var notice: ProcessEvent
     }
 
     /// Returns the current notices for a process that connects.
     func notices(of id: AppID) async -> [ProcessEvent] {
-        let before = tellings[id] ?? [:]
+        let before = sentNotices[id] ?? [:]
         var notices = await environment.parts.notices(id)
-        let newer = (tellings[id] ?? [:]).filter { kind, last in last.number != before[kind]?.number }
+        let newer = (sentNotices[id] ?? [:]).filter { kind, last in last.number != before[kind]?.number }
         for (kind, last) in newer.sorted(by: { $0.value.number < $1.value.number }) {
             notices.removeAll { $0.noticeKind == kind }
             notices.append(last.notice)

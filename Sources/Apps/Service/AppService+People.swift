@@ -85,7 +85,7 @@ extension AppService {
         }
         if let entry { environment.entries.discard(entry) }
         AppOutput(environment.paths, app: id, log: logPath(id), limit: 0).remove()
-        tellings[id] = nil
+        sentNotices[id] = nil
         policies[id] = nil
         readings[id] = nil
         // An app installed in its place in the meantime was reported before, so it is reported again.

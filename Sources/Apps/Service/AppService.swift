@@ -19,7 +19,7 @@ package actor AppService {
         package var entries: EntryDirectories
         package var clock: any ServiceClock
         package var transfers: TransferHooks
-        package var parts: PartHooks
+        package var parts: FeatureHooks
         /// The environment of the service. Launched processes get a part of it: ``AppEnvironment``.
         package var variables: [String: String]
         /// Returns the environment that the session's manager gives to the programs that it starts now; nil without
@@ -34,7 +34,7 @@ package actor AppService {
 
         package init(
             paths: ServicePaths, store: Store, host: any ProcessHost, entries: EntryDirectories,
-            clock: any ServiceClock, transfers: TransferHooks, parts: PartHooks = PartHooks(),
+            clock: any ServiceClock, transfers: TransferHooks, parts: FeatureHooks = FeatureHooks(),
             variables: [String: String],
             sessionVariables: @escaping @Sendable () -> [String: String]? = { nil }, homeDirectory: String,
             fileCreationMask: UInt32, activity: @escaping @Sendable (AppActivity) -> Void = { _ in }, logger: Logger
@@ -130,9 +130,9 @@ package actor AppService {
     nonisolated let reporting = Mailbox<AppService>()
     /// The pending reports about apps to the other features.
     nonisolated let partCalls = CallSequence()
-    /// The last notices of features for each app. `lastTelling` is the number of the newest one.
-    var tellings: [AppID: [ProcessEvent.NoticeKind: Telling]] = [:]
-    var lastTelling = 0
+    /// The last notices of features for each app. `lastNoticeNumber` is the number of the newest one.
+    var sentNotices: [AppID: [ProcessEvent.NoticeKind: SentNotice]] = [:]
+    var lastNoticeNumber = 0
     /// The callers that wait until the features have handled a desktop entry, by number.
     var hearings: [Int: CheckedContinuation<Void, Never>] = [:]
     var lastHearing = 0

@@ -4,7 +4,7 @@ import NightshiftAPI
 
 /// The thread that listens to the bus and to the kernel and publishes reports on the board.
 final class BusListener {
-    private let board: ReportBoard
+    private let board: ReportChannel
     private let address: String
     private let path: String
     private let network: Int32
@@ -21,7 +21,7 @@ final class BusListener {
     /// The numbers of readings that were requested and that have arrived.
     private var refreshes = (requested: 0, done: 0)
 
-    init(board: ReportBoard, address: String, freeSpaceOf path: String) {
+    init(board: ReportChannel, address: String, freeSpaceOf path: String) {
         self.board = board
         self.address = address
         self.path = path

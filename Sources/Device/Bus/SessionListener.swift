@@ -30,7 +30,7 @@ protocol SessionBusConnection: AnyObject, SendableMetatype {
 ///
 /// It sleeps in poll(2). Without a session bus it waits for one to appear. It reconnects to a bus that was lost.
 final class SessionListener<Connection: SessionBusConnection> {
-    typealias Board = SessionBoard<Connection.Request, Connection.Event>
+    typealias Board = SessionChannel<Connection.Request, Connection.Event>
 
     private let board: Board
     private let environment: [String: String]

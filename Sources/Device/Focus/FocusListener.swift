@@ -4,7 +4,7 @@ import NightshiftAPI
 
 /// The thread that listens to the display and publishes reports on the board.
 final class FocusListener {
-    private let board: FocusBoard
+    private let board: FocusChannel
     private let environment: [String: String]
     private let session: @Sendable () -> [String: String]?
     private var connection: Connection?
@@ -47,7 +47,7 @@ final class FocusListener {
         }
     }
 
-    init(board: FocusBoard, environment: [String: String], session: @escaping @Sendable () -> [String: String]?) {
+    init(board: FocusChannel, environment: [String: String], session: @escaping @Sendable () -> [String: String]?) {
         self.board = board
         self.environment = environment
         self.session = session

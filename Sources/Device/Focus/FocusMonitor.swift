@@ -11,7 +11,7 @@ package final class FocusMonitor: Sendable {
     /// the start. Changes that have not been read yet are merged into one. For one reader. Ends with ``shutdown()``.
     package let fronts: AsyncStream<FrontApplication?>
 
-    private let board: FocusBoard
+    private let board: FocusChannel
     private let environment: [String: String]
     private let session: @Sendable () -> [String: String]?
 
@@ -25,7 +25,7 @@ package final class FocusMonitor: Sendable {
         let (fronts, continuation) = AsyncStream.makeStream(
             of: FrontApplication?.self, bufferingPolicy: .bufferingNewest(1))
         self.fronts = fronts
-        board = FocusBoard(continuation: continuation)
+        board = FocusChannel(continuation: continuation)
     }
 
     deinit {

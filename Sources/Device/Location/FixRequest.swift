@@ -44,7 +44,7 @@ struct FixRequest: Equatable {
     var isNear: Bool { accuracy < Self.near }
     /// The time at which the request ends. A request with less than the usual time ends sooner after its first fix.
     var deadline: Double {
-        guard let firstFix, patience < FixWish.usualPatience else { return begun + patience }
+        guard let firstFix, patience < FixDemand.usualPatience else { return begun + patience }
         return min(begun + patience, firstFix + FixProgress.steady)
     }
     /// The time at which a gpsd without a reported receiver counts as having none. A gpsd that has just started reports

@@ -4,7 +4,7 @@ import NightshiftAPI
 
 /// The thread that asks the location sources and publishes updates on the board.
 final class LocationListener {
-    private let board: LocationBoard
+    private let board: LocationChannel
     private let configuration: LocationConfiguration
     private var machine: LocationMachine
     private var wishes = 0
@@ -19,7 +19,7 @@ final class LocationListener {
     /// The maximum number of bus messages to read before requests are checked again.
     private static let mostMessages = 256
 
-    init(board: LocationBoard, configuration: LocationConfiguration) {
+    init(board: LocationChannel, configuration: LocationConfiguration) {
         self.board = board
         self.configuration = configuration
         machine = LocationMachine(configuration, word: board.takeOrders().place)

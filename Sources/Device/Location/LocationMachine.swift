@@ -29,8 +29,8 @@ struct LocationMachine {
     }
 
     let configuration: LocationConfiguration
-    private var word: PlaceWord?
-    private var wish = FixWish()
+    private var word: LocationSetting?
+    private var wish = FixDemand()
     private var request: FixRequest?
     private var look: Look?
     /// Whether a caller waits for the end of a look.
@@ -44,7 +44,7 @@ struct LocationMachine {
     /// The last published sources.
     private var told: FixUpdate?
 
-    init(_ configuration: LocationConfiguration, word: PlaceWord?) {
+    init(_ configuration: LocationConfiguration, word: LocationSetting?) {
         self.configuration = configuration
         self.word = word
         gpsd = GpsdSide(address: configuration.gpsd)
@@ -75,7 +75,7 @@ struct LocationMachine {
         return actions
     }
 
-    mutating func want(_ wish: FixWish, now: Double) -> [Action] {
+    mutating func want(_ wish: FixDemand, now: Double) -> [Action] {
         let watchedBefore = self.wish.watchesChanges
         self.wish = wish
         if !wish.watchesChanges { lastCell = nil }
@@ -104,7 +104,7 @@ struct LocationMachine {
         return actions + settle(now: now)
     }
 
-    mutating func setPlace(_ word: PlaceWord?, now: Double) -> [Action] {
+    mutating func setPlace(_ word: LocationSetting?, now: Double) -> [Action] {
         guard word != self.word else { return [] }
         self.word = word
         let wasAsked = request != nil
@@ -121,7 +121,7 @@ struct LocationMachine {
 
     /// Releases everything.
     mutating func end(now: Double) -> [Action] {
-        wish = FixWish()
+        wish = FixDemand()
         look = nil
         request = nil
         return settle(now: now)

@@ -9,7 +9,7 @@ package import NightshiftAPI
 package final class LocationSources: FixSource {
     package let updates: AsyncStream<FixUpdate>
 
-    private let board: LocationBoard
+    private let board: LocationChannel
     private let configuration: LocationConfiguration
 
     /// - Parameters:
@@ -20,7 +20,7 @@ package final class LocationSources: FixSource {
         let (updates, continuation) = AsyncStream.makeStream(
             of: FixUpdate.self, bufferingPolicy: .bufferingNewest(256))
         self.updates = updates
-        let board = LocationBoard(continuation: continuation)
+        let board = LocationChannel(continuation: continuation)
         self.board = board
         configuration = LocationConfiguration(environment: environment, isTraced: monitor.isTraced)
         monitor.listenForPlace { [weak board] word in board?.setPlace(word) }
@@ -42,7 +42,7 @@ package final class LocationSources: FixSource {
         thread.start()
     }
 
-    package func want(_ wish: FixWish) {
+    package func want(_ wish: FixDemand) {
         board.want(wish)
         start()
     }

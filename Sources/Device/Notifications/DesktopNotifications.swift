@@ -7,7 +7,7 @@ package final class DesktopNotifications: Sendable {
     /// The events in order. For one reader. Ends with ``shutdown()``.
     package let events: AsyncStream<DesktopEvent>
 
-    private let board: SessionBoard<DesktopRequest, DesktopEvent>
+    private let board: SessionChannel<DesktopRequest, DesktopEvent>
     private let environment: [String: String]
     private let session: @Sendable () -> [String: String]?
 
@@ -20,7 +20,7 @@ package final class DesktopNotifications: Sendable {
         self.session = session
         let (events, continuation) = AsyncStream.makeStream(of: DesktopEvent.self)
         self.events = events
-        board = SessionBoard(continuation: continuation)
+        board = SessionChannel(continuation: continuation)
     }
 
     deinit {

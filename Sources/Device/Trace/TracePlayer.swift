@@ -4,7 +4,7 @@ import NightshiftAPI
 
 /// The thread that plays a trace in real time and publishes reports on the board.
 struct TracePlayer {
-    let board: ReportBoard
+    let board: ReportChannel
     let trace: DeviceTrace
 
     func run() {

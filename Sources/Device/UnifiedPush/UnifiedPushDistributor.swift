@@ -5,7 +5,7 @@ package final class UnifiedPushDistributor: Sendable {
     /// The events in order. For one reader. Ends with ``shutdown()``.
     package let events: AsyncStream<DistributorEvent>
 
-    private let board: SessionBoard<DistributorRequest, DistributorEvent>
+    private let board: SessionChannel<DistributorRequest, DistributorEvent>
     private let environment: [String: String]
     private let session: @Sendable () -> [String: String]?
 
@@ -18,7 +18,7 @@ package final class UnifiedPushDistributor: Sendable {
         self.session = session
         let (events, continuation) = AsyncStream.makeStream(of: DistributorEvent.self)
         self.events = events
-        board = SessionBoard(continuation: continuation)
+        board = SessionChannel(continuation: continuation)
     }
 
     deinit {

@@ -191,7 +191,7 @@ extension LocationState {
         let apps = Set(wanting).union(isForChanges ? watchingChanges : []).union(apps(asking: question))
         request = FixRequest(
             since: time, accuracy: accuracy, apps: apps, isForRegions: !wanting.isEmpty, isForChanges: isForChanges,
-            patience: question == nil ? FixWish.usualPatience : Self.patienceInFront, isRepeated: repeatsQuestion)
+            patience: question == nil ? FixDemand.usualPatience : Self.patienceInFront, isRepeated: repeatsQuestion)
         repeatsQuestion = false
         charged = apps
         followers.ask(for: question?.numbers ?? [], now: time)
@@ -201,10 +201,10 @@ extension LocationState {
     }
 
     /// The request for the sources.
-    var currentWish: FixWish {
-        FixWish(
+    var currentWish: FixDemand {
+        FixDemand(
             fix: request?.accuracy, watchesChanges: !watchingChanges.isEmpty,
-            patience: request?.patience ?? FixWish.usualPatience)
+            patience: request?.patience ?? FixDemand.usualPatience)
     }
 
     private func apps(asking question: LocationFollowers.Question?) -> Set<AppID> {

@@ -14,7 +14,7 @@ package struct LocationState: Sendable {
     package internal(set) var manifests: [AppID: AppManifest] = [:]
     /// The regions of apps that have permission.
     package internal(set) var plan = LocationPlan()
-    package internal(set) var moment = DeviceMoment()
+    package internal(set) var moment = DeviceState()
     /// The time of the next decision in boot seconds, unless an event comes before.
     package internal(set) var nextDeadline: Double?
     /// The available sources; nil until they are known.
@@ -49,8 +49,8 @@ package struct LocationState: Sendable {
     var failures = 0
     var retryAt = -Double.infinity
     /// The last request sent to the sources. `wish` is the one to be sent.
-    var toldWish = FixWish()
-    var wish: FixWish?
+    var toldWish = FixDemand()
+    var wish: FixDemand?
     var marks = Marks()
     var effects: [LocationEffect] = []
 
@@ -92,7 +92,7 @@ package struct LocationState: Sendable {
     ///   - seenBefore: ``StoreTransaction/secondsSeenBefore()``.
     package init(
         _ kept: StoredLocation<LocationRecord, DeviceLocationRecord>, manifests: [AppManifest]?, bootID: String,
-        seenBefore: Double, moment: DeviceMoment, now: LocationMoment
+        seenBefore: Double, moment: DeviceState, now: LocationMoment
     ) {
         self.bootID = bootID
         self.seenBefore = seenBefore
@@ -166,7 +166,7 @@ package struct LocationState: Sendable {
 
     // MARK: - Events of the device and apps
 
-    package mutating func apply(_ moment: DeviceMoment) { self.moment = moment }
+    package mutating func apply(_ moment: DeviceState) { self.moment = moment }
 
     /// The app came to the foreground or left it.
     package mutating func use(_ app: AppID, isInFront: Bool, now: LocationMoment) {
@@ -273,7 +273,7 @@ package struct LocationState: Sendable {
     }
 
     /// Returns the request for the sources; nil if it has not changed.
-    package mutating func takeWish() -> FixWish? {
+    package mutating func takeWish() -> FixDemand? {
         defer { wish = nil }
         if let wish { toldWish = wish }
         return wish

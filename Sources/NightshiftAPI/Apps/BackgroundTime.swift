@@ -24,7 +24,7 @@ package struct BackgroundStatus: Hashable, Sendable, Codable {
     /// The open background tasks.
     package var tasks: [BackgroundTaskStatus]
     /// The latest background runs, oldest first. The last one may not have ended.
-    package var stints: [BackgroundStint]
+    package var stints: [BackgroundRun]
 
     package enum PolicySource: String, Sendable, Codable, CaseIterable {
         case device
@@ -53,7 +53,7 @@ package struct BackgroundTaskStatus: Hashable, Sendable, Codable {
 
 /// One background run: from leaving the foreground or being woken until the app is suspended, enters the
 /// foreground or ends.
-package struct BackgroundStint: Hashable, Sendable, Codable {
+package struct BackgroundRun: Hashable, Sendable, Codable {
     package var began: Date
     package var ended: Date?
     /// The seconds that counted as background time.

@@ -87,7 +87,7 @@ extension DeviceConditions {
             if text == "none" { return assign(.some(nil), to: \.freeBytes) }
             guard let value = Int64(text), value >= 0 else { return false }
             return assign(value, to: \.freeBytes)
-        case .location: return text == "none" || SetPlace(text) != nil
+        case .location: return text == "none" || LocationOverride(text) != nil
         }
     }
 

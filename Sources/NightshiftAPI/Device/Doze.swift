@@ -78,7 +78,7 @@ package struct DozeStatus: Hashable, Sendable, Codable {
 }
 
 /// The device state on which decisions are based: its conditions, and whether background work runs.
-package struct DeviceMoment: Hashable, Sendable {
+package struct DeviceState: Hashable, Sendable {
     package var conditions: DeviceConditions
     package var phase: DozePhase
 

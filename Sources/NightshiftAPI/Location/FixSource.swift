@@ -1,5 +1,5 @@
 /// The current request to the location sources.
-package struct FixWish: Hashable, Sendable {
+package struct FixDemand: Hashable, Sendable {
     /// The requested accuracy in metres of one immediate fix; nil if the receiver must stay off.
     package var fix: Double?
     /// Whether changes are to be reported as they occur: new cells, or fixes from the network. The receiver stays off
@@ -40,14 +40,14 @@ package protocol FixSource: Sendable {
 
     /// Sets the current request, which replaces the previous one.
     ///
-    /// A request with ``FixWish/fix`` asks for one fix, even if a fix was reported before. The fix is reported as soon
-    /// as it is accurate enough, or as the best one after ``FixWish/patience``. The receiver is then released, and
+    /// A request with ``FixDemand/fix`` asks for one fix, even if a fix was reported before. The fix is reported as soon
+    /// as it is accurate enough, or as the best one after ``FixDemand/patience``. The receiver is then released, and
     /// ``FixUpdate/receiver(seconds:)`` ends the request. If no source can report locations, that update comes alone
     /// and soon.
     ///
-    /// A request without ``FixWish/fix`` ends a running request for a fix. Each call checks which sources are
+    /// A request without ``FixDemand/fix`` ends a running request for a fix. Each call checks which sources are
     /// available, so that new ones are found.
-    func want(_ wish: FixWish)
+    func want(_ wish: FixDemand)
 
     /// Checks which sources are available, whatever is requested. This takes a few seconds at most.
     ///

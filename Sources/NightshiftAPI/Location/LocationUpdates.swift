@@ -12,7 +12,7 @@ package struct LocationUpdateRequest: Hashable, Sendable {
     /// The approximate accuracy in metres of a satellite receiver outdoors.
     package static let finestAccuracy = 5.0
     /// Half of the earth's circumference, in metres.
-    package static let longest = SetPlace.worstAccuracy
+    package static let longest = LocationOverride.worstAccuracy
 
     package init(accuracy: Double, distance: Double = 0, isOnce: Bool = false) {
         self.accuracy = accuracy

@@ -155,7 +155,7 @@ package struct ExpirationRequest: Hashable, Sendable, Codable {
 }
 
 /// The body of `PUT /v1/process/refresh`: the minimum fetch interval that the app sets.
-package struct RefreshWish: Hashable, Sendable, Codable {
+package struct RefreshRequest: Hashable, Sendable, Codable {
     package var interval: RefreshInterval
 
     package init(interval: RefreshInterval) {

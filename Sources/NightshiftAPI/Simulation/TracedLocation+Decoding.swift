@@ -26,7 +26,7 @@ extension TracedRegion: Decodable {
             throw TraceMistake("'region' needs a 'center', such as \"52.5163,13.3777\", and a 'radius' in metres")
         }
         // The centre has no accuracy.
-        guard center.filter({ $0 == "," }).count == 1, let place = SetPlace(center)?.place else {
+        guard center.filter({ $0 == "," }).count == 1, let place = LocationOverride(center)?.place else {
             throw TraceMistake("'center' must be a latitude and a longitude in degrees, such as \"52.5163,13.3777\"")
         }
         self.init(

@@ -49,7 +49,7 @@ extension Endpoint where Answer == Void {
     }
 
     package static func setInterval(_ interval: RefreshInterval) -> Self {
-        Self(.put, APIPath("process", "refresh"), RefreshWish(interval: interval))
+        Self(.put, APIPath("process", "refresh"), RefreshRequest(interval: interval))
     }
 
     package static func submit(_ task: ScheduledTask) -> Self {

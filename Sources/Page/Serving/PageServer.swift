@@ -101,7 +101,7 @@ package struct PageServer: Sendable {
                             await withTaskCancellationHandler {
                                 await connection.http.handle(value: connection.channel, logger: logger)
                             } onCancel: {
-                                connection.wire.triggerUserOutboundEvent(EndOfPatience(), promise: nil)
+                                connection.wire.triggerUserOutboundEvent(CloseTimeout(), promise: nil)
                             }
                         }
                     }

@@ -11,7 +11,7 @@ struct Setup: Encodable, Sendable {
     var waits = Self.words(WaitReason.self) { $0.sentence }
     var exits = Self.words(ExitCause.self) { $0.sentence }
     var wakes = Self.words(WakeReason.self) { $0.sentence }
-    var stintEnds = Self.words(BackgroundStint.End.self) { $0.sentence }
+    var stintEnds = Self.words(BackgroundRun.End.self) { $0.sentence }
     var awake = Self.words(AwakeReason.self) { $0.sentence }
     var windows = Self.words(WindowReason.self) { $0.sentence }
     /// The causes of exit by which the service ends an app.

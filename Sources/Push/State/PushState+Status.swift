@@ -80,7 +80,7 @@ extension PushState {
         return conditions.isLowPower || isLow ? .opportunistic : .enabled
     }
 
-    package var deviceState: DeviceState {
+    package var deviceState: ReportedActivity {
         if moment.phase == .dozing { return .dozing }
         return moment.conditions.isIdle ? .idle : .active
     }

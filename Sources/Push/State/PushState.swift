@@ -13,7 +13,7 @@ package struct PushState: Sendable {
     package internal(set) var apps: [AppID: PushApp] = [:]
     /// The manifests of installed apps.
     package internal(set) var manifests: [AppID: AppManifest] = [:]
-    package internal(set) var moment = DeviceMoment()
+    package internal(set) var moment = DeviceState()
     /// Pushes by id. Finished ones are kept for a while, to recognise a repeated delivery.
     package internal(set) var pushes: [String: KnownPush] = [:]
     /// Ids in the order of arrival.
@@ -69,7 +69,7 @@ package struct PushState: Sendable {
 
     /// Restores the stored state.
     package init(
-        _ kept: StoredPushes<PushApp, PushDevice, KnownPush>, manifests: [AppManifest], moment: DeviceMoment,
+        _ kept: StoredPushes<PushApp, PushDevice, KnownPush>, manifests: [AppManifest], moment: DeviceState,
         now: Double
     ) {
         device = kept.device ?? PushDevice(now: now)
@@ -115,7 +115,7 @@ package struct PushState: Sendable {
 
     // MARK: - Use of apps and the device
 
-    package mutating func apply(_ moment: DeviceMoment) { self.moment = moment }
+    package mutating func apply(_ moment: DeviceState) { self.moment = moment }
 
     /// The app came to the foreground or left it.
     package mutating func use(_ app: AppID, isInFront: Bool) {

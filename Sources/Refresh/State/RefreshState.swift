@@ -18,7 +18,7 @@ package struct RefreshState: Sendable {
     /// The manifests of installed apps.
     package internal(set) var manifests: [AppID: AppManifest] = [:]
     package internal(set) var tasks: [StoredScheduledTask.Key: StoredScheduledTask] = [:]
-    package internal(set) var moment = DeviceMoment()
+    package internal(set) var moment = DeviceState()
     /// The time of the next decision in seconds since 1970, unless an event comes before.
     package internal(set) var nextDeadline: Double?
     var plan = RefreshPlan()
@@ -57,7 +57,7 @@ package struct RefreshState: Sendable {
 
     /// Restores the stored state.
     package init(
-        _ kept: StoredRefresh<RefreshRecord, DeviceRefreshRecord>, manifests: [AppManifest], moment: DeviceMoment,
+        _ kept: StoredRefresh<RefreshRecord, DeviceRefreshRecord>, manifests: [AppManifest], moment: DeviceState,
         now: LocalMoment
     ) {
         planner = RefreshPlanner(
@@ -139,7 +139,7 @@ package struct RefreshState: Sendable {
 
     // MARK: - Use of apps and the device
 
-    package mutating func apply(_ moment: DeviceMoment, now: LocalMoment) {
+    package mutating func apply(_ moment: DeviceState, now: LocalMoment) {
         self.moment = moment
         tellDeviceUse(now)
     }

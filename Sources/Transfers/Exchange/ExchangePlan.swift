@@ -25,7 +25,7 @@ package struct PartialBytes: Hashable, Sendable {
     /// The reason why these bytes cannot be continued, if that is already decided.
     package var lossReason: String?
     /// The last suspect response.
-    package var doubt: AnswerDoubt?
+    package var doubt: SuspectResponse?
 
     package init(
         count: Int64, total: Int64?, validators: Validators, condition: RangeCondition, isOfAnotherURL: Bool = false

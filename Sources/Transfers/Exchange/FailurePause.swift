@@ -12,7 +12,7 @@ package struct FailurePause: Hashable, Sendable {
     /// A failed attempt.
     package struct Attempt: Sendable {
         package var failure: TransferFailure
-        package var blame: Blame
+        package var blame: FailureAttribution
         package var task: TaskID
         package var way: HostTable.Way
         /// The start of the attempt, in boot seconds.
@@ -23,7 +23,7 @@ package struct FailurePause: Hashable, Sendable {
         package var retryAfter: RetryAfter?
 
         package init(
-            failure: TransferFailure, blame: Blame, task: TaskID, way: HostTable.Way, began: Double, failures: Int,
+            failure: TransferFailure, blame: FailureAttribution, task: TaskID, way: HostTable.Way, began: Double, failures: Int,
             retryAfter: RetryAfter?
         ) {
             self.failure = failure
@@ -65,8 +65,8 @@ package struct FailurePause: Hashable, Sendable {
     }
 }
 
-extension Blame {
+extension FailureAttribution {
     /// The blame for an attempt that may have received bytes: an origin that was reached is not blamed for a later
     /// failure. The next attempt shows whether it is still reachable.
-    package func ofAttempt(hasAdvanced: Bool) -> Blame { self == .address && hasAdvanced ? .nobody : self }
+    package func ofAttempt(hasAdvanced: Bool) -> FailureAttribution { self == .address && hasAdvanced ? .nobody : self }
 }

@@ -112,10 +112,10 @@ package struct HostTable: Sendable {
     ///
     /// - Parameters:
     ///   - task: the task of the transfer.
-    ///   - refusedUntil: for ``Blame/origin``: the end of the pause that the server asked for, in boot seconds.
+    ///   - refusedUntil: for ``FailureAttribution/origin``: the end of the pause that the server asked for, in boot seconds.
     ///   - random: 0..<1.
     package mutating func failed(
-        _ way: Way, _ blame: Blame, _ failure: TransferFailure, of task: TaskID, began: Double, refusedUntil: Double?,
+        _ way: Way, _ blame: FailureAttribution, _ failure: TransferFailure, of task: TaskID, began: Double, refusedUntil: Double?,
         now: ClockReading, random: Double
     ) {
         let time = now.bootSeconds

@@ -22,7 +22,7 @@ package struct SourceRound: Hashable, Sendable {
         /// Whether the request went to the task's own URL.
         package var isOwn: Bool
         /// The tasks that wait because of the failure.
-        package var blame: Blame
+        package var blame: FailureAttribution
     }
 
     /// - Parameters:
@@ -63,7 +63,7 @@ package struct SourceRound: Hashable, Sendable {
     /// - Returns: nil if there is a next URL; otherwise the outcome of the round. The task's own URL is preferred over
     ///   mirrors, and temporary failures over permanent ones.
     package mutating func advance(
-        _ failure: TransferFailure, _ retryAfter: RetryAfter?, _ blame: Blame = .nobody
+        _ failure: TransferFailure, _ retryAfter: RetryAfter?, _ blame: FailureAttribution = .nobody
     ) -> Outcome? {
         let outcome = Outcome(failure: failure, retryAfter: retryAfter, isOwn: isOwn, blame: blame)
         if isOwn { isOwnGone = failure.code == .httpStatus }

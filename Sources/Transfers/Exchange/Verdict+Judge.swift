@@ -13,11 +13,11 @@ extension Verdict {
         if let failure = head.lengthContradiction { return .retryLater(failure, after: nil) }
         let verdict = judgeFreely(head: head, plan: plan, partial: partial, policy: policy, now: now)
         if let partial, verdict.givesUp(partial),
-            let (doubt, failure) = AnswerDoubts.doubt(head, partial, isBehindPortal: policy.isBehindPortal)
+            let (doubt, failure) = SuspectResponses.doubt(head, partial, isBehindPortal: policy.isBehindPortal)
         {
             return .doubt(doubt, failure)
         }
-        if partial == nil, case .fresh = verdict, let (doubt, failure) = AnswerDoubts.firstDoubt(head, policy) {
+        if partial == nil, case .fresh = verdict, let (doubt, failure) = SuspectResponses.firstDoubt(head, policy) {
             return .doubt(doubt, failure)
         }
         // The body of this response would overwrite the bytes on disk.

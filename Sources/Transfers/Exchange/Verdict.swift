@@ -12,7 +12,7 @@ package struct ResponsePolicy: Hashable, Sendable {
     /// The expected name of the file, if the request determines it; otherwise nil.
     package var expectedName: String?
     /// The last suspect first response.
-    package var firstDoubt: AnswerDoubt?
+    package var firstDoubt: SuspectResponse?
     /// Whether the request goes to the task's own URL, not to a mirror.
     package var asksOwnURL = true
     /// Whether the request has its own range or condition. Any response is then its answer.
@@ -48,8 +48,8 @@ package enum Verdict: Hashable, Sendable {
     /// A temporary error: keep the bytes and try again later.
     case retryLater(TransferFailure, after: RetryAfter?)
     case fail(TransferFailure)
-    /// End this exchange and keep the bytes: the response may not come from the file's server. See ``AnswerDoubts``.
-    case doubt(AnswerDoubt, TransferFailure)
+    /// End this exchange and keep the bytes: the response may not come from the file's server. See ``SuspectResponses``.
+    case doubt(SuspectResponse, TransferFailure)
 }
 
 /// The facts about a representation that its response states.

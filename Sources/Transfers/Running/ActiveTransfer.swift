@@ -12,7 +12,7 @@ import Store
 struct ActiveTransfer {
     var run: TransferRun
     /// The owner's requests, shared by all copies of this value.
-    let wishes: OwnerWishes
+    let wishes: OwnerRequests
     /// The file system of its files; nil for the service's own.
     let place: FileSystemKey?
     var exchange: Exchange = .starting
@@ -28,7 +28,7 @@ struct ActiveTransfer {
         self.place = place
         run = TransferRun(record: record, startedAt: startedAt)
         pace = Pace(count: record.kind == .download ? record.received : record.sent, at: startedAt)
-        wishes = OwnerWishes(record)
+        wishes = OwnerRequests(record)
     }
 
     /// The record of the run. Changed in place: a copy would have to count a hundred references.

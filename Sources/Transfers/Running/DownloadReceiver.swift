@@ -152,7 +152,7 @@ final class DownloadReceiver: ExchangeReceiver {
         if file.coding != nil || ContentCoding.isHidden(in: head.headers, url: head.url, name: name) {
             summary.remark = .coded
         }
-        if offset == 0, inputs.policy.firstDoubt != nil, AnswerDoubts.contradictsName(head, inputs.policy) {
+        if offset == 0, inputs.policy.firstDoubt != nil, SuspectResponses.contradictsName(head, inputs.policy) {
             summary.remark = .page
         }
         reception.accepted = AcceptedResponse(

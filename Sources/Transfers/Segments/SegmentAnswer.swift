@@ -16,7 +16,7 @@ package struct SourceIdentity: Hashable, Sendable {
     /// See ``PartialBytes/mediaType``.
     package var mediaType: String?
     /// See ``PartialBytes/doubt``.
-    package var doubt: AnswerDoubt?
+    package var doubt: SuspectResponse?
 
     package init(total: Int64, validators: Validators, condition: RangeCondition) {
         self.total = total

@@ -60,7 +60,7 @@ extension TransferService {
 
     /// Continues the start of an exchange after another file system has opened the file.
     private func opened(
-        _ id: TaskID, _ wishes: OwnerWishes, _ opened: DownloadOpening.Opened, at place: FileSystemKey
+        _ id: TaskID, _ wishes: OwnerRequests, _ opened: DownloadOpening.Opened, at place: FileSystemKey
     ) async {
         guard var transfer = active[id], transfer.wishes === wishes, transfer.run.phase == .preparing else {
             return closeFile(opened.partial?.file?.descriptor, at: place)

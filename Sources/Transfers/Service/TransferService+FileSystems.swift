@@ -88,7 +88,7 @@ extension TransferService {
         }
     }
 
-    private func leave(_ id: TaskID, _ wishes: OwnerWishes) async {
+    private func leave(_ id: TaskID, _ wishes: OwnerRequests) async {
         guard let transfer = active[id], transfer.wishes === wishes, transfer.run.canBeLeft, let place = transfer.place
         else { return }
         switch transfer.exchange {

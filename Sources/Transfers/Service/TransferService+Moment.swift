@@ -9,7 +9,7 @@ extension TransferService {
     /// allowed ones are admitted.
     ///
     /// The last device state before ``run()`` is the initial one.
-    package func apply(_ moment: DeviceMoment) async {
+    package func apply(_ moment: DeviceState) async {
         let old = bounds.moment
         bounds.moment = moment
         guard life.isRunning else { return }
@@ -31,7 +31,7 @@ extension TransferService {
         let classes = records.map { record in
             record.state == .waiting && record.notBefore == nil && record.beginAt == nil ? record.needs : nil
         }
-        return HeldClass.heldFromTheFirst(classes, bounds.moment, now)
+        return RequirementClass.heldFromTheFirst(classes, bounds.moment, now)
     }
 
     private func stopForbidden() {

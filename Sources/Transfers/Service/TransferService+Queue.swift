@@ -17,12 +17,12 @@ extension TransferService {
         var times = QueueTimes()
 
         /// The requirement classes of the tasks that wait in a lane.
-        func classes(of lane: Lane) -> [HeldClass] {
+        func classes(of lane: Lane) -> [RequirementClass] {
             let isLoopback = Loopback.contains(origin: lane.origin)
-            return (rules[lane.id] ?? []).map { HeldClass(rules: $0, isLoopback: isLoopback) }
+            return (rules[lane.id] ?? []).map { RequirementClass(rules: $0, isLoopback: isLoopback) }
         }
 
-        var classes: [HeldClass] { lanes.flatMap { classes(of: $0) } }
+        var classes: [RequirementClass] { lanes.flatMap { classes(of: $0) } }
     }
 
     /// Starts all transfers that may start, and sets the alarm for the next change that depends on time.

@@ -28,7 +28,7 @@ extension TransferService {
 
     /// Continues the start of an upload after another file system has opened its files.
     private func opened(
-        _ id: TaskID, _ wishes: OwnerWishes, _ source: UploadSource, _ opened: Result<UploadFiles, TransferFailure>,
+        _ id: TaskID, _ wishes: OwnerRequests, _ source: UploadSource, _ opened: Result<UploadFiles, TransferFailure>,
         at place: FileSystemKey
     ) async {
         guard var transfer = active[id], transfer.wishes === wishes, transfer.phase == .preparing else {

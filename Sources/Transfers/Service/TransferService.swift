@@ -21,7 +21,7 @@ package actor TransferService {
         package var transport: any Transport
         package var clock: any ServiceClock
         /// The device state when the service starts; ``TransferService/apply(_:)`` receives changes.
-        package var moment: DeviceMoment
+        package var moment: DeviceState
         /// Called when the first discretionary task may run, and when the last one no longer may.
         package var activity: @Sendable (TransferActivity) -> Void
         package var fallback: NetworkFallback
@@ -32,7 +32,7 @@ package actor TransferService {
         package var mountInfo = "/proc/self/mountinfo"
 
         package init(
-            paths: ServicePaths, store: Store, transport: any Transport, clock: any ServiceClock, moment: DeviceMoment,
+            paths: ServicePaths, store: Store, transport: any Transport, clock: any ServiceClock, moment: DeviceState,
             activity: @escaping @Sendable (TransferActivity) -> Void = { _ in },
             fallback: NetworkFallback = NetworkFallback(), random: @escaping @Sendable () -> Double, logger: Logger
         ) {

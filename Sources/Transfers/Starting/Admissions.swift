@@ -7,8 +7,8 @@ struct Admissions {
     /// The turns of new and failed tasks in lanes with only one connection.
     var turns = ConnectionTurns<LaneID>()
     /// The requirement classes that the device state blocked at the last decision, with the start of each block.
-    var heldClasses = HeldClasses()
-    var look = LatestLook()
+    var heldClasses = RequirementClasses()
+    var look = LastSchedulingPass()
     /// The history of slow transfers that gave up their places.
     var yields = YieldHistory()
     /// The crash suspects, which are retried in isolation before anything else starts.

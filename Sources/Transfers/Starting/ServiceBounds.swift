@@ -4,11 +4,11 @@ package import Store
 
 /// The current limits of the service: those of the device state and those of the user's settings. This is a pure value.
 package struct ServiceBounds: Sendable {
-    package var moment: DeviceMoment
+    package var moment: DeviceState
     private var stored = StoredValue(ServiceLimits())
     private var cancellations = CancellationRequests()
 
-    package init(_ moment: DeviceMoment) {
+    package init(_ moment: DeviceState) {
         self.moment = moment
     }
 

@@ -92,7 +92,7 @@ extension ResumableUpload {
         _ request: UploadRequest, _ head: ResponseHead, _ fields: UploadFields, _ isBehindPortal: Bool
     ) -> TransferFailure? {
         guard let resource, request.purpose != .create, !hasSpoken, !fields.areSpoken,
-            let (doubt, failure) = AnswerDoubts.doubt(
+            let (doubt, failure) = SuspectResponses.doubt(
                 head, to: request.purpose, resource, isBehindPortal: isBehindPortal)
         else { return nil }
         self.resource?.doubt = doubt

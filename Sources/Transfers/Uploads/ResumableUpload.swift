@@ -119,7 +119,7 @@ package enum UploadVerdict: Hashable, Sendable {
     /// A temporary failure: send ``ResumableUpload/next()`` later.
     case retryLater(TransferFailure, after: RetryAfter?)
     /// The response may not come from the server: send ``ResumableUpload/next()`` later. No bytes were lost. See
-    /// ``AnswerDoubts``.
+    /// ``SuspectResponses``.
     case doubt(TransferFailure)
     case fail(TransferFailure)
 }

@@ -62,12 +62,12 @@ extension ProcessTests {
             #expect(try scene.shownTime(hello.clock) == .counting(until: 1_180_000_000_000))
             try await eventually("it to run") { Proc.ticks(pid) > 2 }
 
-            await scene.service.apply(DeviceMoment(phase: .dozing))
+            await scene.service.apply(DeviceState(phase: .dozing))
             let ticks = Proc.ticks(pid)
             try await BusyProcess().run(ticks: 20)
             #expect(Proc.ticks(pid) == ticks)
             #expect(try scene.shownTime(hello.clock) == .standing(180_000_000_000))
-            await scene.service.apply(DeviceMoment(phase: .window))
+            await scene.service.apply(DeviceState(phase: .window))
             try await eventually("it to run again") { Proc.ticks(pid) > ticks + 2 }
 
             scene.clock.advance(to: 5_175)

@@ -100,9 +100,9 @@ import Testing
         try await scene.uses.wait(for: "its use") { $0 == [change("org.example.other", true)] }
         var conditions = DeviceConditions()
         conditions.isIdle = true
-        await scene.service.apply(DeviceMoment(conditions: conditions))
+        await scene.service.apply(DeviceState(conditions: conditions))
         try await scene.uses.wait(for: "its end") { $0.last == change("org.example.other", false) }
-        await scene.service.apply(DeviceMoment())
+        await scene.service.apply(DeviceState())
         await scene.service.front(nil)
         let changes = [true, false, true, false].map { change("org.example.other", $0) }
         try await scene.uses.wait(for: "the second time") { $0 == changes }

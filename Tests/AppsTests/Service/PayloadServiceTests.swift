@@ -178,7 +178,7 @@ import Testing
         try await first.crash()
         var conditions = DeviceConditions()
         conditions.sleeps = 1
-        let next = try await ServiceScene(moment: DeviceMoment(conditions: conditions), after: first)
+        let next = try await ServiceScene(moment: DeviceState(conditions: conditions), after: first)
         try await eventually("its being taken up") {
             try await next.history().contains { $0.decision == .appAdopted }
         }

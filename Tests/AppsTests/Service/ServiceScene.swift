@@ -51,7 +51,7 @@ final class ServiceScene {
     ///   - isReal: whether processes are real, everything else being the same.
     ///   - beforeItRuns: called as soon as the service is prepared.
     init(
-        keys: String = "", command: String = "/bin/true", isReal: Bool = false, moment: DeviceMoment? = nil,
+        keys: String = "", command: String = "/bin/true", isReal: Bool = false, moment: DeviceState? = nil,
         after former: ServiceScene? = nil, beforeItRuns: (AppService) async throws -> Void = { _ in }
     ) async throws {
         scratch = try former?.scratch ?? TemporaryDirectory()
@@ -102,8 +102,8 @@ final class ServiceScene {
     private static func hooks(
         _ calls: Watched<[PartCall]>, _ uses: Watched<[FrontUse.Change]>,
         _ notices: Watched<[ProcessEvent]>, _ areBusy: Watched<Bool>, _ store: Store
-    ) -> AppService.PartHooks {
-        AppService.PartHooks(
+    ) -> AppService.FeatureHooks {
+        AppService.FeatureHooks(
             use: { app, isInFront in
                 uses.update { $0.append(FrontUse.Change(app: app, isInFront: isInFront)) }
                 if app == Self.app { calls.update { $0.append(.use(isInFront)) } }

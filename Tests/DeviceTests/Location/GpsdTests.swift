@@ -21,7 +21,7 @@ import Testing
         #expect(watched.last?.regions == true)
         #expect(watched.last?.changes == false, "a receiver alone tells no significant changes")
         let before = Double(DispatchTime.now().uptimeNanoseconds) / 1e9
-        watched.sources.want(FixWish(fix: 30))
+        watched.sources.want(FixDemand(fix: 30))
         try await watched.waitForEnd(of: 1)
         let (fix, source) = try #require(watched.fixes.first)
         let beginning = try #require(Coordinate(latitude: Self.start.latitude, longitude: Self.start.longitude))
@@ -31,7 +31,7 @@ import Testing
         #expect(fix.time >= before, "the time of its receipt, since boot")
         #expect(try #require(watched.receiver.first) > 0)
         // The next fix is another request, at another point of the walk.
-        watched.sources.want(FixWish(fix: 30))
+        watched.sources.want(FixDemand(fix: 30))
         try await watched.waitForEnd(of: 2)
         #expect(watched.fixes.count == 2)
         #expect(watched.fixes.last.map { $0.fix.time > fix.time } == true)
@@ -41,17 +41,17 @@ import Testing
         let receiver = try FakeReceiver(walk: Self.walk)
         try await receiver.start()
         let watched = try WatchedSources(gpsd: receiver.port)
-        watched.sources.want(FixWish(fix: 30))
+        watched.sources.want(FixDemand(fix: 30))
         try await watched.waitForEnd(of: 1)
         // gpsd never reaches this accuracy, so the request is in progress when it ends.
-        watched.sources.want(FixWish(fix: 1))
+        watched.sources.want(FixDemand(fix: 1))
         receiver.stop()
         try await watched.waitForSources("its end") { $0["gpsd"]?.isAvailable == false }
         let sentence = try #require(watched.last?.statuses.first { $0.name == "gpsd" }?.sentence)
         #expect(sentence.contains("127.0.0.1:\(receiver.port)") && sentence.contains("apt install gpsd"))
         try await receiver.start()
         try await watched.waitForSources("its return") { $0["gpsd"]?.isAvailable == true }
-        watched.sources.want(FixWish(fix: 30))
+        watched.sources.want(FixDemand(fix: 30))
         try await watched.waitForEnd(of: 2)
         #expect(watched.fixes.count == 2)
     }
@@ -61,12 +61,12 @@ import Testing
     {
         let receiver = try FakeReceiver(walk: Self.walk)
         let watched = try WatchedSources(gpsd: receiver.port)
-        watched.sources.want(FixWish(fix: 30))
+        watched.sources.want(FixDemand(fix: 30))
         try await watched.waitForEnd(of: 1)
         #expect(watched.fixes.isEmpty && watched.receiver == [0])
         try await watched.wait(for: "the sources") { $0.compactMap(\.sources).last?.regions == false }
         try await receiver.start()
-        watched.sources.want(FixWish())
+        watched.sources.want(FixDemand())
         try await watched.waitForSources("the receiver") { $0["gpsd"]?.isAvailable == true }
     }
 
@@ -74,9 +74,9 @@ import Testing
         let receiver = try FakeReceiver(walk: Self.walk)
         try await receiver.start()
         let watched = try WatchedSources(gpsd: receiver.port)
-        watched.sources.want(FixWish(fix: 1))
+        watched.sources.want(FixDemand(fix: 1))
         try await watched.waitForSources("the receiver") { $0["gpsd"]?.isAvailable == true }
-        watched.sources.want(FixWish())
+        watched.sources.want(FixDemand())
         try await watched.waitForEnd(of: 1)
         #expect(watched.fixes.isEmpty)
         watched.sources.shutdown()

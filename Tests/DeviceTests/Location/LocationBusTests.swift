@@ -19,7 +19,7 @@ import Testing
         try await watched.waitForSources("GeoClue") { $0["geoclue"]?.isAvailable == true }
         #expect(watched.last?.regions == true && watched.last?.changes == true)
         #expect(try await geoClue.tell("Clients").contains("0 made"), "nobody wants anything yet")
-        watched.sources.want(FixWish(fix: 50))
+        watched.sources.want(FixDemand(fix: 50))
         try await eventually("the client of GeoClue") {
             try await geoClue.tell("Clients").contains("1 there: nightshift level 8 distance 0 time 0")
         }
@@ -39,7 +39,7 @@ import Testing
         let geoClue = try await MockLocationService(.geoClue, on: bus)
         try await geoClue.tell("SetPlace", "ddd", Self.berlin[0], Self.berlin[1], "300")
         let watched = try WatchedSources(bus: bus.address)
-        watched.sources.want(FixWish(fix: 500))
+        watched.sources.want(FixDemand(fix: 500))
         try await watched.waitForEnd(of: 1)
         #expect(Self.near(watched.fixes.first?.fix) && watched.receiver == [0])
         let calls = try await geoClue.calls()
@@ -52,7 +52,7 @@ import Testing
         let bus = try await PrivateBus.started()
         let geoClue = try await MockLocationService(.geoClue, on: bus)
         let watched = try WatchedSources(bus: bus.address)
-        watched.sources.want(FixWish(watchesChanges: true))
+        watched.sources.want(FixDemand(watchesChanges: true))
         try await eventually("the client of GeoClue") {
             try await geoClue.tell("Clients").contains("nightshift level 6 distance 500 time 300")
         }
@@ -71,12 +71,12 @@ import Testing
         }
         try await watched.wait(for: "the last cell") { $0.contains { $0.cell == "262,02,1F,A1B2C5,4E" } }
         #expect(watched.cells == ["262,02,1F,A1B2C3,4E", "262,02,1F,A1B2C4,4E", "262,02,1F,A1B2C5,4E"])
-        watched.sources.want(FixWish())
+        watched.sources.want(FixDemand())
         try await eventually("the modem's former state") {
             try await manager.tell("Modems").contains("enabled 0 signals 0")
         }
         // Without the modem GeoClue is used again.
-        watched.sources.want(FixWish(watchesChanges: true))
+        watched.sources.want(FixDemand(watchesChanges: true))
         try await eventually("the modem's signals") { try await manager.tell("Modems").contains("signals 1") }
         try await manager.tell("Unplug")
         try await eventually("the client of GeoClue") { try await geoClue.tell("Clients").contains(" 1 there") }
@@ -89,7 +89,7 @@ import Testing
         try await manager.tell("Refuse", "s", "not allowed here")
         try await manager.tell("Plug", "u", "1")
         let watched = try WatchedSources(bus: bus.address)
-        watched.sources.want(FixWish(watchesChanges: true))
+        watched.sources.want(FixDemand(watchesChanges: true))
         try await watched.waitForSources("the refusal") {
             $0["modem"]?.isAvailable == false && $0["modem"]?.sentence.contains("not allowed here") == true
         }
@@ -103,7 +103,7 @@ import Testing
         try await manager.tell("Switch", "i", "3")
         try await manager.tell("Plug", "u", "1")
         let watched = try WatchedSources(bus: bus.address)
-        watched.sources.want(FixWish(watchesChanges: true))
+        watched.sources.want(FixDemand(watchesChanges: true))
         try await watched.waitForSources("a modem that is off") {
             $0["modem"]?.sentence.contains("does not tell") == true
         }
@@ -139,7 +139,7 @@ import Testing
         try await geoClue.tell("Refuse", "s", "'nightshift' disallowed by its user")
         let watched = try WatchedSources(bus: bus.address)
         for request in 1...3 {
-            watched.sources.want(FixWish(fix: 50))
+            watched.sources.want(FixDemand(fix: 50))
             try await watched.waitForEnd(of: request)
         }
         try await watched.waitForSources("the refusal") {
@@ -152,7 +152,7 @@ import Testing
     @Test func `R7: Services and a bus that end and return are followed while changes are watched`() async throws {
         let bus = try PrivateBus()
         let watched = try WatchedSources(bus: bus.address)
-        watched.sources.want(FixWish(watchesChanges: true))
+        watched.sources.want(FixDemand(watchesChanges: true))
         try await watched.waitForSources("no bus") { $0["geoclue"]?.sentence.contains("no system bus") == true }
         for _ in 1...2 {
             try await bus.start()
@@ -194,7 +194,7 @@ import Testing
         let receiver = try FakeReceiver(walk: [(latitude: 52.5, longitude: 13.4)])
         try await receiver.start()
         let watched = try WatchedSources(bus: bus.address, gpsd: receiver.port)
-        watched.sources.want(FixWish(fix: 500))
+        watched.sources.want(FixDemand(fix: 500))
         try await watched.waitForEnd(of: 1)
         #expect(watched.fixes.first?.source == "gpsd")
         try await watched.waitForSources("its silence") { $0["geoclue"]?.isSilent == true }
@@ -206,7 +206,7 @@ import Testing
         let receiver = try FakeReceiver(walk: [(latitude: 52.5, longitude: 13.4)])
         try await receiver.start()
         let watched = try WatchedSources(bus: bus.address, gpsd: receiver.port)
-        watched.sources.want(FixWish(fix: 30, watchesChanges: true))
+        watched.sources.want(FixDemand(fix: 30, watchesChanges: true))
         try await watched.waitForEnd(of: 1)
         #expect(watched.fixes.first?.source == "gpsd")
         watched.sources.shutdown()

@@ -116,7 +116,7 @@ import Testing
         #expect(geoClue?.sentence.contains(isSilent ? "does not answer" : "AccessDenied") == true)
         #expect(actions.contains(.closeBus) && machine.deadline == nil)
         // This does not change until GeoClue answers.
-        _ = machine.want(FixWish(fix: 500), now: 200)
+        _ = machine.want(FixDemand(fix: 500), now: 200)
         _ = machine.busConnected(now: 200) + machine.busSaid(.activatable(["org.freedesktop.GeoClue2"]), now: 200)
         _ = machine.busSaid(.owner(.geoClue, nil), now: 200) + machine.busSaid(.owner(.modemManager, nil), now: 200)
         let created = machine.busSaid(.clientCreated(.fix, number: 1, .success("/fix")), now: 201)
@@ -138,7 +138,7 @@ import Testing
     @Test func `R6: A look does not ask a receiver that is already followed`() {
         var machine = Self.machine()
         _ = Self.looked(&machine)
-        _ = machine.want(FixWish(fix: 50), now: 100)
+        _ = machine.want(FixDemand(fix: 50), now: 100)
         _ = machine.gpsdReported(.version("3.22"), now: 100) + machine.gpsdReported(.devices(1), now: 100)
         _ = Self.connected(&machine, now: 100)
         var actions = machine.lookAgain(now: 110)
@@ -148,11 +148,11 @@ import Testing
 
     @Test func `R7: A GeoClue installed while changes are watched is found by the next look`() {
         var machine = Self.machine(gpsd: "none")
-        _ = machine.want(FixWish(watchesChanges: true), now: 0)
+        _ = machine.want(FixDemand(watchesChanges: true), now: 0)
         _ = machine.busConnected(now: 0) + machine.busSaid(.activatable([]), now: 0)
         _ = machine.busSaid(.owner(.geoClue, nil), now: 0) + machine.busSaid(.owner(.modemManager, nil), now: 0)
         #expect(machine.bus.hadGeoClue == false)
-        var actions = machine.want(FixWish(fix: 500, watchesChanges: true), now: 100)
+        var actions = machine.want(FixDemand(fix: 500, watchesChanges: true), now: 100)
         #expect(actions.contains(.send(.activatable)))
         actions = machine.busSaid(.activatable(["org.freedesktop.GeoClue2"]), now: 101)
         #expect(Self.created(actions).contains(.changes) && machine.bus.hadGeoClue == true)
@@ -165,7 +165,7 @@ import Testing
 
     @Test func `R7: A bus whose startable services have changed is asked for the list`() {
         var machine = Self.machine(gpsd: "none")
-        _ = machine.want(FixWish(watchesChanges: true), now: 0)
+        _ = machine.want(FixDemand(watchesChanges: true), now: 0)
         _ = machine.busConnected(now: 0)
         // The answer in progress has the change already.
         #expect(!machine.busSaid(.activatableChanged, now: 0).contains(.send(.activatable)))
@@ -178,7 +178,7 @@ import Testing
 
     @Test func `R7: A bus never reached is tried when its socket appears, and not by time`() {
         var machine = Self.machine(gpsd: "none")
-        #expect(machine.want(FixWish(watchesChanges: true), now: 0).contains(.openBus))
+        #expect(machine.want(FixDemand(watchesChanges: true), now: 0).contains(.openBus))
         _ = machine.busEnded(BusFailure("is not there"), now: 0)
         #expect(machine.awaitsBus && machine.deadline == nil)
         #expect(!machine.tick(now: 10_000).contains(.openBus))
@@ -191,7 +191,7 @@ import Testing
 
     @Test func `R7: A lost bus is retried for a while, and then only when its socket appears`() {
         var machine = Self.machine(gpsd: "none")
-        _ = machine.want(FixWish(watchesChanges: true), now: 0)
+        _ = machine.want(FixDemand(watchesChanges: true), now: 0)
         _ = Self.connected(&machine, now: 0)
         _ = machine.busEnded(BusFailure("has closed the connection"), now: 100)
         var tries = 0
@@ -207,7 +207,7 @@ import Testing
     @Test func `R6: Near a boundary the receiver is asked first, and GeoClue after a while`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
-        var actions = machine.want(FixWish(fix: 50), now: 100)
+        var actions = machine.want(FixDemand(fix: 50), now: 100)
         #expect(actions.contains(.openGpsd(.watch)) && Self.created(actions).isEmpty)
         _ = machine.gpsdReported(.version("3.22"), now: 100) + machine.gpsdReported(.devices(1), now: 100)
         _ = Self.connected(&machine, now: 100)
@@ -232,7 +232,7 @@ import Testing
     @Test func `R6: Work that becomes due after the clock was read stays due`() {
         var machine = Self.machine()
         _ = Self.looked(&machine)
-        _ = machine.want(FixWish(fix: 50), now: 100)
+        _ = machine.want(FixDemand(fix: 50), now: 100)
         _ = machine.gpsdReported(.version("3.22"), now: 100) + machine.gpsdReported(.devices(1), now: 100)
         #expect(Self.told(machine.tick(now: 159.9999)).compactMap(\.receiver).isEmpty)
         // The deadline stays the same, however late it is read.
@@ -244,7 +244,7 @@ import Testing
     @Test func `R6: A location that is good enough ends the request at once`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
-        _ = machine.want(FixWish(fix: 50), now: 100)
+        _ = machine.want(FixDemand(fix: 50), now: 100)
         _ = machine.gpsdReported(.version("3.22"), now: 103)
         let actions = try machine.gpsdReported(Self.place(50), now: 110)
         #expect(Self.told(actions).compactMap(\.fix).map(\.source) == ["gpsd"])
@@ -256,7 +256,7 @@ import Testing
     @Test func `R6: A receiver that does not improve for some seconds is no longer waited for`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
-        _ = machine.want(FixWish(fix: 15), now: 100)
+        _ = machine.want(FixDemand(fix: 15), now: 100)
         _ = machine.gpsdReported(.version("3.22"), now: 100)
         var actions: [LocationMachine.Action] = []
         // The receiver was just switched on and improves at first. Then it stays at 17 m.
@@ -271,7 +271,7 @@ import Testing
     @Test func `R6: A wish with little time asks the other source early and takes the best result`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
-        _ = machine.want(FixWish(fix: 5, patience: 15), now: 100)
+        _ = machine.want(FixDemand(fix: 5, patience: 15), now: 100)
         _ = machine.gpsdReported(.version("3.22"), now: 100) + machine.gpsdReported(.devices(1), now: 100)
         _ = Self.connected(&machine, now: 100)
         #expect(machine.deadline == 105)
@@ -289,7 +289,7 @@ import Testing
     @Test func `R6: A wish with little time ends without a location if none arrived in time`() {
         var machine = Self.machine()
         _ = Self.looked(&machine)
-        _ = machine.want(FixWish(fix: 5, patience: 15), now: 100)
+        _ = machine.want(FixDemand(fix: 5, patience: 15), now: 100)
         _ = machine.gpsdReported(.version("3.22"), now: 100) + machine.gpsdReported(.devices(1), now: 100)
         #expect(Self.told(machine.tick(now: 114.9)).compactMap(\.receiver).isEmpty)
         let actions = machine.tick(now: 115)
@@ -310,7 +310,7 @@ import Testing
     @Test func `R6: An assumed accuracy is accepted when it stays the same`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
-        _ = machine.want(FixWish(fix: 20), now: 100)
+        _ = machine.want(FixDemand(fix: 20), now: 100)
         _ = machine.gpsdReported(.version("3.22"), now: 100)
         var actions = try machine.gpsdReported(Self.place(100, isAssumed: true), now: 101)
         actions += try machine.gpsdReported(Self.place(50, isAssumed: true), now: 105.9)
@@ -322,7 +322,7 @@ import Testing
     @Test func `R6: Far from every boundary GeoClue is asked first, then the receiver`() {
         var machine = Self.machine()
         _ = Self.looked(&machine)
-        var actions = machine.want(FixWish(fix: 500), now: 100)
+        var actions = machine.want(FixDemand(fix: 500), now: 100)
         #expect(!actions.contains(.openGpsd(.watch)) && actions.contains(.openBus))
         actions = Self.connected(&machine, now: 100)
         #expect(Self.created(actions) == [.fix])
@@ -335,7 +335,7 @@ import Testing
         var machine = Self.machine()
         let sources = Self.told(Self.looked(&machine, devices: 0)).compactMap(\.sources).last
         #expect(sources?.statuses.first { $0.name == "gpsd" }?.isAvailable == false)
-        _ = machine.want(FixWish(fix: 50), now: 100)
+        _ = machine.want(FixDemand(fix: 50), now: 100)
         _ = machine.gpsdReported(.version("3.22"), now: 100)
         _ = machine.gpsdReported(.devices(0), now: 100)
         #expect(Self.created(Self.connected(&machine, now: 100)) == [.fix])
@@ -344,7 +344,7 @@ import Testing
     @Test func `R6: A gpsd that returns late in a request has the same time to report its receiver`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
-        _ = machine.want(FixWish(fix: 1), now: 100)
+        _ = machine.want(FixDemand(fix: 1), now: 100)
         _ = machine.busEnded(BusFailure("is not there"), now: 100)
         _ = machine.gpsdReported(.version("3.22"), now: 100) + machine.gpsdReported(.devices(1), now: 100)
         _ = machine.gpsdEnded(GpsdFailure("has closed the connection"), now: 101)
@@ -360,12 +360,12 @@ import Testing
     @Test func `R6: A wish repeats the requests, and one without a fix releases everything`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
-        _ = machine.want(FixWish(fix: 50), now: 100)
+        _ = machine.want(FixDemand(fix: 50), now: 100)
         _ = machine.gpsdReported(.version("3.22"), now: 100) + machine.gpsdReported(.devices(1), now: 100)
-        #expect(!machine.want(FixWish(fix: 30), now: 130).contains(.openGpsd(.watch)), "it is open")
+        #expect(!machine.want(FixDemand(fix: 30), now: 130).contains(.openGpsd(.watch)), "it is open")
         #expect(try Self.told(machine.gpsdReported(Self.place(40), now: 131)).isEmpty)
         #expect(Self.told(machine.tick(now: 160)).compactMap(\.receiver).isEmpty, "a minute from the last wish on")
-        let actions = machine.want(FixWish(), now: 170)
+        let actions = machine.want(FixDemand(), now: 170)
         #expect(Self.told(actions).compactMap(\.fix).isEmpty && Self.told(actions).compactMap(\.receiver) == [130])
     }
 

@@ -68,7 +68,7 @@ extension ScriptedService {
                 })
         }
         if parts == ["v1", "process", "refresh"] {
-            let wish = try JSON.decode(RefreshWish.self, from: request.body)
+            let wish = try JSON.decode(RefreshRequest.self, from: request.body)
             state.update { $0.refresh.intervals.append(wish.interval) }
             return .json(204, Data())
         }

@@ -7,7 +7,7 @@ import Transfers
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var code: TransferFailure.Code
-        var blame: Blame
+        var blame: FailureAttribution
         var failures = 0
         var retryAfter: Transfers.RetryAfter?
         var reason: WaitReason
@@ -86,8 +86,8 @@ import Transfers
         #expect(fail(began: 1_000.5, at: 1_000.6).notBefore == 1_001.6)
     }
 
-    @Test(arguments: [Blame.proxy, .address, .origin, .request, .nobody])
-    func `An address that was reached in the attempt is not blamed`(blame: Blame) {
+    @Test(arguments: [FailureAttribution.proxy, .address, .origin, .request, .nobody])
+    func `An address that was reached in the attempt is not blamed`(blame: FailureAttribution) {
         #expect(blame.ofAttempt(hasAdvanced: false) == blame)
         #expect(blame.ofAttempt(hasAdvanced: true) == (blame == .address ? .nobody : blame))
     }

@@ -13,7 +13,7 @@ import Transfers
     private static let otherProxied = Way(origin: "http://b:80", proxy: "http://user:secret@proxy:3128")
     private static let down = TransferFailure(.cannotConnect, "Down.")
 
-    private static func table(_ way: Way, _ blame: Blame, until: Double? = nil) -> HostTable {
+    private static func table(_ way: Way, _ blame: FailureAttribution, until: Double? = nil) -> HostTable {
         var table = HostTable()
         _ = table.admit(way, now: 0)
         table.failed(
@@ -60,7 +60,7 @@ import Transfers
     }
 
     @Test func aProbeThatFailsForItselfEndsThePause() {
-        for blame in [Blame.request, .origin] {
+        for blame in [FailureAttribution.request, .origin] {
             var table = Self.table(Self.direct, .address)
             _ = table.admit(Self.direct, now: 12)
             table.failed(
@@ -124,7 +124,7 @@ import Transfers
         for _ in 0..<2 { _ = table.answered(Self.direct, began: 0) }
         // An error status is an answer, too. An attempt that never reached the origin is not.
         let error = TransferFailure(.serverUnavailable, "500", status: 500)
-        for (blame, failure) in [(Blame.request, error), (.request, Self.down), (.nobody, error)] {
+        for (blame, failure) in [(FailureAttribution.request, error), (.request, Self.down), (.nobody, error)] {
             table.failed(
                 Self.direct, blame, failure, of: TaskID(9), began: 0, refusedUntil: nil, now: .at(1), random: 0.5)
         }
@@ -193,7 +193,7 @@ import Transfers
                                 || running.contains { $0.began > began }, "seed \(seed)")
                     case 1: table.abandoned(way, began: began)
                     case let number:
-                        let blame = [Blame.proxy, .address, .origin, .request, .nobody][number - 2]
+                        let blame = [FailureAttribution.proxy, .address, .origin, .request, .nobody][number - 2]
                         table.failed(
                             way, blame, Self.down, of: TaskID(Int64(random.number(0..<5))), began: began,
                             refusedUntil: now + 5, now: .at(now), random: 0.5)

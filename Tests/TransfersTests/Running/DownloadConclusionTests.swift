@@ -61,7 +61,7 @@ import Transfers
         #expect(
             Self.end(.retryLater(Self.lost, after: .seconds(3)), .complete) == .trouble(Self.lost, after: .seconds(3)))
         #expect(Self.end(.fail(Self.full), .complete) == .trouble(Self.full, after: nil))
-        let doubt = AnswerDoubt(fingerprint: "f", times: 1)
+        let doubt = SuspectResponse(fingerprint: "f", times: 1)
         #expect(Self.end(.doubt(doubt, Self.lost), .cancelled) == .doubt(doubt, Self.lost))
         #expect(Self.end(nil, .cancelled) == .interrupted)
         #expect(Self.end(nil, .failed(Self.lost)) == .trouble(Self.lost, after: nil))

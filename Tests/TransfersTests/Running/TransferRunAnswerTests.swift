@@ -128,18 +128,18 @@ import Transfers
 
     // MARK: - Device states
 
-    private static let offline: DeviceMoment = {
+    private static let offline: DeviceState = {
         var conditions = DeviceConditions()
         conditions.network.isAvailable = false
-        return DeviceMoment(conditions: conditions)
+        return DeviceState(conditions: conditions)
     }()
 
     /// A device state without the power that a task requires.
-    private static let onBattery: DeviceMoment = {
+    private static let onBattery: DeviceState = {
         var conditions = DeviceConditions()
         conditions.network.isAvailable = true
         conditions.power = .battery
-        return DeviceMoment(conditions: conditions)
+        return DeviceState(conditions: conditions)
     }()
 
     @Test func `A forbidden transfer is interrupted, unless it is already ending`() {
@@ -171,6 +171,6 @@ import Transfers
     func `A connection that may be dead gets a short time`(origin: String, awaits: Bool, isDoubted: Bool) {
         var scene = Self.scene { $0.origin = origin }
         scene.run.doubtConnection(count: 7, awaitsResponse: awaits, awake: 200)
-        #expect(scene.run.probation == (isDoubted ? Probation(count: 7, until: 200 + Probation.length) : nil))
+        #expect(scene.run.probation == (isDoubted ? ConnectionCheck(count: 7, until: 200 + ConnectionCheck.length) : nil))
     }
 }

@@ -164,7 +164,7 @@ import Transfers
         for hold in [nil, WaitReason.network] {
             var scene = TransferRunScene()
             _ = scene.run.exchangeBegan()
-            scene.run.probation = Probation(count: 0, until: 200)
+            scene.run.probation = ConnectionCheck(count: 0, until: 200)
             scene.hold = hold
             let actions = scene.troubled(TransferRunScene.lost)
             #expect(actions.flatMap(\.entries).contains { $0.decision == .reconnected } == (hold == nil))
@@ -175,13 +175,13 @@ import Transfers
     @Test func `A connection without bytes in its time is cancelled, and requested again`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()
-        scene.run.probation = Probation(count: 5, until: 200)
+        scene.run.probation = ConnectionCheck(count: 5, until: 200)
         #expect(scene.run.probationTick(count: 5, awaitsResponse: false, awake: 199) == [])
         #expect(scene.run.probationTick(count: 5, awaitsResponse: false, awake: 200) == [.cancel])
         #expect(scene.ended(.interrupted) == [.syncFile])
         #expect(scene.synced().flatMap(\.entries).map(\.decision) == [.reconnected])
         #expect(scene.saved() == [.ask])
-        scene.run.probation = Probation(count: 5, until: 200)
+        scene.run.probation = ConnectionCheck(count: 5, until: 200)
         #expect(scene.run.probationTick(count: 6, awaitsResponse: false, awake: 300) == [])
         #expect(scene.run.probation == nil)
     }
@@ -189,7 +189,7 @@ import Transfers
     @Test func `The time of a silent connection ends even while its transfer is being stopped`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()
-        scene.run.probation = Probation(count: 5, until: 200)
+        scene.run.probation = ConnectionCheck(count: 5, until: 200)
         #expect(scene.run.interrupt(.hold(.network, detail: nil, inputs: [:])) == [.cancel])
         #expect(scene.run.probationTick(count: 5, awaitsResponse: false, awake: 200) == [])
         #expect(scene.run.probation == nil, "who waits for its end would not wait")
@@ -331,7 +331,7 @@ import Transfers
     }
 
     @Test func `A refusal of parts counts like a refusal of the whole, and discards no bytes`() {
-        let doubt = AnswerDoubt(fingerprint: "200 text/html", times: 1)
+        let doubt = SuspectResponse(fingerprint: "200 text/html", times: 1)
         let doubted = refused(.doubt(doubt, TransferFailure(.resourceChanged, "odd"))).actions
         #expect(Self.kinds(doubted) == [.closeFile, .report, .save])
         #expect(Self.wait(doubted)?.reason == .doubtfulAnswer)

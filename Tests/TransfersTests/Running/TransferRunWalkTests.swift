@@ -77,7 +77,7 @@ import Transfers
             case 1:
                 let isSynced = random.chance(0.9)
                 carryOut(scene.run.checkpointed(isSynced, received: 2_000, synced: 2_000, scene.now), isEnd: false)
-            case 2: scene.run.probation = Probation(count: 0, until: scene.now.awakeSeconds)
+            case 2: scene.run.probation = ConnectionCheck(count: 0, until: scene.now.awakeSeconds)
             case 3:
                 let (moves, awaits) = (random.chance(0.5), random.chance(0.2))
                 carryOut(
@@ -95,10 +95,10 @@ import Transfers
         }
 
         /// A device state that forbids or allows the task.
-        private mutating func moment() -> DeviceMoment {
+        private mutating func moment() -> DeviceState {
             var conditions = DeviceConditions()
             conditions.network.isAvailable = random.chance(0.9)
-            return DeviceMoment(conditions: conditions)
+            return DeviceState(conditions: conditions)
         }
 
         /// A stop at any time, for any reason.
@@ -126,7 +126,7 @@ import Transfers
                 .whole, .again(conditions[random.number(0..<4)], reason: "again"),
                 .again(conditions[random.number(0..<4)], reason: "again"), .interrupted,
                 .trouble(failure, after: random.chance(0.3) ? .seconds(5) : nil), .trouble(failure, after: nil),
-                .doubt(AnswerDoubt(fingerprint: "f", times: 1), TransferFailure(.resourceChanged, "odd")),
+                .doubt(SuspectResponse(fingerprint: "f", times: 1), TransferFailure(.resourceChanged, "odd")),
                 .worthless(TransferFailure(.protocolError, "too long")),
                 .question(Challenge(method: .basic, host: "h", port: 80, scheme: "http")),
             ]

@@ -72,7 +72,7 @@ import Transfers
         let page = head(200, ["Content-Type": "text/html", "Content-Length": "18"])
         var known = Self.file
         known.mediaType = "application/zip"
-        for times in 1..<AnswerDoubts.enough {
+        for times in 1..<SuspectResponses.enough {
             let answer = Self.answer(page, SegmentRequest(range: 40..<60, identity: known))
             guard case .refused(.doubt(let doubt, let failure), _) = answer else {
                 Issue.record("\(answer)")
@@ -94,7 +94,7 @@ import Transfers
             Issue.record("\(Self.answer(page, request, policy: policy))")
             return
         }
-        #expect(doubt.times < AnswerDoubts.enough)
+        #expect(doubt.times < SuspectResponses.enough)
         // A part of the file ends the suspicion.
         guard case .serves(_, let served) = Self.answer(Self.part("40-59/100"), request) else {
             Issue.record("\(Self.answer(Self.part("40-59/100"), request))")

@@ -18,7 +18,7 @@ import Transfers
     }
 
     @Test func `The owner of maintenance windows is notified of the first and the last task`() {
-        var look = LatestLook()
+        var look = LastSchedulingPass()
         let heard = [0, 1, 5, 0, 0].map { look.note(discretionary: $0) }
         #expect(heard == [false, true, false, true, false])
     }

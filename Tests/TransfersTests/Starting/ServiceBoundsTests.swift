@@ -6,10 +6,10 @@ import Testing
 
 /// The limits of the service, and its life cycle.
 @Suite struct ServiceBoundsTests {
-    private static func moment(_ change: (inout DeviceConditions) -> Void) -> DeviceMoment {
+    private static func moment(_ change: (inout DeviceConditions) -> Void) -> DeviceState {
         var conditions = DeviceConditions()
         change(&conditions)
-        return DeviceMoment(conditions: conditions)
+        return DeviceState(conditions: conditions)
     }
 
     private static let local: TaskRecord = {
@@ -28,7 +28,7 @@ import Testing
         let bounds = ServiceBounds(Self.moment { $0.network.connectivity = .portal })
         #expect(bounds.isBehindPortal(TaskMachineTests.record()))
         #expect(!bounds.isBehindPortal(Self.local))
-        #expect(!ServiceBounds(DeviceMoment()).isBehindPortal(TaskMachineTests.record()))
+        #expect(!ServiceBounds(DeviceState()).isBehindPortal(TaskMachineTests.record()))
     }
 
     @Test func `A few servers at a time are asked to delete uploads, only if they can be reached`() {

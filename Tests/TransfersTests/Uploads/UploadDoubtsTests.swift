@@ -78,7 +78,7 @@ import Transfers
 
     @Test func `T8: The same response is trusted after enough repetitions, even across crashes`() {
         var scene = UploadScene.broken()
-        for times in 1..<AnswerDoubts.enough {
+        for times in 1..<SuspectResponses.enough {
             scene.send()
             #expect(scene.answer(200, Self.page).doubtCode != nil)
             #expect(scene.upload.resource?.doubt?.times == times)

@@ -8,7 +8,7 @@ struct GeoClueReading: Equatable, Sendable {
 
     /// Returns nil if the values are not a location: not numbers, or out of range.
     init?(latitude: Double?, longitude: Double?, accuracy: Double?) {
-        guard let latitude, let longitude, let accuracy, (0...SetPlace.worstAccuracy).contains(accuracy),
+        guard let latitude, let longitude, let accuracy, (0...LocationOverride.worstAccuracy).contains(accuracy),
             let place = Coordinate(latitude: latitude, longitude: longitude)
         else { return nil }
         self.place = place

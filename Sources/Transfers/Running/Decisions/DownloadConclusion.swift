@@ -11,7 +11,7 @@ package enum DownloadConclusion: Hashable, Sendable {
     case interrupted
     case trouble(TransferFailure, after: RetryAfter?)
     /// The response is suspect: keep the bytes, and repeat the request later.
-    case doubt(AnswerDoubt, TransferFailure)
+    case doubt(SuspectResponse, TransferFailure)
     /// The bytes are not what the server announced, so none of them can be kept.
     case worthless(TransferFailure)
     case question(Challenge)

@@ -17,7 +17,7 @@ package enum Interruption: Hashable, Sendable {
     /// - Parameters:
     ///   - needs: the requirement class of the task.
     ///   - awaitsResponse: whether no byte can move before the server has answered.
-    package init?(_ moment: DeviceMoment, _ needs: HeldClass, awaitsResponse: Bool = false) {
+    package init?(_ moment: DeviceState, _ needs: RequirementClass, awaitsResponse: Bool = false) {
         guard let reason = needs.hold(moment) else { return nil }
         // An upload that has sent all its bytes costs nothing more. Interrupting it would mean to send them again.
         if awaitsResponse, reason != .network { return nil }
@@ -51,7 +51,7 @@ package enum Interruption: Hashable, Sendable {
 }
 
 /// The period in which an exchange has to show that its connection survived a change of network or the machine's sleep.
-package struct Probation: Hashable, Sendable {
+package struct ConnectionCheck: Hashable, Sendable {
     /// The number of bytes that had moved when the check began.
     package var count: Int64
     /// The end of the check, in seconds of the awake clock.

@@ -48,7 +48,7 @@ extension TransferRun {
     /// Applies a new device state. If it does not allow the task, the exchange is interrupted and its bytes are kept.
     ///
     /// - Parameter awaitsResponse: whether no byte can move before the server has answered.
-    package mutating func momentChanged(_ moment: DeviceMoment, awaitsResponse: Bool) -> [TransferAction] {
+    package mutating func momentChanged(_ moment: DeviceState, awaitsResponse: Bool) -> [TransferAction] {
         guard !isEnding,
             let interruption = Interruption(moment, record.needs, awaitsResponse: awaitsResponse)
         else { return [] }
@@ -62,7 +62,7 @@ extension TransferRun {
     ///   - awake: seconds of the awake clock.
     package mutating func doubtConnection(count: Int64, awaitsResponse: Bool, awake: Double) {
         guard !isEnding, !record.needs.isLoopback, !awaitsResponse else { return }
-        probation = Probation(count: count, until: awake + Probation.length)
+        probation = ConnectionCheck(count: count, until: awake + ConnectionCheck.length)
     }
 
     /// Continues the check of a connection. A connection without a byte in its time is cancelled.

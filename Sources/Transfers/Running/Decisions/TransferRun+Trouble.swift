@@ -143,7 +143,7 @@ extension TransferRun {
         if pause.reason == .retry, failure.code == .resourceChanged, let doubt = record.doubt {
             // After a log-in the task continues at once. If the network never reports that, the request is repeated
             // after this pause.
-            let pause = context.isBehindPortal ? Self.portalPause : AnswerDoubts.pause(times: doubt.times)
+            let pause = context.isBehindPortal ? Self.portalPause : SuspectResponses.pause(times: doubt.times)
             return Hold(
                 reason: context.isBehindPortal ? .portal : .doubtfulAnswer, failure: failure,
                 notBefore: now.bootSeconds + pause)
@@ -152,9 +152,9 @@ extension TransferRun {
     }
 
     /// The tasks that a failure affects.
-    private func blame(_ failure: TransferFailure, at point: FailurePoint?, _ after: RetryAfter?) -> Blame {
+    private func blame(_ failure: TransferFailure, at point: FailurePoint?, _ after: RetryAfter?) -> FailureAttribution {
         let asked = (try? TransferURL(parsing: round.url))?.origin ?? record.origin
-        return Blame.of(
+        return FailureAttribution.of(
             failure, at: point, own: record.origin, asked: asked, hasOwnTLS: record.request.tls != nil,
             retryAfter: after
         ).ofAttempt(hasAdvanced: record.hasAdvanced)

@@ -53,7 +53,7 @@ package struct TransferRun: Sendable {
     /// The reason why the service ends the exchange; nil while it may run.
     package internal(set) var stopping: Interruption?
     /// The connection check in progress.
-    package var probation: Probation?
+    package var probation: ConnectionCheck?
     /// The values that led to the admission, for the journal entry about it.
     package var inputs: [String: String] = [:]
     /// The immediate requests since the task was started, or since the URL changed.
@@ -314,7 +314,7 @@ extension TaskRecord {
     var bytesURL: String? { partial.map { $0.mirror ?? request.url ?? "" } }
 
     /// The last suspect response.
-    var doubt: AnswerDoubt? { partial?.doubt ?? upload?.doubt ?? firstDoubt }
+    var doubt: SuspectResponse? { partial?.doubt ?? upload?.doubt ?? firstDoubt }
 
     /// The expected name of a download's file: the owner's name if that has an extension, otherwise the URL's.
     var expectedName: String? {

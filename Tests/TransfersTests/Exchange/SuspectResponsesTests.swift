@@ -4,7 +4,7 @@ import Testing
 import Transfers
 
 /// Suspect responses, which do not look like a new version of a file (T8, B2).
-@Suite struct AnswerDoubtsTests {
+@Suite struct SuspectResponsesTests {
     private static func known(
         _ count: Int64 = 10, of total: Int64? = 3_000_000, type: String? = "application/zip", tag: String? = "\"a\"",
         modified: String? = oldDate
@@ -14,7 +14,7 @@ import Transfers
         return bytes
     }
 
-    private static func doubt(_ verdict: Verdict) -> AnswerDoubt? {
+    private static func doubt(_ verdict: Verdict) -> SuspectResponse? {
         if case .doubt(let doubt, _) = verdict { doubt } else { nil }
     }
 
@@ -100,7 +100,7 @@ import Transfers
 
     @Test func `T8: A response counts as the new version after enough repetitions`() {
         var bytes = Self.known()
-        for times in 1..<AnswerDoubts.enough {
+        for times in 1..<SuspectResponses.enough {
             let found = Self.doubt(judge(Self.page, bytes))
             #expect(found?.times == times)
             bytes.doubt = found
@@ -113,7 +113,7 @@ import Transfers
 
     @Test func `T8: Pages whose URLs differ only in their queries count as the same response`() {
         var bytes = Self.known()
-        for times in 1..<AnswerDoubts.enough {
+        for times in 1..<SuspectResponses.enough {
             var page = Self.page
             page.url = "http://portal.example/login?time=\(times)"
             bytes.doubt = Self.doubt(judge(page, bytes))
@@ -133,7 +133,7 @@ import Transfers
     }
 
     @Test func `T8: Pauses grow`() {
-        let pauses = (0...6).map { AnswerDoubts.pause(times: $0) }
+        let pauses = (0...6).map { SuspectResponses.pause(times: $0) }
         #expect(pauses == pauses.sorted() && pauses.allSatisfy { $0 >= 30 })
         #expect(pauses[1...4].reduce(0, +) > 1_800)
     }
@@ -145,7 +145,7 @@ import Transfers
         }
     }
 
-    private static func first(_ name: String, doubt: AnswerDoubt? = nil, isBehindPortal: Bool = false) -> ResponsePolicy
+    private static func first(_ name: String, doubt: SuspectResponse? = nil, isBehindPortal: Bool = false) -> ResponsePolicy
     {
         var policy = lenient
         policy.expectedName = name

@@ -7,16 +7,16 @@ import Testing
 @Suite struct PartHooksTests {
     @Test func `R1 R3 R6: Each feature gets every report, in order, and adds its notices`() async {
         let heard = Watched<[String]>([])
-        func part(_ name: String, _ notice: ProcessEvent) -> AppService.PartHooks {
+        func part(_ name: String, _ notice: ProcessEvent) -> AppService.FeatureHooks {
             let hear = { @Sendable (what: String) in heard.update { $0.append("\(name): \(what)") } }
-            return AppService.PartHooks(
+            return AppService.FeatureHooks(
                 use: { hear("\($0) \($1)") }, forceQuit: { hear("\($0) quit") }, launched: { hear("\($0) launched") },
                 installed: { hear("\($0) \($1?.name ?? "gone")") }, wakesEnded: { hear("ends") },
                 notices: { _ in [notice] })
         }
         let refresh = ProcessEvent.refresh(RefreshNotice(availability: .available))
         let push = ProcessEvent.push(PushNotice(token: "0a"))
-        let parts = AppService.PartHooks([part("1", refresh), part("2", push), AppService.PartHooks()])
+        let parts = AppService.FeatureHooks([part("1", refresh), part("2", push), AppService.FeatureHooks()])
         let app = AppID(rawValue: "a")
         await parts.use(app, true)
         await parts.forceQuit(app)

@@ -2,7 +2,7 @@ import NightshiftAPI
 import Store
 
 /// Suspect responses to an upload that a server is known to store in part.
-extension AnswerDoubts {
+extension SuspectResponses {
     /// Decides whether to trust a response without any fields of the upload protocol.
     ///
     /// Only the upload resource is queried, and a server that knows it answers with the fields of the protocol; only a
@@ -14,7 +14,7 @@ extension AnswerDoubts {
     ///   response, and a reason for people.
     static func doubt(
         _ head: ResponseHead, to purpose: UploadRequest.Purpose, _ resource: UploadResource, isBehindPortal: Bool
-    ) -> (doubt: AnswerDoubt, failure: TransferFailure)? {
+    ) -> (doubt: SuspectResponse, failure: TransferFailure)? {
         guard isStrange(head, to: purpose, isBehindPortal: isBehindPortal) else { return nil }
         guard let doubt = counted(head, after: resource.doubt, isBehindPortal: isBehindPortal) else { return nil }
         return (doubt, failure(head, resource, times: doubt.times))

@@ -2,7 +2,7 @@ package import Scheduler
 package import Store
 
 /// The inputs of the last scheduling decision, used to explain it. This is a pure value.
-package struct LatestLook: Sendable {
+package struct LastSchedulingPass: Sendable {
     package private(set) var lanes: [LaneID: Admission.Lane] = [:]
     /// The discretionary tasks that run or may run.
     package private(set) var activity = TransferActivity()

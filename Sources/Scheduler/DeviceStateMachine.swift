@@ -5,7 +5,7 @@ package import NightshiftAPI
 ///
 /// Pure: takes device conditions and the activity of apps and transfers, and returns actions. ``MomentChange`` decides
 /// how an announced state affects transfers. Times are boot seconds.
-package struct MomentMachine: Sendable {
+package struct DeviceStateMachine: Sendable {
     /// The state of doze, which decides whether background work runs.
     package private(set) var doze: DozeMachine
     /// The device's conditions at the last decision.
@@ -128,7 +128,7 @@ package struct MomentMachine: Sendable {
 
     // MARK: - Results
 
-    package var moment: DeviceMoment { DeviceMoment(conditions: conditions, phase: doze.phase) }
+    package var moment: DeviceState { DeviceState(conditions: conditions, phase: doze.phase) }
 
     /// The time in boot seconds of the next call of ``tick(now:)``.
     package var nextDeadline: Double? { doze.nextDeadline }

@@ -1,8 +1,8 @@
 import NightshiftAPI
 
 /// A location that an override or a trace sets.
-enum PlaceWord: Hashable, Sendable {
-    case place(SetPlace)
+enum LocationSetting: Hashable, Sendable {
+    case place(LocationOverride)
     /// The location is withheld.
     case none
 
@@ -10,7 +10,7 @@ enum PlaceWord: Hashable, Sendable {
     init?(_ text: String) {
         if text == "none" {
             self = .none
-        } else if let place = SetPlace(text) {
+        } else if let place = LocationOverride(text) {
             self = .place(place)
         } else {
             return nil

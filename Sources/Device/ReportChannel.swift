@@ -4,7 +4,7 @@ import NightshiftAPI
 import Synchronization
 
 /// Passes reports from the listening thread to other threads, and requests from them to it.
-final class ReportBoard: Sendable {
+final class ReportChannel: Sendable {
     private struct State {
         var readings: [ProviderReading]
         var overrides: [DeviceKey: String]
@@ -12,7 +12,7 @@ final class ReportBoard: Sendable {
         var report: DeviceReport
         var wishes = Wishes()
         var hasBegun = false
-        var placeListener: (@Sendable (PlaceWord?) -> Void)?
+        var placeListener: (@Sendable (LocationSetting?) -> Void)?
         /// Callers that wait for readings, each with its number in ``Wishes/refreshes``.
         var refreshWaiters: [(number: Int, waiter: CheckedContinuation<Void, Never>)] = []
 
@@ -66,7 +66,7 @@ final class ReportBoard: Sendable {
 
     /// Calls `listener` with the location that is set, now and after each change. The calls are made one after the
     /// other under this object's lock, so the last one is current. The listener must not wait, nor call this object.
-    func listenForPlace(_ listener: @escaping @Sendable (PlaceWord?) -> Void) {
+    func listenForPlace(_ listener: @escaping @Sendable (LocationSetting?) -> Void) {
         state.withLock { state in
             state.placeListener = listener
             listener(state.report.place)

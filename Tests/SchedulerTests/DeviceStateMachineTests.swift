@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Tests that conditions of the device become device states and journal entries.
-@Suite struct MomentMachineTests {
+@Suite struct DeviceStateMachineTests {
     private static func now(_ seconds: Double) -> ClockReading {
         ClockReading(bootID: "boot", bootSeconds: seconds, wallSeconds: 1_000 + seconds)
     }
@@ -22,9 +22,9 @@ import Testing
         $0.isIdle = true
     }
 
-    private static func machine() -> MomentMachine { MomentMachine(doze: DozeMachine.State(since: 1_000)) }
+    private static func machine() -> DeviceStateMachine { DeviceStateMachine(doze: DozeMachine.State(since: 1_000)) }
 
-    private static func entries(_ actions: [MomentMachine.Action]) -> [JournalEntry] {
+    private static func entries(_ actions: [DeviceStateMachine.Action]) -> [JournalEntry] {
         actions.flatMap { if case .record(let entries) = $0 { entries } else { [] as [JournalEntry] } }
     }
 
@@ -45,7 +45,7 @@ import Testing
         #expect(entry?.inputs?.count == DeviceKey.conditions.count - 1)
         #expect(entry?.inputs?["location"] == nil, "a place is private")
         #expect(actions.last == .announce)
-        #expect(machine.moment == DeviceMoment(conditions: found, phase: .awake))
+        #expect(machine.moment == DeviceState(conditions: found, phase: .awake))
     }
 
     @Test func `A change is recorded with the old and the new value`() {
@@ -94,7 +94,7 @@ import Testing
     @Test func `Apps that hold the device awake are recorded, and the device is held awake`() {
         var machine = Self.machine()
         _ = machine.begin(Self.conditions { $0.power = .battery }, now: Self.now(0))
-        var activity = MomentMachine.Activity()
+        var activity = DeviceStateMachine.Activity()
         activity.holders = [Self.holder("a", ["sync", "export"]), Self.holder("b", ["mail"])]
         let held = machine.changed(activity, now: Self.now(1))
         #expect(Self.entries(held).map(\.decision) == [.deviceHeldAwake])
@@ -104,7 +104,7 @@ import Testing
         // No other state has changed, so nothing is announced.
         #expect(!held.contains(.announce))
         #expect(machine.changed(activity, now: Self.now(2)) == [])
-        let released = machine.changed(MomentMachine.Activity(), now: Self.now(3))
+        let released = machine.changed(DeviceStateMachine.Activity(), now: Self.now(3))
         #expect(Self.entries(released).map(\.decision) == [.deviceReleased])
         #expect(Self.entries(released).first?.detail == "a: sync, export; b: mail")
         #expect(released.last == .holdAwake(nil))
@@ -134,7 +134,7 @@ import Testing
         _ = machine.tick(now: Self.now(60))
         _ = machine.refreshed(Self.leftAlone, askedAt: 60, now: Self.now(60))
         _ = machine.tick(now: Self.now(960))
-        var activity = MomentMachine.Activity()
+        var activity = DeviceStateMachine.Activity()
         activity.wakes = wakes
         activity.working = working
         activity.transfersWork = transfers

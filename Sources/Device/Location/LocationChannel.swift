@@ -4,15 +4,15 @@ import NightshiftAPI
 import Synchronization
 
 /// Passes requests to the thread that asks the location sources, and updates from it.
-final class LocationBoard: Sendable {
+final class LocationChannel: Sendable {
     /// The requests for the listening thread.
     struct Orders {
-        var wish = FixWish()
+        var wish = FixDemand()
         /// The number of demands. Each one repeats the requests to the sources.
         var wishes = 0
         /// The number of requests for the available sources.
         var looks = 0
-        var place: PlaceWord?
+        var place: LocationSetting?
         var isEnded = false
     }
 
@@ -47,14 +47,14 @@ final class LocationBoard: Sendable {
         }
     }
 
-    func want(_ wish: FixWish) {
+    func want(_ wish: FixDemand) {
         order {
             $0.wish = wish
             $0.wishes += 1
         }
     }
 
-    func setPlace(_ word: PlaceWord?) {
+    func setPlace(_ word: LocationSetting?) {
         order { $0.place = word }
     }
 

@@ -6,7 +6,7 @@ extension AppService {
     ///
     /// Nothing waits for the feature except connecting, installing and removing. When the service starts, it reports
     /// again which apps are force-quit and which are in the foreground.
-    package struct PartHooks: Sendable {
+    package struct FeatureHooks: Sendable {
         /// The app came to the foreground or left it.
         package var use: @Sendable (AppID, _ isInFront: Bool) async -> Void
         /// The user has force-quit the app: it must not be woken before the user starts it.
@@ -42,7 +42,7 @@ extension AppService {
         }
 
         /// Combines several features: each gets every report, in this order.
-        package init(_ parts: [PartHooks]) {
+        package init(_ parts: [FeatureHooks]) {
             self.init(
                 use: { id, isInFront in for part in parts { await part.use(id, isInFront) } },
                 forceQuit: { id in for part in parts { await part.forceQuit(id) } },

@@ -7,7 +7,7 @@ import Store
 /// A suspect response is not trusted at once. The service repeats the request after growing pauses. It accepts the
 /// response as a new version only after a certain number of responses of the same kind. A file that really was replaced
 /// by one of another kind therefore arrives a little later.
-package enum AnswerDoubts {
+package enum SuspectResponses {
     /// The number of consecutive responses of one kind after which the last one is trusted.
     package static let enough = 5
     /// Seconds until the request is repeated after the first, the second and each further suspect response. Together
@@ -23,7 +23,7 @@ package enum AnswerDoubts {
     ///   for people.
     static func doubt(
         _ head: ResponseHead, _ partial: PartialBytes, isBehindPortal: Bool
-    ) -> (doubt: AnswerDoubt, failure: TransferFailure)? {
+    ) -> (doubt: SuspectResponse, failure: TransferFailure)? {
         // Captive portals and gateways do not send 206.
         guard (200...299).contains(head.status), head.status != 206, isStrange(head, partial) else { return nil }
         guard let doubt = counted(head, after: partial.doubt, isBehindPortal: isBehindPortal) else { return nil }
@@ -31,12 +31,12 @@ package enum AnswerDoubts {
     }
 
     /// The state to remember after a suspect response; nil if enough responses of its kind have arrived.
-    static func counted(_ head: ResponseHead, after last: AnswerDoubt?, isBehindPortal: Bool) -> AnswerDoubt? {
+    static func counted(_ head: ResponseHead, after last: SuspectResponse?, isBehindPortal: Bool) -> SuspectResponse? {
         let fingerprint = fingerprint(head)
         let known = last?.fingerprint == fingerprint ? last?.times ?? 0 : 0
         // A response proves nothing while a captive portal is active.
         let times = isBehindPortal ? max(known, 1) : known + 1
-        return times < enough ? AnswerDoubt(fingerprint: fingerprint, times: times) : nil
+        return times < enough ? SuspectResponse(fingerprint: fingerprint, times: times) : nil
     }
 
     private static func isStrange(_ head: ResponseHead, _ partial: PartialBytes) -> Bool {

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The current requests of a running task's owner. All copies of the transfer share them, so that storing an older copy
 /// does not undo a request.
-final class OwnerWishes: Sendable {
+final class OwnerRequests: Sendable {
     private struct Values {
         var priority: Double
         var rateLimit: Int64?

@@ -2,7 +2,7 @@ import NightshiftAPI
 import Store
 
 /// Doubts about the first response to a download. At that time only the name of the file is known.
-extension AnswerDoubts {
+extension SuspectResponses {
     /// The number of consecutive web pages, received instead of a file of another kind, after which a page is accepted
     /// as the file.
     package static let enoughPages = 2
@@ -16,7 +16,7 @@ extension AnswerDoubts {
     ///   people.
     static func firstDoubt(
         _ head: ResponseHead, _ policy: ResponsePolicy
-    ) -> (doubt: AnswerDoubt, failure: TransferFailure)? {
+    ) -> (doubt: SuspectResponse, failure: TransferFailure)? {
         guard (200...299).contains(head.status), head.status != 206, head.method == "GET", isPage(head.mediaType),
             !policy.asksConditionally
         else { return nil }
@@ -27,7 +27,7 @@ extension AnswerDoubts {
         // server.
         let times = policy.isBehindPortal || !policy.asksOwnURL ? known : known + 1
         guard policy.isBehindPortal || times < enoughPages else { return nil }
-        return (AnswerDoubt(fingerprint: fingerprint, times: times), firstFailure(head, policy))
+        return (SuspectResponse(fingerprint: fingerprint, times: times), firstFailure(head, policy))
     }
 
     /// Whether the response is a web page although the file's name has an extension that pages never have.

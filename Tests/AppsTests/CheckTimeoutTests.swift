@@ -3,9 +3,9 @@ import Testing
 @testable import Apps
 
 /// Timeouts for other processes, which count planned pauses and not the clock.
-struct PatienceTests {
+struct CheckTimeoutTests {
     @Test func `The pauses double up to the longest one, and add up to the total`() {
-        var patience = Patience(.milliseconds(40), first: .milliseconds(1), longest: .milliseconds(10))
+        var patience = CheckTimeout(.milliseconds(40), first: .milliseconds(1), longest: .milliseconds(10))
         var pauses: [Duration] = []
         while let pause = patience.pause() { pauses.append(pause) }
         #expect(pauses == [1, 2, 4, 8, 10, 10, 5].map { .milliseconds($0) })
@@ -13,17 +13,17 @@ struct PatienceTests {
     }
 
     @Test func `Without a pause the first check is the last`() {
-        var patience = Patience(.zero, first: .milliseconds(1), longest: .milliseconds(10))
+        var patience = CheckTimeout(.zero, first: .milliseconds(1), longest: .milliseconds(10))
         #expect(patience.pause() == nil)
     }
 
     /// The machine sleeps for an hour in each of the pauses in turn, and the other processes need one more pause.
     @Test func `Sleep of the machine during a pause does not cause a timeout`() {
-        var whole = Patience(.seconds(2), first: .microseconds(100), longest: .milliseconds(10))
+        var whole = CheckTimeout(.seconds(2), first: .microseconds(100), longest: .milliseconds(10))
         var count = 0
         while whole.pause() != nil { count += 1 }
         for stoodStill in 0..<(count - 1) {
-            var patience = Patience(.seconds(2), first: .microseconds(100), longest: .milliseconds(10))
+            var patience = CheckTimeout(.seconds(2), first: .microseconds(100), longest: .milliseconds(10))
             var (taken, clock) = (0, Duration.zero)
             while taken <= stoodStill + 1, let pause = patience.pause() {
                 clock += taken == stoodStill ? .seconds(3_600) : pause

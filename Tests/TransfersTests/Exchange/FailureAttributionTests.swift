@@ -3,7 +3,7 @@ import Testing
 import Transfers
 
 /// The tasks that wait after each kind of failure.
-@Suite struct BlameTests {
+@Suite struct FailureAttributionTests {
     private static let own = "https://example.org:443"
     private static let other = "https://cdn.example:443"
 
@@ -15,7 +15,7 @@ import Transfers
         var asked = own
         var hasOwnTLS = false
         var retryAfter: RetryAfter?
-        var blame: Blame
+        var blame: FailureAttribution
     }
 
     private static func at(_ stage: FailurePoint.Stage, _ origin: String = own) -> FailurePoint {
@@ -82,7 +82,7 @@ import Transfers
     @Test(arguments: rows) func whom(_ row: Row) {
         let failure = TransferFailure(row.code, "", status: row.status)
         #expect(
-            Blame.of(
+            FailureAttribution.of(
                 failure, at: row.point, own: Self.own, asked: row.asked, hasOwnTLS: row.hasOwnTLS,
                 retryAfter: row.retryAfter) == row.blame)
     }

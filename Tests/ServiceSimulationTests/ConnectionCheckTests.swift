@@ -7,7 +7,7 @@ import Transfers
 
 extension Simulations {
     /// Connection checks after a change of network and after the machine's sleep.
-    @Suite struct ProbationTests {
+    @Suite struct ConnectionCheckTests {
         /// Events after which connections need a check.
         private static let shocks: [(String, @Sendable (World) async -> Void)] = [
             ("another network", { await $0.change { $0.conditions.network.name = "train" } }),
@@ -131,7 +131,7 @@ extension Simulations {
                     await world.advance(by: 30)
                     #expect(world.transport.begun.count == 1)
                     #expect(await world.status(id)?.state == .running)
-                    await world.change { $0 = DeviceMoment() }
+                    await world.change { $0 = DeviceState() }
                     await world.advance(by: 120)
                     #expect(await world.status(id)?.state == .completed)
                 }

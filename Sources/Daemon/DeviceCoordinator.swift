@@ -11,7 +11,7 @@ import Transfers
 
 /// Sends the device state to transfers, apps, background refresh, location and remote notifications. It follows the
 /// device, decides about doze, and keeps the device awake for apps that are entitled to it. See `docs/decisions/0012`.
-actor Conductor {
+actor DeviceCoordinator {
     private let monitor: DeviceMonitor
     private let store: Store
     private let clock: any ServiceClock
@@ -21,7 +21,7 @@ actor Conductor {
     private var stored = StoredValue(DeviceSettings())
     /// The reason why the stored settings cannot be read. The defaults apply until new settings are made.
     private var unreadable: String?
-    private var machine: MomentMachine
+    private var machine: DeviceStateMachine
     /// The report of the device at the latest decision.
     private var report: DeviceReport
     private var activity = Activity()
@@ -42,15 +42,15 @@ actor Conductor {
 
     private struct Parts {
         var settings: @Sendable (DeviceSettings) async -> Void = { _ in }
-        var moments: [@Sendable (DeviceMoment) async -> Void] = []
+        var moments: [@Sendable (DeviceState) async -> Void] = []
     }
 
     private struct Activity {
         var apps = AppActivity()
         var transfers = TransferActivity()
 
-        var facts: MomentMachine.Activity {
-            var facts = MomentMachine.Activity()
+        var facts: DeviceStateMachine.Activity {
+            var facts = DeviceStateMachine.Activity()
             facts.holders = apps.holders
             facts.wakes = apps.wakes
             facts.working = apps.working
@@ -63,7 +63,7 @@ actor Conductor {
         /// The number of the latest decision that is included.
         var decision: Int
         var report: DeviceReport
-        var machine: MomentMachine
+        var machine: DeviceStateMachine
     }
 
     private enum Event: Sendable {
@@ -81,7 +81,7 @@ actor Conductor {
         self.clock = clock
         self.logger = logger
         let report = monitor.report
-        let machine = MomentMachine(
+        let machine = DeviceStateMachine(
             doze: DozeMachine.State(since: clock.now().wallSeconds), conditions: report.conditions)
         self.machine = machine
         self.report = report
@@ -94,7 +94,7 @@ actor Conductor {
     /// order. It must be called once, before anything runs.
     nonisolated func connect(
         settings: @escaping @Sendable (DeviceSettings) async -> Void,
-        moments: [@Sendable (DeviceMoment) async -> Void]
+        moments: [@Sendable (DeviceState) async -> Void]
     ) {
         parts.withLock { $0 = Parts(settings: settings, moments: moments) }
     }
@@ -119,7 +119,7 @@ actor Conductor {
         if let objection { try await tell("The device settings cannot be read: \(objection) The defaults apply.", now) }
         if let toDoze { try await tell("The state of doze cannot be read: \(toDoze) The device counts as awake.", now) }
         if let settings { stored = StoredValue(settings) }
-        if let state { machine = MomentMachine(doze: state.state(now: now)) }
+        if let state { machine = DeviceStateMachine(doze: state.state(now: now)) }
         monitor.setOverrides(self.settings.overrides)
         monitor.start()
         // Default values, which apply until every source has answered, could end a doze or start something that has to
@@ -173,7 +173,7 @@ actor Conductor {
         let latest = monitor.report
         // Values that are not in the journal are reported with their current state.
         let isDecided = !latest.conditions.differences(from: told.report.conditions).contains {
-            MomentMachine.journalled.contains($0)
+            DeviceStateMachine.journalled.contains($0)
         }
         let report = isDecided ? latest : told.report
         var status = DeviceStatus(
@@ -264,7 +264,7 @@ actor Conductor {
     }
 
     /// Writes the decisions to disk, then executes the other actions.
-    private func execute(_ actions: [MomentMachine.Action]) async {
+    private func execute(_ actions: [DeviceStateMachine.Action]) async {
         setAlarm()
         var entries: [JournalEntry] = []
         for case .record(let more) in actions { entries += more }

@@ -11,7 +11,7 @@ import Transfers
 @testable import Daemon
 
 /// Tests of the conductor's decisions, their times and their journal entries (mission rows L4, L6; decision 0012).
-@Suite(.timeLimit(.minutes(20))) struct ConductorTests {
+@Suite(.timeLimit(.minutes(20))) struct DeviceCoordinatorTests {
     @Test func `L6: The conductor starts with the device conditions and the stored settings`() async throws {
         let scene = try ConductorScene(#""power": "external", "idle": false"#)
         var settings = DeviceSettings()

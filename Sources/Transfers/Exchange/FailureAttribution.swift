@@ -32,7 +32,7 @@ extension FailurePoint {
 }
 
 /// The tasks that wait after a failed attempt: those that would fail for the same cause.
-package enum Blame: Hashable, Sendable {
+package enum FailureAttribution: Hashable, Sendable {
     /// All tasks that use the same proxy.
     case proxy
     /// All tasks with the same origin and the same route: directly, or through the same proxy.
@@ -57,7 +57,7 @@ package enum Blame: Hashable, Sendable {
     package static func of(
         _ failure: TransferFailure, at point: FailurePoint?, own: String, asked: String, hasOwnTLS: Bool,
         retryAfter: RetryAfter?
-    ) -> Blame {
+    ) -> FailureAttribution {
         guard let point, !failure.code.isOfMachine else { return .nobody }
         if point.stage == .proxy { return .proxy }
         // A redirect to another origin shows that the own origin responds. A mirror shows nothing about the own origin.

@@ -7,7 +7,7 @@ import Transfers
 
 extension Simulations {
     /// Failure attribution: a failing task does not delay other tasks.
-    @Suite struct BlameTests {
+    @Suite struct FailureAttributionTests {
         @Test func oneBadURLPausesNobodyElse() async {
             await #expect(processExitsWith: .success) {
                 for kind in BadTask.allCases where kind != .cutWithoutRanges {

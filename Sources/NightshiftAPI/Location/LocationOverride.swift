@@ -1,5 +1,5 @@
 /// A location that was set for testing, as text: `LATITUDE,LONGITUDE`, optionally followed by the accuracy in metres.
-package struct SetPlace: Hashable, Sendable {
+package struct LocationOverride: Hashable, Sendable {
     package var place: Coordinate
     /// The accuracy in metres.
     package var accuracy: Double

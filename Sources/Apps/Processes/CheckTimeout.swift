@@ -2,7 +2,7 @@
 ///
 /// It adds up the planned pauses and does not read the clock: after the machine has slept, or was busy for long, the
 /// clock would report a timeout although the other processes have had no time to run. A check follows every pause.
-struct Patience {
+struct CheckTimeout {
     private var left: Duration
     private var next: Duration
     private let longest: Duration

@@ -6,21 +6,21 @@ import Testing
 
 /// Tests of the classes of tasks that the device state blocks, of the time since which they are blocked, and of the
 /// work that keeps a window open.
-@Suite struct HeldClassTests {
+@Suite struct RequirementClassTests {
     private static let now = ClockReading(bootID: "boot", bootSeconds: 100, wallSeconds: 1_000)
 
     private static func needs(
         loopback: Bool = false, _ adjust: (inout TransferRules) -> Void = { _ in }
-    ) -> HeldClass {
+    ) -> RequirementClass {
         var rules = TransferRules()
         adjust(&rules)
-        return HeldClass(rules: rules, isLoopback: loopback)
+        return RequirementClass(rules: rules, isLoopback: loopback)
     }
 
     private static func moment(_ phase: DozePhase = .awake, _ adjust: (inout DeviceConditions) -> Void = { _ in })
-        -> DeviceMoment
+        -> DeviceState
     {
-        var moment = DeviceMoment(phase: phase)
+        var moment = DeviceState(phase: phase)
         adjust(&moment.conditions)
         return moment
     }
@@ -52,7 +52,7 @@ import Testing
             $0.network.name = "tower"
             $0.power = .battery
         }
-        let held = HeldClass.heldFromTheFirst([Self.needs(), wifi, nil, power, wifi], moment, Self.now)
+        let held = RequirementClass.heldFromTheFirst([Self.needs(), wifi, nil, power, wifi], moment, Self.now)
         #expect(held.map(\.index) == [1, 3])
         #expect(held.map { $0.entry.wait?.reason } == [.cellularNetwork, .externalPower])
         #expect(held[0].entry.wait?.detail == "2 tasks. The network is 'tower'.")
@@ -64,8 +64,8 @@ import Testing
 
     @Test func `A missing network adds no entry to a task`() {
         let offline = Self.moment { $0.network.isAvailable = false }
-        #expect(HeldClass.heldFromTheFirst([Self.needs(), Self.needs()], offline, Self.now).isEmpty)
-        #expect(HeldClass.heldFromTheFirst([], offline, Self.now).isEmpty)
+        #expect(RequirementClass.heldFromTheFirst([Self.needs(), Self.needs()], offline, Self.now).isEmpty)
+        #expect(RequirementClass.heldFromTheFirst([], offline, Self.now).isEmpty)
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
@@ -75,8 +75,8 @@ import Testing
             Self.needs(), Self.needs { $0.discretion = .full }, Self.needs { $0.requiresExternalPower = true },
             Self.needs(loopback: true) { $0.discretion = .relaxed },
         ]
-        var held = HeldClasses()
-        var model: [HeldClass: (reason: WaitReason, since: Double)] = [:]
+        var held = RequirementClasses()
+        var model: [RequirementClass: (reason: WaitReason, since: Double)] = [:]
         var now = Self.now
         for _ in 0..<200 {
             now.wallSeconds += Double(Int.random(in: 0...50, using: &random))

@@ -1,8 +1,8 @@
 import ServiceLifecycle
 
 /// Runs the conductor as a service of the group.
-struct ConductorRunner: Service {
-    let conductor: Conductor
+struct DeviceCoordinatorRunner: Service {
+    let conductor: DeviceCoordinator
 
     func run() async throws {
         await withGracefulShutdownHandler {

@@ -14,7 +14,7 @@ struct ConductorScene: Sendable {
     let clock: ManualClock
     let store: Store
     let monitor: DeviceMonitor
-    let conductor: Conductor
+    let conductor: DeviceCoordinator
     let log: RecordedLog
     private let directory: TemporaryDirectory
 
@@ -39,7 +39,7 @@ struct ConductorScene: Sendable {
         monitor = try DeviceMonitor(
             bus.map { .system(address: $0.address) } ?? .trace(path: trace), freeSpaceOf: directory.path)
         log = RecordedLog()
-        conductor = Conductor(monitor: monitor, store: self.store, clock: clock, logger: log.logger)
+        conductor = DeviceCoordinator(monitor: monitor, store: self.store, clock: clock, logger: log.logger)
     }
 
     /// A conductor that starts after this one has stopped, with its stored state.

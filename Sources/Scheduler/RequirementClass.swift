@@ -1,7 +1,7 @@
 package import NightshiftAPI
 
 /// A class of tasks with the same requirements.
-package struct HeldClass: Hashable, Sendable {
+package struct RequirementClass: Hashable, Sendable {
     package var rules: TransferRules
     package var isLoopback: Bool
 
@@ -11,24 +11,24 @@ package struct HeldClass: Hashable, Sendable {
     }
 
     /// Returns the reason why the tasks have to wait; nil if they may run.
-    package func hold(_ moment: DeviceMoment) -> WaitReason? {
+    package func hold(_ moment: DeviceState) -> WaitReason? {
         Permission.hold(rules, moment, isLoopback: isLoopback)
     }
 
     /// Returns details of the reason for the journal and `why`; nil if the reason is sufficient.
-    package func detail(of reason: WaitReason, _ moment: DeviceMoment) -> String? {
+    package func detail(of reason: WaitReason, _ moment: DeviceState) -> String? {
         Permission.detail(of: reason, rules, moment, isLoopback: isLoopback)
     }
 
     /// Returns the inputs of a decision about the tasks.
-    package func inputs(_ moment: DeviceMoment) -> [String: String] {
+    package func inputs(_ moment: DeviceState) -> [String: String] {
         Permission.inputs(rules, moment, isLoopback: isLoopback)
     }
 
     /// Whether a waiting task of the class keeps a maintenance window open: it is discretionary, and it could run in a
     /// window.
     package func wantsWindow(_ conditions: DeviceConditions) -> Bool {
-        rules.discretion != .none && hold(DeviceMoment(conditions: conditions, phase: .window)) == nil
+        rules.discretion != .none && hold(DeviceState(conditions: conditions, phase: .window)) == nil
     }
 
     /// Whether a running task of the class keeps a maintenance window open.
@@ -41,9 +41,9 @@ package struct HeldClass: Hashable, Sendable {
     ///
     /// - Parameter classes: the classes of the tasks in order; nil for a task that does not start for other reasons.
     package static func heldFromTheFirst(
-        _ classes: [HeldClass?], _ moment: DeviceMoment, _ now: ClockReading
+        _ classes: [RequirementClass?], _ moment: DeviceState, _ now: ClockReading
     ) -> [(index: Int, entry: JournalEntry)] {
-        var first: [HeldClass: (index: Int, reason: WaitReason, count: Int)] = [:]
+        var first: [RequirementClass: (index: Int, reason: WaitReason, count: Int)] = [:]
         for (index, needs) in classes.enumerated() {
             guard let needs else { continue }
             if first[needs] != nil {
@@ -65,21 +65,21 @@ package struct HeldClass: Hashable, Sendable {
 }
 
 /// A record of the times since which the device state has blocked classes of tasks.
-package struct HeldClasses: Hashable, Sendable {
+package struct RequirementClasses: Hashable, Sendable {
     private struct Held: Hashable {
         var reason: WaitReason
         /// The start in seconds since 1970.
         var since: Double
     }
 
-    private var held: [HeldClass: Held] = [:]
+    private var held: [RequirementClass: Held] = [:]
 
     package init() {}
 
     /// Records the classes that wait in this device state. A class keeps its start time while it is blocked for the
     /// same reason.
-    package mutating func update(_ classes: some Sequence<HeldClass>, _ moment: DeviceMoment, _ now: ClockReading) {
-        var found: [HeldClass: Held] = [:]
+    package mutating func update(_ classes: some Sequence<RequirementClass>, _ moment: DeviceState, _ now: ClockReading) {
+        var found: [RequirementClass: Held] = [:]
         for needs in classes {
             guard let reason = needs.hold(moment) else { continue }
             let known = held[needs].flatMap { $0.reason == reason ? $0.since : nil }
@@ -90,5 +90,5 @@ package struct HeldClasses: Hashable, Sendable {
 
     /// Returns the time in seconds since 1970 since which the class has been blocked; nil if it was not blocked at the
     /// last update.
-    package func since(_ needs: HeldClass) -> Double? { held[needs]?.since }
+    package func since(_ needs: RequirementClass) -> Double? { held[needs]?.since }
 }

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 
 /// Passes requests to the thread that listens to the session bus, and events from it.
-final class SessionBoard<Request: Sendable, Event: Sendable>: Sendable {
+final class SessionChannel<Request: Sendable, Event: Sendable>: Sendable {
     private struct State {
         var requests: [Request] = []
         var hasBegun = false

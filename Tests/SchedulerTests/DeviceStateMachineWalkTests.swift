@@ -47,8 +47,8 @@ import Testing
     }
 
     private static func act(
-        _ machine: inout MomentMachine, _ said: inout DeviceConditions, _ now: ClockReading, _ random: inout SplitMix64
-    ) -> [MomentMachine.Action] {
+        _ machine: inout DeviceStateMachine, _ said: inout DeviceConditions, _ now: ClockReading, _ random: inout SplitMix64
+    ) -> [DeviceStateMachine.Action] {
         switch Int.random(in: 0..<9, using: &random) {
         case 0: said.isIdle.toggle()
         case 1: said.power = Bool.random(using: &random) ? .battery : .external
@@ -57,7 +57,7 @@ import Testing
         case 3: said.network.isAvailable.toggle()
         case 4: said.freeBytes = Int64.random(in: 0...3, using: &random)
         case 5:
-            var activity = MomentMachine.Activity()
+            var activity = DeviceStateMachine.Activity()
             if Int.random(in: 0..<3, using: &random) == 0 {
                 let app = AppID(rawValue: Bool.random(using: &random) ? "a" : "b")
                 activity.holders = [AwakeHolder(app: app, tasks: ["work"], since: now.date)]
@@ -76,11 +76,11 @@ import Testing
     @Test(arguments: 0..<60 as Range<UInt64>)
     func `Random days never lead to an illegal device state`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
-        var machine = MomentMachine(doze: DozeMachine.State(since: 1_000))
+        var machine = DeviceStateMachine(doze: DozeMachine.State(since: 1_000))
         var said = DeviceConditions()
         var reader = Reader()
         var time = 0.0
-        var told = DeviceMoment()
+        var told = DeviceState()
         var holds: String?
         var question: Double?
         for step in 0..<400 {
@@ -121,7 +121,7 @@ import Testing
             #expect(reader.isAsleep == machine.conditions.isSleeping, "seed \(seed), step \(step)")
             #expect(machine.moment == before || !actions.isEmpty, "seed \(seed)")
             #expect(reader.phase == machine.moment.phase, "seed \(seed)")
-            for key in MomentMachine.journalled {
+            for key in DeviceStateMachine.journalled {
                 #expect(reader.values[key.rawValue] == machine.conditions[key], "seed \(seed), \(key)")
                 #expect(machine.conditions[key] == said[key], "seed \(seed), \(key)")
             }

@@ -4,7 +4,7 @@ import NightshiftAPI
 import Synchronization
 
 /// Passes the foreground application from the listening thread to other threads.
-final class FocusBoard: Sendable {
+final class FocusChannel: Sendable {
     private struct State {
         var report = FocusReport.nobody("not asked yet")
         var hasBegun = false

@@ -7,13 +7,13 @@ import Testing
 /// The location that is set by ``DeviceKey/location`` in an override or a trace.
 @Suite(.timeLimit(.minutes(20))) struct SetPlaceTests {
     @Test(arguments: [
-        ("52.5,13.4,20", 52.5, 13.4, 20), ("52.5,13.4", 52.5, 13.4, SetPlace.usualAccuracy), ("-90,180,0", -90, 180, 0),
+        ("52.5,13.4,20", 52.5, 13.4, 20), ("52.5,13.4", 52.5, 13.4, LocationOverride.usualAccuracy), ("-90,180,0", -90, 180, 0),
         ("1e1,-1.5e2,1e3", 10, -150, 1_000),
     ])
     func `R6: A location is two or three numbers`(
         _ text: String, _ latitude: Double, _ longitude: Double, _ accuracy: Double
     ) throws {
-        let place = try #require(SetPlace(text))
+        let place = try #require(LocationOverride(text))
         #expect(place.place == Coordinate(latitude: latitude, longitude: longitude) && place.accuracy == accuracy)
         var conditions = DeviceConditions()
         #expect(conditions.set(.location, to: text) && conditions == DeviceConditions(), "conditions have no place")
@@ -26,7 +26,7 @@ import Testing
     ])
     func `R6: Any other text is not a location`(_ text: String) {
         var conditions = DeviceConditions()
-        #expect(SetPlace(text) == nil && !conditions.set(.location, to: text))
+        #expect(LocationOverride(text) == nil && !conditions.set(.location, to: text))
     }
 
     @Test func `R6: A set location is the only source, and a change of it is a fix at once`() async throws {
@@ -35,7 +35,7 @@ import Testing
         let watched = try WatchedSources(gpsd: receiver.port)
         try await watched.waitForSources("the receiver") { $0["gpsd"]?.isAvailable == true }
         // The request in progress ends with it.
-        watched.sources.want(FixWish(fix: 1))
+        watched.sources.want(FixDemand(fix: 1))
         watched.monitor.setOverrides([.location: "52.5,13.4,20"])
         try await watched.waitForEnd(of: 1)
         #expect(watched.fixes.allSatisfy { $0.source == "override" })
@@ -45,7 +45,7 @@ import Testing
         #expect(watched.fixes.first?.fix.place == places[0] && watched.fixes.first?.fix.accuracy == 20)
         #expect(watched.last?.statuses.map(\.name) == ["override"])
         #expect(watched.last?.regions == true && watched.last?.changes == true)
-        watched.sources.want(FixWish(fix: 1))
+        watched.sources.want(FixDemand(fix: 1))
         try await watched.waitForEnd(of: 2)
         #expect(watched.receiver.last == 0)
         watched.monitor.setOverrides([.location: "52.6,13.4"])
@@ -83,7 +83,7 @@ import Testing
             $0.compactMap(\.fix).count == 2 && $0.compactMap(\.sources).last?.regions == false
         }
         #expect(watched.fixes.map(\.fix.place.latitude) == [52.5, 52.6])
-        #expect(watched.fixes.map(\.fix.accuracy) == [20, SetPlace.usualAccuracy])
+        #expect(watched.fixes.map(\.fix.accuracy) == [20, LocationOverride.usualAccuracy])
         #expect(watched.fixes.allSatisfy { $0.source == "override" })
     }
 
