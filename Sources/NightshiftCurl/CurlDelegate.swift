@@ -72,7 +72,7 @@ package struct CurlHead: Hashable, Sendable {
     }
 
     /// The announced length of a body that libcurl reads to the end of the connection. libcurl ignores the length if a
-    /// `Transfer-Encoding` is present, even one that changes nothing.
+    /// `CurlTransfer-Encoding` is present, even one that changes nothing.
     func ignoredLength(for method: String) -> Int64? {
         guard !values("transfer-encoding").isEmpty, case .length(let length) = framing(for: method) else { return nil }
         return length

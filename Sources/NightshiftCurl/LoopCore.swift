@@ -6,12 +6,12 @@ import NightshiftAPI
 final class LoopCore {
     private let loop: CurlLoop
     private let multi: Multi
-    private var transfers: [Int: Transfer] = [:]
-    private var transfersByHandle: [UnsafeMutableRawPointer: Transfer] = [:]
+    private var transfers: [Int: CurlTransfer] = [:]
+    private var transfersByHandle: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private var connections = ConnectionPools()
     private var channels = ChannelTable()
     /// The transfers whose body is moved without libcurl.
-    private var socketTransfers: [Transfer] = []
+    private var socketTransfers: [CurlTransfer] = []
     private var pipe: BodyPipe?
     private var watched: [curl_waitfd] = []
     private var isStopping = false
@@ -74,7 +74,7 @@ final class LoopCore {
     private func execute(_ command: CurlLoop.Command) {
         switch command {
         case .begin(let id, let request, let delegate):
-            begin(Transfer(id: id, request: request, delegate: delegate, core: self))
+            begin(CurlTransfer(id: id, request: request, delegate: delegate, core: self))
         case .cancel(let id):
             if let transfer = transfers[id] { end(transfer, .cancelled) }
         case .resume(let id):
@@ -102,7 +102,7 @@ final class LoopCore {
         }
     }
 
-    private func begin(_ transfer: Transfer) {
+    private func begin(_ transfer: CurlTransfer) {
         if isStopping { return transfer.delegate.ended(.cancelled) }
         let pool = connections.pool(for: transfer.request.tlsHook?.connectionGroup)
         if let end = transfer.prepare(pool) { return transfer.delegate.ended(end) }
@@ -146,7 +146,7 @@ final class LoopCore {
     }
 
     /// Takes the transfer's body over from libcurl, which closes its own descriptor.
-    private func takeFromLibcurl(_ transfer: Transfer) {
+    private func takeFromLibcurl(_ transfer: CurlTransfer) {
         guard !socketTransfers.contains(where: { $0 === transfer }) else { return }
         curl_multi_remove_handle(multi.handle, transfer.easy)
         socketTransfers.append(transfer)
@@ -192,7 +192,7 @@ final class LoopCore {
         return pipe
     }
 
-    private func end(_ transfer: Transfer, _ end: CurlEnd) {
+    private func end(_ transfer: CurlTransfer, _ end: CurlEnd) {
         guard transfers.removeValue(forKey: transfer.id) != nil else { return }
         transfersByHandle[transfer.easy] = nil
         loop.limit.leave(ticket(transfer), isQueued: transfer.isQueued, unused: transfer.turnBytes)
@@ -277,7 +277,7 @@ final class LoopCore {
     }
 
     /// Unpauses a transfer. The bytes that were held back are delivered during this call, and may be refused again.
-    private func unpause(_ transfer: Transfer) {
+    private func unpause(_ transfer: CurlTransfer) {
         if let end = transfer.unpause() {
             self.end(transfer, end)
         } else if transfer.socketBody != nil {
@@ -288,7 +288,7 @@ final class LoopCore {
     // MARK: - The common rate limit
 
     /// Whether `transfer` may move bytes now. If not, it has been queued and must pause.
-    func admits(_ transfer: Transfer, now: Double) -> Bool {
+    func admits(_ transfer: CurlTransfer, now: Double) -> Bool {
         guard loop.limit.isLimited, transfer.turnBytes <= 0 else { return true }
         if !transfer.isQueued {
             transfer.isQueued = true
@@ -300,7 +300,7 @@ final class LoopCore {
     /// Whether a common limit is set, so that bytes must be counted.
     var isLimited: Bool { loop.limit.isLimited }
 
-    func countBytes(_ count: Int, of transfer: Transfer) {
+    func countBytes(_ count: Int, of transfer: CurlTransfer) {
         if loop.limit.isLimited { transfer.turnBytes -= count }
     }
 
@@ -324,7 +324,7 @@ final class LoopCore {
         }
     }
 
-    private func ticket(_ transfer: Transfer) -> CommonLimit.Ticket {
+    private func ticket(_ transfer: CurlTransfer) -> CommonLimit.Ticket {
         CommonLimit.Ticket(loop: loop, id: transfer.id)
     }
 }

@@ -14,7 +14,7 @@ package import NightshiftAPI
 ///    service, while a transfer that has not failed waits there. If only one connection exists, both kinds take turns.
 ///    An origin is probed by a transfer that has not failed, or else by the one with the fewest failures.
 ///
-/// ``Places`` determines how many transfers the service lets a lane start. At equal priority, a task goes first if it
+/// ``ConnectionSlots`` determines how many transfers the service lets a lane start. At equal priority, a task goes first if it
 /// has not failed and its origin has no running transfer. ``yield(_:_:_:now:plan:)`` decides which slow transfers give
 /// up their places.
 package enum Admission {
@@ -174,7 +174,7 @@ package enum Admission {
     ) -> Plan {
         var plan = Plan()
         var lanes = lanes
-        var places = Places(lanes, maximum: maximumTransfers)
+        var places = ConnectionSlots(lanes, maximum: maximumTransfers)
         let onlyOne = maximumTransfers == 1
         while true {
             let left = lanes.map { places.left(for: $0) }
@@ -230,7 +230,7 @@ package enum Admission {
 
     /// Applies rule 2 to the lanes after all possible tasks have started.
     private static func makeRoom(
-        in lanes: [Lane], _ failedMay: [Bool], _ places: Places, now: Double, plan: inout Plan
+        in lanes: [Lane], _ failedMay: [Bool], _ places: ConnectionSlots, now: Double, plan: inout Plan
     ) {
         let everyone = lanes.flatMap(\.running)
         for (lane, failedMay) in zip(lanes, failedMay) {
@@ -257,7 +257,7 @@ package enum Admission {
     /// No transfer stops before its slice has passed. A transfer that has to restart stops only if no other has a
     /// smaller loss.
     private static func yield(
-        _ lanes: [Lane], _ failedMay: [Bool], _ places: Places, now: Double, plan: inout Plan
+        _ lanes: [Lane], _ failedMay: [Bool], _ places: ConnectionSlots, now: Double, plan: inout Plan
     ) {
         var wanted = 0
         for (lane, failedMay) in zip(lanes, failedMay) {
@@ -304,7 +304,7 @@ package enum Admission {
     ///   - smallWaitsElsewhere: whether another lane has a small task that could start.
     ///   - othersFirst: whether the service reserves its places for tasks of other lanes that have not failed.
     package static func reason(
-        isLarge: Bool, hasFailed: Bool = false, lane: Lane, places: Places,
+        isLarge: Bool, hasFailed: Bool = false, lane: Lane, places: ConnectionSlots,
         smallWaitsElsewhere: @autoclosure () -> Bool = false, othersFirst: @autoclosure () -> Bool = false
     ) -> WaitReason {
         if lane.allowance == 0 { return .hostBackoff }
@@ -339,7 +339,7 @@ extension Admission.Lane {
     }
 
     /// Whether the task has neither failed nor given up its place recently, and its origin is idle and needs no probe.
-    fileprivate func isUntried(_ candidate: Admission.Candidate, _ places: Places) -> Bool {
+    fileprivate func isUntried(_ candidate: Admission.Candidate, _ places: ConnectionSlots) -> Bool {
         origin != nil && !candidate.hasFailed && !candidate.isLast && allowance > 1 && places.isIdle(self)
     }
 

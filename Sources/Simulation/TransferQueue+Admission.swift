@@ -113,7 +113,7 @@ extension TransferQueue {
     ) {
         let smallWaits = queued.contains { $0.allowance > 0 && !$0.small.isEmpty }
         let othersFirst = Admission.othersFirst(queued, maximumTransfers: maximumTransfers)
-        var places = Places(maximum: maximumTransfers)
+        var places = ConnectionSlots(maximum: maximumTransfers)
         for index in running { places.add(origin: lanes[transfers[index].lane].host) }
         for (number, admission) in zip(indices, queued) {
             let lane = lanes[number]

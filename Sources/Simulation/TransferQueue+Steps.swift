@@ -74,7 +74,7 @@ extension TransferQueue {
             failures: transfer.attempts.failures, retryAfter: trouble.retryAfter)
         let found = FailurePause.after(attempt, in: &hosts, now: now) { Self.jitter }
         transfers[index].attempts.fail()
-        pause(index, Transfer.Pause(until: found.notBefore, reason: found.reason), now.bootSeconds)
+        pause(index, SimulatedTransfer.Pause(until: found.notBefore, reason: found.reason), now.bootSeconds)
         var entry = entry(.held, index, now)
         entry.wait = Wait(
             reason: found.reason, since: now.date, until: now.wallTime(ofBootSeconds: found.notBefore),

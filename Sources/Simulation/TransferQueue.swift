@@ -8,7 +8,7 @@ import Transfers
 /// `FailurePause`.
 struct TransferQueue {
     /// The transfers by id; ids count from 1.
-    var transfers: [Transfer] = []
+    var transfers: [SimulatedTransfer] = []
     var lanes: [Lane] = []
     /// The running transfers, in the order in which they started.
     var running: [Int] = []
@@ -31,7 +31,7 @@ struct TransferQueue {
     var nextAdmission: Double?
     /// The decisions and results since the last read.
     var entries: [JournalEntry] = []
-    var ended: [Transfer] = []
+    var ended: [SimulatedTransfer] = []
     var waits = WaitLedger()
     var totals = TransferTotals()
 
@@ -91,12 +91,12 @@ struct TransferQueue {
         let lane = lane(LaneKey(app: app, session: request.session, host: request.host))
         let first = transfers.count
         for index in first..<first + request.count {
-            let transfer = Transfer(
+            let transfer = SimulatedTransfer(
                 request, id: TaskID(Int64(index + 1)), app: app, lane: lane, isForced: isForced, now: now.bootSeconds)
             transfers.append(transfer)
             setTimers(index)
             if let notBefore {
-                pause(index, Transfer.Pause(until: notBefore, reason: .relaunchDelay), now.bootSeconds)
+                pause(index, SimulatedTransfer.Pause(until: notBefore, reason: .relaunchDelay), now.bootSeconds)
             } else {
                 wait(index, now.bootSeconds)
             }
@@ -143,12 +143,12 @@ struct TransferQueue {
         timers.insert((time, index), at: low)
     }
 
-    func needs(of transfer: Transfer) -> RequirementClass { lanes[transfer.lane].needs(transfer.rules) }
+    func needs(of transfer: SimulatedTransfer) -> RequirementClass { lanes[transfer.lane].needs(transfer.rules) }
 
     // MARK: - Waiting
 
     /// Pauses a transfer.
-    mutating func pause(_ index: Int, _ pause: Transfer.Pause, _ now: Double) {
+    mutating func pause(_ index: Int, _ pause: SimulatedTransfer.Pause, _ now: Double) {
         transfers[index].pause = pause
         transfers[index].state = .paused
         transfers[index].waitsFrom = now
@@ -190,7 +190,7 @@ struct TransferQueue {
             < (-transfers[other].priority, transfers[other].attempts.fruitless, other)
     }
 
-    func classIndex(of transfer: Transfer) -> Int? {
+    func classIndex(of transfer: SimulatedTransfer) -> Int? {
         lanes[transfer.lane].classes.firstIndex {
             $0.rules == transfer.rules && $0.isLarge == transfer.isLarge && $0.hasFailed == transfer.hasFailed
         }

@@ -3,4 +3,4 @@ import CNightshift
 import Foundation
 
 nightshift_open_standard_descriptors()
-exit(await Program.run(.ofThisProcess()).rawValue)
+exit(await CommandLineProgram.run(.ofThisProcess()).rawValue)

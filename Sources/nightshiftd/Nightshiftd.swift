@@ -4,7 +4,7 @@ import Daemon
 import Glibc
 
 @main
-enum Program {
+enum DaemonProgram {
     static func main() async {
         nightshift_open_standard_descriptors()
         // Called before any library reads the environment.
@@ -39,6 +39,6 @@ struct Nightshiftd: AsyncParsableCommand {
               6 the database cannot be used
             """,
         version: DaemonProcess.version,
-        subcommands: [RunCommand.self, SimulateCommand.self, PageCommand.self],
+        subcommands: [RunCommand.self, SimulationCommand.self, PageProcessCommand.self],
         defaultSubcommand: RunCommand.self)
 }

@@ -41,7 +41,7 @@ struct AppCommandTests {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
-        #expect(await Program.run(world.invocation(["app"] + arguments)) == .whole)
+        #expect(await CommandLineProgram.run(world.invocation(["app"] + arguments)) == .whole)
         let request = try #require(service.requests.first)
         #expect(service.requests.count == 1 && request.method == "POST")
         #expect(request.path == "/v1/apps/org.example.Photos/\(action)")
@@ -133,7 +133,7 @@ struct AppCommandTests {
             let world = try World()
             let service = try service(world)
             defer { service.stop() }
-            #expect(await Program.run(world.invocation(["app"] + arguments + ["--json"])) == .whole)
+            #expect(await CommandLineProgram.run(world.invocation(["app"] + arguments + ["--json"])) == .whole)
             return Data(world.output.text.utf8)
         }
         let id = "org.example.Photos"

@@ -52,7 +52,7 @@ struct AppLogTests {
         let world = try World()
         let service = try world.service { try log.answer($0) }
         defer { service.stop() }
-        #expect(await Program.run(world.invocation(["app", "log", "a"], outputIsTerminal: true)) == .whole)
+        #expect(await CommandLineProgram.run(world.invocation(["app", "log", "a"], outputIsTerminal: true)) == .whole)
         #expect(world.output.text == "one\n\\x1b]0;title\\x07\n")
     }
 
@@ -63,7 +63,7 @@ struct AppLogTests {
         let world = try World()
         let service = try world.service { try log.answer($0) }
         defer { service.stop() }
-        #expect(await Program.run(world.invocation(["app", "log", "a"], outputIsTerminal: true)) == .whole)
+        #expect(await CommandLineProgram.run(world.invocation(["app", "log", "a"], outputIsTerminal: true)) == .whole)
         #expect(world.output.text == text)
         #expect(service.requests.count >= 4)
         let other = try World()

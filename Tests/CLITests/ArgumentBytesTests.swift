@@ -46,7 +46,7 @@ struct ArgumentBytesTests {
         let world = try World()
         var invocation = world.invocation(["get", "-d", "caf\u{FFFD}", "http://a.example/1", "--json"])
         invocation.mistake = "Argument 3 is not valid UTF-8."
-        #expect(await Program.run(invocation) == .usage)
+        #expect(await CommandLineProgram.run(invocation) == .usage)
         #expect(world.errors.text.contains("Argument 3 is not valid UTF-8.") && world.errors.text.hasPrefix("{"))
     }
 

@@ -85,7 +85,7 @@ struct ArgumentTests {
     ])
     func moments(_ text: String, _ expected: String) throws {
         let zone = try #require(TimeZone(secondsFromGMT: 3_600))
-        let date = try Moment.parse(text).resolved(now: Samples.now, timeZone: zone)
+        let date = try TimeArgument.parse(text).resolved(now: Samples.now, timeZone: zone)
         #expect(try date == Date(expected, strategy: .iso8601))
     }
 
@@ -94,11 +94,11 @@ struct ArgumentTests {
         "2026-11-23T06:30+25:00", "+", "06:30Z",
     ])
     func `Invalid times are refused`(_ text: String) {
-        #expect(throws: ValidationError.self) { try Moment.parse(text) }
+        #expect(throws: ValidationError.self) { try TimeArgument.parse(text) }
     }
 
     @Test func `A date that does not exist is refused`() throws {
-        #expect(try Moment.parse("2026-02-30").resolved(now: Samples.now, timeZone: .gmt) == nil)
+        #expect(try TimeArgument.parse("2026-02-30").resolved(now: Samples.now, timeZone: .gmt) == nil)
     }
 
     @Test func ranges() throws {

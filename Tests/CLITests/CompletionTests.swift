@@ -40,7 +40,7 @@ struct CompletionTests {
         words.insert("--shell", at: 1)
         var invocation = world.invocation(["complete"] + words)
         invocation.completionTimeout = .seconds(600)
-        #expect(await Program.run(invocation) == .whole)
+        #expect(await CommandLineProgram.run(invocation) == .whole)
         #expect(world.output.text.hasPrefix(printed) && world.errors.text.isEmpty, "\(world.output.text)")
     }
 
@@ -66,7 +66,7 @@ struct CompletionTests {
         }
         var invocation = world.invocation(["complete", "tasks"])
         invocation.completionTimeout = .milliseconds(1)
-        #expect(await Program.run(invocation) == .whole)
+        #expect(await CommandLineProgram.run(invocation) == .whole)
         #expect(world.output.text.isEmpty && world.errors.text.isEmpty)
     }
 

@@ -57,7 +57,7 @@ struct DeviceCommandTests {
             phase: .window, since: Samples.ago(5), windowReason: .maintenance,
             until: Samples.now.addingTimeInterval(295))
         window.front = FrontStatus(detail: "there is no display")
-        let report = DeviceReport(times: Samples.times, style: Style(isEnabled: false))
+        let report = DeviceStatusReport(times: Samples.times, style: Style(isEnabled: false))
         try Fixture.check(
             "device",
             [Self.device, held, window].map { report.lines($0).joined(separator: "\n") }.joined(separator: "\n\n"))
@@ -77,7 +77,7 @@ struct DeviceCommandTests {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
-        #expect(await Program.run(world.invocation(["device"] + arguments)) == .whole)
+        #expect(await CommandLineProgram.run(world.invocation(["device"] + arguments)) == .whole)
         let request = try #require(service.requests.first)
         #expect(service.requests.count == 1 && request.method == "PATCH" && request.path == "/v1/device")
         #expect(String(decoding: request.body, as: UTF8.self) == body)
@@ -103,7 +103,7 @@ struct DeviceCommandTests {
         ] as [([String], String)])
     func `L6: An invalid value is refused before any request`(arguments: [String], words: String) async throws {
         let world = try World()
-        #expect(await Program.run(world.invocation(["device"] + arguments)) == .usage)
+        #expect(await CommandLineProgram.run(world.invocation(["device"] + arguments)) == .usage)
         #expect(world.errors.text.contains(words), "\(world.errors.text)")
     }
 

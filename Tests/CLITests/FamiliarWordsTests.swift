@@ -15,7 +15,7 @@ struct FamiliarWordsTests {
     ])
     func `The hint names the equivalent command or option`(_ line: String, _ hint: String) async throws {
         let world = try World()
-        #expect(await Program.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
+        #expect(await CommandLineProgram.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
         #expect(world.errors.text.contains(hint), "\(world.errors.text)")
         #expect(world.errors.text.hasPrefix("nightshift: "))
     }
@@ -23,7 +23,7 @@ struct FamiliarWordsTests {
     @Test(arguments: ["app rm x", "service logs"])
     func `Subcommands have no such hints`(_ line: String) async throws {
         let world = try World()
-        #expect(await Program.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
+        #expect(await CommandLineProgram.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
         #expect(world.errors.text.contains("--help' lists the commands"), "\(world.errors.text)")
     }
 
@@ -34,7 +34,7 @@ struct FamiliarWordsTests {
     ])
     func `All errors about arguments have the same form`(_ line: String, _ message: String) async throws {
         let world = try World()
-        #expect(await Program.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
+        #expect(await CommandLineProgram.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
         #expect(world.errors.text.hasPrefix(message), "\(world.errors.text)")
     }
 }

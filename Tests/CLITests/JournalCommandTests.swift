@@ -116,7 +116,7 @@ struct JournalCommandTests {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
-        #expect(await Program.run(world.invocation(["journal"] + arguments)) == .whole)
+        #expect(await CommandLineProgram.run(world.invocation(["journal"] + arguments)) == .whole)
         let paths = service.requests.map(\.path)
         #expect(paths[0].contains(part), "\(paths)")
         // Later pages continue after the last entry of the first.
@@ -129,7 +129,7 @@ struct JournalCommandTests {
         ])
     func `B1: Invalid arguments are refused`(arguments: [String]) async throws {
         let world = try World()
-        #expect(await Program.run(world.invocation(["journal"] + arguments)) == .usage)
+        #expect(await CommandLineProgram.run(world.invocation(["journal"] + arguments)) == .usage)
         #expect(!world.errors.text.isEmpty)
     }
 }

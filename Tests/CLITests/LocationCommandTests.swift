@@ -59,7 +59,7 @@ struct LocationCommandTests {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
-        #expect(await Program.run(world.invocation(arguments)) == .whole)
+        #expect(await CommandLineProgram.run(world.invocation(arguments)) == .whole)
         #expect(service.requests.map { "\($0.method) \($0.path)" } == [line])
         #expect(String(decoding: try #require(service.requests.first).body, as: UTF8.self) == body)
         #expect(!world.output.text.isEmpty && world.errors.text.isEmpty)
@@ -83,7 +83,7 @@ struct LocationCommandTests {
         arguments: [String], words: String
     ) async throws {
         let world = try World()
-        #expect(await Program.run(world.invocation(arguments)) == .usage)
+        #expect(await CommandLineProgram.run(world.invocation(arguments)) == .usage)
         #expect(world.errors.text.contains(words), "\(world.errors.text)")
     }
 
@@ -122,7 +122,7 @@ struct LocationCommandTests {
             let world = try World()
             let service = try service(world)
             defer { service.stop() }
-            #expect(await Program.run(world.invocation(arguments + ["--json"])) == .whole)
+            #expect(await CommandLineProgram.run(world.invocation(arguments + ["--json"])) == .whole)
             return Data(world.output.text.utf8)
         }
         for arguments in [["location"], ["region", "list"]] {

@@ -56,7 +56,7 @@ struct PauseCommandTests {
         defer { service.stop() }
         var invocation = world.invocation(["pause", "7"])
         invocation.confirm = { $0 == "Pause it?" ? answer : nil }
-        #expect(await Program.run(invocation) == (isPaused ? .whole : .failed))
+        #expect(await CommandLineProgram.run(invocation) == (isPaused ? .whole : .failed))
         #expect(world.errors.text.hasPrefix("7 photo.jpg: The server cannot continue this upload."))
         #expect(world.output.text == (isPaused ? "7 photo.jpg: paused\n" : ""))
         #expect(service.requests.contains { $0.path == "/v1/actions" } == isPaused)
@@ -69,6 +69,6 @@ struct PauseCommandTests {
         defer { service.stop() }
         var invocation = world.invocation(arguments)
         invocation.confirm = { _ in false }
-        #expect(await Program.run(invocation) == .whole)
+        #expect(await CommandLineProgram.run(invocation) == .whole)
     }
 }

@@ -34,7 +34,7 @@ struct PhysicalPathTests {
             let world = try World()
             var invocation = world.invocation(arguments)
             invocation.directory = .missing
-            #expect(await Program.run(invocation) == .failed)
+            #expect(await CommandLineProgram.run(invocation) == .failed)
             #expect(
                 world.errors.text.contains("The working directory was removed"), "\(arguments) \(world.errors.text)")
         }

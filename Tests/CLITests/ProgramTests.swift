@@ -20,11 +20,11 @@ struct ProgramTests {
     ])
     func `Mistakes in the command line have exit code 2`(_ arguments: [String]) async throws {
         let world = try World()
-        #expect(await Program.run(world.invocation(arguments)) == .usage)
+        #expect(await CommandLineProgram.run(world.invocation(arguments)) == .usage)
         #expect(!world.errors.text.isEmpty && world.output.text.isEmpty)
 
         let other = try World()
-        #expect(await Program.run(other.invocation(arguments + ["--json"])) == .usage)
+        #expect(await CommandLineProgram.run(other.invocation(arguments + ["--json"])) == .usage)
         let report = try JSON.decode(Report.self, from: Data(other.errors.text.utf8))
         #expect(report.type == "/problems/usage" && report.exitCode == 2 && other.output.text.isEmpty)
     }
@@ -35,7 +35,7 @@ struct ProgramTests {
         #expect(world.output.text == NightshiftVersion.current + "\n")
         for arguments in [["help", "get"], ["get", "--help"], ["service"], []] {
             let world = try World()
-            #expect(await Program.run(world.invocation(arguments)) == .whole)
+            #expect(await CommandLineProgram.run(world.invocation(arguments)) == .whole)
             #expect(world.output.text.contains("USAGE:") && world.errors.text.isEmpty)
         }
     }
@@ -50,7 +50,7 @@ struct ProgramTests {
     ])
     func passwordsAreNotRepeated(_ arguments: [String]) async throws {
         let world = try World()
-        #expect(await Program.run(world.invocation(arguments)) == .usage)
+        #expect(await CommandLineProgram.run(world.invocation(arguments)) == .usage)
         #expect(!world.errors.text.isEmpty && !world.errors.text.contains("secret"))
     }
 
@@ -87,7 +87,7 @@ struct ProgramTests {
     ])
     func `Unknown commands and options are named`(_ line: String, _ message: String) async throws {
         let world = try World()
-        #expect(await Program.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
+        #expect(await CommandLineProgram.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
         #expect(world.errors.text.contains(message), "\(world.errors.text)")
     }
 
@@ -97,7 +97,7 @@ struct ProgramTests {
     ])
     func theParserReportsOtherMistakes(_ line: String) async throws {
         let world = try World()
-        #expect(await Program.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
+        #expect(await CommandLineProgram.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
         #expect(world.errors.text.contains("Usage:"), "\(world.errors.text)")
     }
 
@@ -287,7 +287,7 @@ struct ProgramTests {
         let other = try keeper(terminal, Array("whole\u{1b}[2J\n".utf8), Samples.completed(14))
         defer { other.stop() }
         let invocation = terminal.invocation(["get", "-o", "-", "http://a.example/1"], outputIsTerminal: true)
-        #expect(await Program.run(invocation) == .whole)
+        #expect(await CommandLineProgram.run(invocation) == .whole)
         #expect(terminal.output.text == "whole\\x1b[2J\n")
     }
 
@@ -298,7 +298,7 @@ struct ProgramTests {
         let service = try keeper(terminal, [1, 0, 2], Samples.completed(14))
         defer { service.stop() }
         let invocation = terminal.invocation(["get", "-o", "-", "http://a.example/1"], outputIsTerminal: true)
-        #expect(await Program.run(invocation) == .failed)
+        #expect(await CommandLineProgram.run(invocation) == .failed)
         #expect(terminal.output.text.isEmpty && terminal.errors.text.contains("binary or longer than 1 MiB"))
         #expect(try actions(service) == [.cancel, .remove])
 
@@ -316,7 +316,7 @@ struct ProgramTests {
     func `T8: get -o - refuses options that use standard output or another process`(_ options: [String]) async throws {
         let world = try World()
         let arguments = ["get", "-o", "-"] + options + ["http://a.example/1"]
-        #expect(await Program.run(world.invocation(arguments)) == .usage)
+        #expect(await CommandLineProgram.run(world.invocation(arguments)) == .usage)
     }
 
     @Test func `get prints a wait reason that no event contains`() async throws {
@@ -598,7 +598,7 @@ struct ProgramTests {
         for arguments in [["get", "--detach", "http://a.example/1"], ["status", "--json"], ["--version"]] {
             var invocation = world.invocation(arguments)
             invocation.output = Output(descriptor: full, environment: [:])
-            #expect(await Program.run(invocation) == .failed, "\(arguments)")
+            #expect(await CommandLineProgram.run(invocation) == .failed, "\(arguments)")
         }
         let said = "Not all of the output could be written: No space left on device."
         let lines = world.errors.text.split(separator: "\n")
@@ -731,7 +731,7 @@ struct ProgramTests {
         #expect(await world.run("put", "missing", "http://a.example/in") == .failed)
         #expect(await world.run("put", "--form", "a=@missing", "http://a.example/in") == .failed)
         let fields = ["--form", "t=x", "--form", "f=@note;type=a/b"]
-        #expect(await Program.run(world.invocation(["put", "-q"] + fields + ["http://a.example/in"])) == .whole)
+        #expect(await CommandLineProgram.run(world.invocation(["put", "-q"] + fields + ["http://a.example/in"])) == .whole)
         let form = try #require(service.requests.last { $0.method == "POST" })
         let uploaded = try #require(try JSON.decode(EnqueueRequest.self, from: form.body).tasks.first)
         #expect(uploaded.source == nil && uploaded.url == "http://a.example/in")

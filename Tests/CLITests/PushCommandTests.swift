@@ -87,7 +87,7 @@ struct PushCommandTests {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
-        #expect(await Program.run(world.invocation(arguments)) == .whole)
+        #expect(await CommandLineProgram.run(world.invocation(arguments)) == .whole)
         let first = try #require(service.requests.first)
         #expect("\(first.method) \(first.path)" == line)
         let sent = String(decoding: first.body, as: UTF8.self).replacing("\\/", with: "/")
@@ -104,7 +104,7 @@ struct PushCommandTests {
         arguments: [String], words: String
     ) async throws {
         let world = try World()
-        #expect(await Program.run(world.invocation(arguments)) == .usage)
+        #expect(await CommandLineProgram.run(world.invocation(arguments)) == .usage)
         #expect(world.errors.text.contains(words), "\(world.errors.text)")
     }
 

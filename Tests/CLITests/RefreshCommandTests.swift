@@ -57,7 +57,7 @@ struct RefreshCommandTests {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
-        #expect(await Program.run(world.invocation(arguments)) == .whole)
+        #expect(await CommandLineProgram.run(world.invocation(arguments)) == .whole)
         #expect(service.requests.map { "\($0.method) \($0.path)" } == [line])
         #expect(String(decoding: try #require(service.requests.first).body, as: UTF8.self) == body ?? "")
         #expect(!world.output.text.isEmpty && world.errors.text.isEmpty)
@@ -81,7 +81,7 @@ struct RefreshCommandTests {
         arguments: [String], words: String
     ) async throws {
         let world = try World()
-        #expect(await Program.run(world.invocation(arguments)) == .usage)
+        #expect(await CommandLineProgram.run(world.invocation(arguments)) == .usage)
         #expect(world.errors.text.contains(words), "\(world.errors.text)")
     }
 
@@ -109,7 +109,7 @@ struct RefreshCommandTests {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
-        #expect(await Program.run(world.invocation(["app", "schedule", "org.example.Photos"] + arguments)) == .whole)
+        #expect(await CommandLineProgram.run(world.invocation(["app", "schedule", "org.example.Photos"] + arguments)) == .whole)
         #expect(service.requests.map(\.method) == ["POST", "GET"])
         #expect(String(decoding: service.requests[0].body, as: UTF8.self) == body)
         #expect(
@@ -131,7 +131,7 @@ struct RefreshCommandTests {
             let world = try World()
             let service = try service(world)
             defer { service.stop() }
-            #expect(await Program.run(world.invocation(arguments + ["--json"])) == .whole)
+            #expect(await CommandLineProgram.run(world.invocation(arguments + ["--json"])) == .whole)
             return Data(world.output.text.utf8)
         }
         #expect(try JSON.decode(RefreshStatus.self, from: await output("refresh")) == RefreshSamples.device)

@@ -57,7 +57,7 @@ struct RepeatedCommandTests {
         try Data("hello".utf8).write(to: world.root.appending(path: "note"))
         let service = try service(world)
         defer { service.stop() }
-        #expect(await Program.run(world.invocation(["put", "--detach"] + arguments)) == .whole)
+        #expect(await CommandLineProgram.run(world.invocation(["put", "--detach"] + arguments)) == .whole)
         #expect(try posted(service).ifSame == same)
     }
 
@@ -137,7 +137,7 @@ struct RepeatedCommandTests {
         defer { service.stop() }
         let url = difference.hasPrefix("http") ? difference : "http://a.example/1"
         let checksum = difference == "--checksum" ? ["--checksum", "md5:" + String(repeating: "0", count: 32)] : []
-        #expect(await Program.run(world.invocation(["get", "-o", "film", url] + checksum)) == .failed)
+        #expect(await CommandLineProgram.run(world.invocation(["get", "-o", "film", url] + checksum)) == .failed)
         #expect(world.errors.text.contains("already exists"))
     }
 }

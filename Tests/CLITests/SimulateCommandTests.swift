@@ -95,7 +95,7 @@ struct SimulateCommandTests {
             let isThere = FileManager.default.fileExists(atPath: picture)
             wasThere.update { $0.append(isThere) }
         }
-        #expect(await Program.run(invocation) == .whole)
+        #expect(await CommandLineProgram.run(invocation) == .whole)
         #expect(wasThere.read { $0.first } == true)
     }
 

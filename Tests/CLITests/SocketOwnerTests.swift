@@ -44,9 +44,9 @@ import Testing
         let planted = try await plant(place, in: world)
         let secret = ["get", "http://example.org/f", "--user", "ada:hunter2", "--detach"]
         for arguments in [secret, ["list"], ["status"], ["service", "stop"], ["doctor"], ["journal", "-f"]] {
-            _ = await Program.run(world.invocation(arguments))
+            _ = await CommandLineProgram.run(world.invocation(arguments))
         }
-        #expect(await Program.run(world.invocation(["list"])) == .unreachable)
+        #expect(await CommandLineProgram.run(world.invocation(["list"])) == .unreachable)
         #expect(world.errors.text.contains("user 65534"), "\(world.errors.text)")
         let socket = world.path + "/run/nightshift.sock"
         // Each kind of request checks the owner itself, because the socket may be new.

@@ -78,6 +78,6 @@ struct TimelineCommandTests {
         ])
     func `L5: Options that cannot be combined are refused`(arguments: [String]) async throws {
         let world = try World()
-        #expect(await Program.run(world.invocation(arguments)) == .usage)
+        #expect(await CommandLineProgram.run(world.invocation(arguments)) == .usage)
     }
 }

@@ -35,7 +35,7 @@ final class World: Sendable {
     }
 
     func run(_ arguments: String..., environment: [String: String] = [:]) async -> CLI.ExitStatus {
-        await Program.run(invocation(arguments, environment: environment))
+        await CommandLineProgram.run(invocation(arguments, environment: environment))
     }
 
     /// Installs a shell script where the program searches for the service.

@@ -3,7 +3,7 @@ import NightshiftCurl
 import TestSupport
 import Testing
 
-/// Bodies whose length libcurl ignores because of a `Transfer-Encoding` that changes nothing.
+/// Bodies whose length libcurl ignores because of a `CurlTransfer-Encoding` that changes nothing.
 @Suite(.timeLimit(.minutes(20))) struct FramingTests {
     private static let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 300000\r\n\r\n"
 

@@ -38,8 +38,8 @@ import Testing
     }
 
     /// Returns 32 places of which `running` are taken.
-    private static func places(_ running: Int) -> Places {
-        var places = Places(maximum: 32)
+    private static func places(_ running: Int) -> ConnectionSlots {
+        var places = ConnectionSlots(maximum: 32)
         for _ in 0..<running { places.add(origin: nil) }
         return places
     }

@@ -172,7 +172,7 @@ import Testing
                 id: $0.id, priority: $0.priority, isLarge: $0.isLarge, startedAt: world.now, isResumable: false,
                 hasFailed: $0.fruitless > 0)
         }
-        var places = Places(maximum: world.maximum)
+        var places = ConnectionSlots(maximum: world.maximum)
         for _ in 0..<running { places.add(origin: nil) }
         return waiting.compactMap { candidate in
             let reason = Admission.reason(

@@ -3,7 +3,7 @@ import Scheduler
 import Testing
 
 /// Tests of the service's places while slow transfers use them, as a table.
-@Suite struct PlacesTests {
+@Suite struct ConnectionSlotsTests {
     typealias Loss = Admission.Slowness.Loss
 
     private static func task(_ id: Int64, priority: Double = 0.5, fruitless: Int = 0, isLast: Bool = false)

@@ -108,7 +108,7 @@ import Testing
 
         private mutating func check() {
             let running = jobs.filter { $0.startedAt != nil }
-            if running.count > maximum + Places.lent(of: maximum) { faults.insert("\(running.count) run") }
+            if running.count > maximum + ConnectionSlots.lent(of: maximum) { faults.insert("\(running.count) run") }
             let started = running.filter { $0.startedAt == now }.count
             if started > maximum { faults.insert("\(started) begin at once") }
             for (host, mine) in Dictionary(grouping: running, by: \.host) where mine.count > 6 {

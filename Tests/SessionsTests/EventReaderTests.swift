@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// One reader of a growing table.
-@Suite struct EventReaderTests {
+@Suite struct StoredEventReaderTests {
     private enum Event: Hashable, Sendable {
         case row(Int64)
         case caughtUp(Int64)
@@ -33,14 +33,14 @@ import Testing
     /// A source of the journal's entry numbers, two per page. Entries below `wanted` are filtered out.
     private func source(
         wanted: Int64 = 0, tellsEnd: Bool = false, progress: [TaskProgress]? = nil, isOver: Bool = false
-    ) -> EventReader<Event>.Source {
+    ) -> StoredEventReader<Event>.Source {
         let caughtUp: @Sendable (Int64) -> Event = { .caughtUp($0) }
-        return EventReader<Event>.Source(
+        return StoredEventReader<Event>.Source(
             signal: store.journalSignal, page: 2,
             rows: { [store] after, limit in
                 let entries = try? await store.read { try $0.journal(after: after, limit: limit) }
                 return entries?.map { entry in
-                    EventReader<Event>.Row(id: entry.id, event: entry.id < wanted ? nil : .row(entry.id))
+                    StoredEventReader<Event>.Row(id: entry.id, event: entry.id < wanted ? nil : .row(entry.id))
                 }
             },
             caughtUp: tellsEnd ? caughtUp : nil, progress: { progress },
@@ -53,7 +53,7 @@ import Testing
             countOfBytesExpectedToSend: -1, bytesPerSecond: 0)
     }
 
-    private static func read(_ count: Int, _ reader: EventReader<Event>) async -> [Event] {
+    private static func read(_ count: Int, _ reader: StoredEventReader<Event>) async -> [Event] {
         var events: [Event] = []
         while events.count < count, let event = await reader.next() { events.append(event) }
         return events
@@ -61,7 +61,7 @@ import Testing
 
     @Test func `Rows are delivered in order, page by page, and then as they are added`() async throws {
         try await grow(5)
-        let reader = EventReader(source(tellsEnd: true), after: 0)
+        let reader = StoredEventReader(source(tellsEnd: true), after: 0)
         #expect(await Self.read(6, reader) == [.row(1), .row(2), .row(3), .row(4), .row(5), .caughtUp(5)])
         async let next = Self.read(2, reader)
         try await grow(2)
@@ -70,19 +70,19 @@ import Testing
 
     @Test func `A reader continues after its last row, and gets the initial events first`() async throws {
         try await grow(3)
-        let reader = EventReader(source(), after: 2, first: [.first])
+        let reader = StoredEventReader(source(), after: 2, first: [.first])
         #expect(await Self.read(2, reader) == [.first, .row(3)])
     }
 
     @Test func `Rows that a reader filters out still count as read`() async throws {
         try await grow(7)
-        let reader = EventReader(source(wanted: 6), after: 0)
+        let reader = StoredEventReader(source(wanted: 6), after: 0)
         #expect(await Self.read(2, reader) == [.row(6), .row(7)])
     }
 
     @Test func `Progress is sent when there are no rows, and never the same twice`() async throws {
         try await grow(1)
-        let reader = EventReader(source(progress: [Self.progress(10), Self.progress(20)]), after: 0)
+        let reader = StoredEventReader(source(progress: [Self.progress(10), Self.progress(20)]), after: 0)
         #expect(await Self.read(3, reader) == [.row(1), .progress(10), .progress(20)])
         async let next = Self.read(1, reader)
         store.journalSignal.wakeWaiters()
@@ -93,12 +93,12 @@ import Testing
     @Test func `A stream ends at its end, after a read error, and when another reader attaches`()
         async throws
     {
-        #expect(await EventReader(source(isOver: true), after: 0).next() == nil)
+        #expect(await StoredEventReader(source(isOver: true), after: 0).next() == nil)
         try await grow(1)
         var broken = source()
         broken.rows = { _, _ in nil }
-        #expect(await EventReader(broken, after: 0).next() == nil)
-        let reader = EventReader(source(), after: 1)
+        #expect(await StoredEventReader(broken, after: 0).next() == nil)
+        let reader = StoredEventReader(source(), after: 1)
         async let next = reader.next()
         await reader.end()
         #expect(await next == nil)
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func `A reader whose task is cancelled does not wait`() async {
-        let reader = EventReader(source(), after: 0)
+        let reader = StoredEventReader(source(), after: 0)
         let reading = Task { await reader.next() }
         reading.cancel()
         #expect(await reading.value == nil)

@@ -43,9 +43,9 @@ enum KeptPush {
         return (push, line.slot.flatMap { Slot(text: $0) }, line.heldUntil)
     }
 
-    static func stored(_ bytes: [UInt8], sequence: UInt64) -> StoredPush? {
+    static func stored(_ bytes: [UInt8], sequence: UInt64) -> QueuedPush? {
         guard let (push, slot, heldUntil) = decode(bytes), let slot else { return nil }
-        return StoredPush(push: push, slot: slot, sequence: Int64(sequence), heldUntil: heldUntil)
+        return QueuedPush(push: push, slot: slot, sequence: Int64(sequence), heldUntil: heldUntil)
     }
 }
 

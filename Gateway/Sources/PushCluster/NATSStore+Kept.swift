@@ -15,15 +15,15 @@ extension NATSStore {
     /// Reads all pushes under a registration's subject, oldest first. Each is read by its exact subject, from the
     /// sequence after the previous one, so that the server searches no other subject.
     func kept(
-        for device: DeviceID, topic: String, completion: @escaping JetStream.Completion<[StoredPush]>
+        for device: DeviceID, topic: String, completion: @escaping JetStream.Completion<[QueuedPush]>
     ) {
         let subject = subjects.kept(device, topic: topic)
         kept(subject, in: subjects.keptStream(of: device), from: 1, [], completion)
     }
 
     private func kept(
-        _ subject: String, in stream: String, from sequence: UInt64, _ before: [StoredPush],
-        _ completion: @escaping JetStream.Completion<[StoredPush]>
+        _ subject: String, in stream: String, from sequence: UInt64, _ before: [QueuedPush],
+        _ completion: @escaping JetStream.Completion<[QueuedPush]>
     ) {
         jetStream.next(subject, from: sequence, in: stream) { result in
             switch result {
@@ -38,7 +38,7 @@ extension NATSStore {
 
     /// Returns the pushes to send to a device. Removes those that exceed the limits or have been replaced by a newer
     /// message of the same topic.
-    func bounded(_ messages: [StoredPush], of device: DeviceID) -> [StoredPush] {
+    func bounded(_ messages: [QueuedPush], of device: DeviceID) -> [QueuedPush] {
         let (kept, lost) = KeptMessages.bounded(messages)
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
         for (stored, why) in lost {

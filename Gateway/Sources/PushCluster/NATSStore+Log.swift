@@ -48,7 +48,7 @@ extension NATSStore {
     /// Returns the push that is stored in the slot of `push`.
     private func stored(
         _ push: PushID, _ device: DeviceID, _ topic: String, _ slot: Slot
-    ) async throws(StoreError) -> StoredPush? {
+    ) async throws(StoreError) -> QueuedPush? {
         if slot.isKept {
             let result = await withCheckedContinuation { continuation in
                 self.kept(for: device, topic: topic) { continuation.resume(returning: $0) }

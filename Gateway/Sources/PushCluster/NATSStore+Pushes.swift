@@ -20,7 +20,7 @@ extension NATSStore {
                 self.publish(note, slot: slot)
                 if slot == .silent { self.removeHeld(push, before: sequence) }
                 if slot.isKept { self.makeRoom(push, slot, sequence) }
-                let stored = StoredPush(push: push, slot: slot, sequence: Int64(sequence), heldUntil: heldUntil)
+                let stored = QueuedPush(push: push, slot: slot, sequence: Int64(sequence), heldUntil: heldUntil)
                 completion(.success(Stored(stored: stored)))
             case .success(.overtaken): completion(.failure(StoreError(.other, "The store could not store the push.")))
             case .failure(let error): completion(.failure(error))
@@ -50,7 +50,7 @@ extension NATSStore {
     }
 
     package func waiting(
-        for device: DeviceID, completion: @escaping @Sendable (Result<[StoredPush], StoreError>) -> Void
+        for device: DeviceID, completion: @escaping @Sendable (Result<[QueuedPush], StoreError>) -> Void
     ) {
         // Each place is read by its exact subject. A search by the device's prefix would examine the subjects of all
         // devices.
@@ -66,12 +66,12 @@ extension NATSStore {
 
     private func waiting(
         for device: DeviceID, topics: [String],
-        completion: @escaping @Sendable (Result<[StoredPush], StoreError>) -> Void
+        completion: @escaping @Sendable (Result<[QueuedPush], StoreError>) -> Void
     ) {
         let places = topics.filter { UnifiedPushTopic($0) == nil }.flatMap { topic in
             [Slot.latest, .silent, .held].map { ($0, subjects.push(device, topic: topic, slot: $0)) }
         }
-        let gathering = Gathering<[StoredPush]>(places.count + topics.count + 1) { result in
+        let gathering = Gathering<[QueuedPush]>(places.count + topics.count + 1) { result in
             completion(
                 result.map { found in
                     let (kept, others) = found.flatMap(\.self).divided { $0.slot.isKept }

@@ -173,7 +173,7 @@ extension NATSStore {
         return ended
     }
 
-    private func discard(_ pushes: [StoredPush], of device: DeviceID, at: Int64) {
+    private func discard(_ pushes: [QueuedPush], of device: DeviceID, at: Int64) {
         for stored in pushes {
             let note = LogNote(stored.push.id, [.discarded(.unregistered)], at: at)
             remove(stored.place, device: device, note: note) { _ in }

@@ -26,7 +26,7 @@ extension NATSStore: GatewayStore {
     }
 
     /// Does nothing. The servers limit the age and size of streams, and expired pushes are not delivered.
-    package func tidy(now: Moment, logLimit: Int) async throws(StoreError) {}
+    package func tidy(now: RouteTime, logLimit: Int) async throws(StoreError) {}
 
     package func check() async throws(StoreError) -> String? {
         var findings: [String] = []

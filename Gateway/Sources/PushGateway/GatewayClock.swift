@@ -6,9 +6,9 @@ package enum GatewayClock {
     /// On Linux this clock continues while the machine sleeps (CLOCK_BOOTTIME).
     private static let start = ContinuousClock.now
 
-    package static func now() -> Moment {
+    package static func now() -> RouteTime {
         let passed = start.duration(to: .now).components
-        return Moment(
+        return RouteTime(
             bootSeconds: Double(passed.seconds) + Double(passed.attoseconds) / 1e18,
             wallMilliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
     }

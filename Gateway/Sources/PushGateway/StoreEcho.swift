@@ -46,7 +46,7 @@ final class StoreEcho: StoreListener {
         self.logger = logger
     }
 
-    func arrived(_ stored: StoredPush) {
+    func arrived(_ stored: QueuedPush) {
         switchboard.arrived(stored)
     }
 

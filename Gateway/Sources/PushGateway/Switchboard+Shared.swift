@@ -6,7 +6,7 @@ import Synchronization
 /// The handling of pushes with a shared store. The gateway that accepts a push stores it, and the gateway to which the
 /// device is connected receives a report.
 extension Switchboard {
-    func forward(_ push: Push, now: Moment, _ respond: @escaping @Sendable (Rejection?) -> Void) {
+    func forward(_ push: Push, now: RouteTime, _ respond: @escaping @Sendable (Rejection?) -> Void) {
         guard !push.isExpired(now) else { return forward(push, nil, keepsEach: false, now: now, respond) }
         guard push.isSilent else { return forwardAlert(push, now: now, respond) }
         store.takeSilent(
@@ -21,7 +21,7 @@ extension Switchboard {
     }
 
     /// Stores an alert. The gateway to which the device is connected decides whether the alert may replace another one.
-    private func forwardAlert(_ push: Push, now: Moment, _ respond: @escaping @Sendable (Rejection?) -> Void) {
+    private func forwardAlert(_ push: Push, now: RouteTime, _ respond: @escaping @Sendable (Rejection?) -> Void) {
         guard push.lifetime != .once, push.type != .unifiedpush else {
             return forward(push, nil, keepsEach: false, now: now, respond)
         }
@@ -37,7 +37,7 @@ extension Switchboard {
     }
 
     private func forward(
-        _ push: Push, _ verdict: TokenBucket.Verdict?, keepsEach: Bool, now: Moment,
+        _ push: Push, _ verdict: TokenBucket.Verdict?, keepsEach: Bool, now: RouteTime,
         _ respond: @escaping @Sendable (Rejection?) -> Void
     ) {
         func received(_ events: [DeliveryEvent]) -> LogNote {
@@ -76,7 +76,7 @@ extension Switchboard {
         }
     }
 
-    func arrived(_ stored: StoredPush) {
+    func arrived(_ stored: QueuedPush) {
         input(stored.push.device) { $0.arrived(stored, now: GatewayClock.now()) }
     }
 

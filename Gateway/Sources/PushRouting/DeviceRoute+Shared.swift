@@ -28,7 +28,7 @@ extension DeviceRoute {
     ///   - verdict: the verdict of the store's bucket; nil for a push without a limit.
     ///   - keepsEach: the result of ``keepsEach(_:)`` at the gateway to which the device is connected.
     package static func forward(
-        _ push: Push, _ verdict: TokenBucket.Verdict?, keepsEach: Bool, now: Moment
+        _ push: Push, _ verdict: TokenBucket.Verdict?, keepsEach: Bool, now: RouteTime
     ) -> Admission {
         if push.isExpired(now) { return .discard(.expired) }
         if case .waits(let wait)? = verdict {
@@ -41,7 +41,7 @@ extension DeviceRoute {
 
     /// Handles a request of another gateway to deliver a push that has one attempt.
     package mutating func offered(
-        _ push: Push, _ settings: TokenBucket.Settings, now: Moment
+        _ push: Push, _ settings: TokenBucket.Settings, now: RouteTime
     ) -> (actions: [Action], discard: DeliveryEvent.Discard?) {
         switch admit(push, settings, now: now) {
         case .discard(let why): ([], why)
@@ -52,7 +52,7 @@ extension DeviceRoute {
 
     /// Handles the report that `stored` is in the store. The report may arrive twice, late, or after that of the push
     /// that replaced it.
-    package mutating func arrived(_ stored: StoredPush, now: Moment) -> [Action] {
+    package mutating func arrived(_ stored: QueuedPush, now: RouteTime) -> [Action] {
         guard let connection, isNews(stored), connection.sending[stored.push.id]?.place != stored.place else {
             return []
         }
@@ -78,7 +78,7 @@ extension DeviceRoute {
 
     /// Handles the store's verdict on whether the held push of `topic` passes now.
     package mutating func claimed(
-        _ topic: String, connection number: UInt64, _ verdict: TokenBucket.Verdict, now: Moment
+        _ topic: String, connection number: UInt64, _ verdict: TokenBucket.Verdict, now: RouteTime
     ) -> [Action] {
         guard connection?.number == number else { return [] }
         switch verdict {
@@ -90,7 +90,7 @@ extension DeviceRoute {
     }
 
     /// Whether `stored` is at least as recent as the newest known push of its place, and not finished.
-    mutating func isNews(_ stored: StoredPush) -> Bool {
+    mutating func isNews(_ stored: QueuedPush) -> Bool {
         let place = Place(topic: stored.push.topic, slot: stored.slot)
         // A unique place never receives a newer push, so only its end is remembered.
         if stored.slot.isUnique { return connection?.newest[place] == nil }
@@ -104,7 +104,7 @@ extension DeviceRoute {
     }
 
     /// Records that a silent push that passes replaces the push that was held before it.
-    mutating func noteSilent(_ stored: StoredPush) {
+    mutating func noteSilent(_ stored: QueuedPush) {
         guard stored.slot == .silent else { return }
         let held = Place(topic: stored.push.topic, slot: .held)
         if let newest = connection?.newest[held], newest.sequence > stored.sequence { return }

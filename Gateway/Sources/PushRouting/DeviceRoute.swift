@@ -22,7 +22,7 @@ package struct DeviceRoute: Sendable {
         var mayMiss = false
         /// The occasion of pushes that could not be sent because too many were unacknowledged.
         var backlog: Occasion?
-        /// The time of the last or the next load that the device requests, in ``Moment/bootSeconds``.
+        /// The time of the last or the next load that the device requests, in ``RouteTime/bootSeconds``.
         var asked: Double?
         /// The occasion of requests that came less than ``DeviceRoute/spacing`` after that load, until they are
         /// handled.
@@ -114,14 +114,14 @@ package struct DeviceRoute: Sendable {
     package var connectionNumber: UInt64? { connection?.number }
 
     /// Whether a new route would behave the same, so that this one can be discarded.
-    package func isForgettable(_ settings: TokenBucket.Settings, now: Moment) -> Bool {
+    package func isForgettable(_ settings: TokenBucket.Settings, now: RouteTime) -> Bool {
         connection == nil && buckets.values.allSatisfy { $0.isFull(settings, now: now.bootSeconds) }
     }
 
     // MARK: - Pushes
 
     /// Decides whether to send, store or discard `push`, which is valid and addressed to this device.
-    package mutating func admit(_ push: Push, _ settings: TokenBucket.Settings, now: Moment) -> Admission {
+    package mutating func admit(_ push: Push, _ settings: TokenBucket.Settings, now: RouteTime) -> Admission {
         if push.isExpired(now) { return .discard(.expired) }
         if connection?.filters[push.topic] == .ignored { return .discard(.disabled) }
         if push.isSilent, !isShared {
@@ -186,7 +186,7 @@ package struct DeviceRoute: Sendable {
 
     /// Handles the commit of `stored`, which replaced `replaced`. The pushes in `evicted` were removed to make room.
     package mutating func committed(
-        _ stored: StoredPush, replaced: [PushID], evicted: [PushID] = [], now: Moment
+        _ stored: QueuedPush, replaced: [PushID], evicted: [PushID] = [], now: RouteTime
     ) -> [Action] {
         let losses =
             replaced.filter { $0 != stored.push.id }.map { ($0, DeliveryEvent.Discard.replaced(by: stored.push.id)) }
@@ -204,7 +204,7 @@ package struct DeviceRoute: Sendable {
         return .log(old, .discarded(why))
     }
 
-    mutating func committed(_ stored: StoredPush, _ now: Moment) -> [Action] {
+    mutating func committed(_ stored: QueuedPush, _ now: RouteTime) -> [Action] {
         guard let connection else {
             mayHaveWaiting = true
             return []
@@ -237,7 +237,7 @@ package struct DeviceRoute: Sendable {
     }
 
     /// Whether `stored` must not be sent now, because a push with the same id, or `stored` itself, is unacknowledged.
-    private mutating func waitsForNamesake(_ stored: StoredPush) -> Bool {
+    private mutating func waitsForNamesake(_ stored: QueuedPush) -> Bool {
         guard let sent = connection?.sending[stored.push.id] else { return false }
         if sent.place != stored.place {
             connection?.sending[stored.push.id]?.hasNamesake = true
@@ -246,7 +246,7 @@ package struct DeviceRoute: Sendable {
         return true
     }
 
-    private mutating func send(_ stored: StoredPush, company: DeliveryEvent.Company?, isFromStorage: Bool) -> Action? {
+    private mutating func send(_ stored: QueuedPush, company: DeliveryEvent.Company?, isFromStorage: Bool) -> Action? {
         guard let number = connection?.number else { return nil }
         connection?.sending[stored.push.id] = Sent(
             place: stored.place, isFromStorage: isFromStorage, company: company)
@@ -259,7 +259,7 @@ package struct DeviceRoute: Sendable {
 
     /// Loads waiting pushes at the device's request. If the last load is recent, the load is deferred and covers all
     /// requests until then; a keep-alive is still answered without waiting for the deferred load.
-    private mutating func ask(_ occasion: Occasion, now: Moment) -> [Action] {
+    private mutating func ask(_ occasion: Occasion, now: RouteTime) -> [Action] {
         guard let connection else { return [] }
         guard let asked = connection.asked, now.bootSeconds < asked + Self.spacing else {
             var occasion = occasion
@@ -299,8 +299,8 @@ package struct DeviceRoute: Sendable {
 
     /// Handles the pushes that a load found stored for the device, in any order.
     package mutating func loaded(
-        _ rows: [StoredPush], connection number: UInt64, occasion: Occasion, _ settings: TokenBucket.Settings,
-        now: Moment
+        _ rows: [QueuedPush], connection number: UInt64, occasion: Occasion, _ settings: TokenBucket.Settings,
+        now: RouteTime
     ) -> [Action] {
         guard connection?.number == number else { return [] }
         var actions: [Action] = []
@@ -309,7 +309,7 @@ package struct DeviceRoute: Sendable {
         connection?.mayMiss = false
         let acknowledged = connection?.acknowledged ?? []
         if isShared { for row in rows { noteSilent(row) } }
-        let rows = StoredPush.inOrder(rows)
+        let rows = QueuedPush.inOrder(rows)
         // Waiting pushes are sent before an alert that can be sent at once, as when an alert is stored.
         let company = occasion.company ?? rows.first { goesByItself($0, now) }.map { .push($0.push.id) }
         for row in rows {
@@ -376,7 +376,7 @@ package struct DeviceRoute: Sendable {
     }
 
     /// Whether a row is an alert that can be sent at once.
-    private func goesByItself(_ row: StoredPush, _ now: Moment) -> Bool {
+    private func goesByItself(_ row: QueuedPush, _ now: RouteTime) -> Bool {
         guard !row.push.isSilent, !row.push.isExpired(now), let connection else { return false }
         return connection.filters[row.push.topic] != .ignored && hindrance(row.push) == nil
             && !connection.acknowledged.contains(row.place) && connection.sending[row.push.id] == nil
@@ -431,20 +431,20 @@ package struct DeviceRoute: Sendable {
     }
 
     /// Handles a keep-alive of the device. Waiting pushes are sent before the answer.
-    package mutating func keptAlive(connection number: UInt64, now: Moment) -> [Action] {
+    package mutating func keptAlive(connection number: UInt64, now: RouteTime) -> [Action] {
         guard let connection, connection.number == number else { return [] }
         // Reports of pushes that other gateways stored may be lost in the network, so a shared store is read regularly.
         guard mayHaveWaiting || connection.isLoading || isShared else { return [.answerKeepAlive(connection: number)] }
         return ask(Occasion(company: .keepAlive, answersKeepAlive: true), now: now)
     }
 
-    package mutating func changed(state: ReportedActivity, connection number: UInt64, now: Moment) -> [Action] {
+    package mutating func changed(state: ReportedActivity, connection number: UInt64, now: RouteTime) -> [Action] {
         guard connection?.number == number, connection?.state != state else { return [] }
         connection?.state = state
         return mayHaveWaiting ? ask(Occasion(), now: now) : []
     }
 
-    package mutating func changed(topics: [TopicChoice], connection number: UInt64, now: Moment) -> [Action] {
+    package mutating func changed(topics: [TopicChoice], connection number: UInt64, now: RouteTime) -> [Action] {
         guard connection?.number == number else { return [] }
         let filters = Self.filters(topics)
         guard connection?.filters != filters else { return [] }

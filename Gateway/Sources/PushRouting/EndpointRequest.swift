@@ -167,7 +167,7 @@ extension Push {
 
     /// Creates the push for a sender's message to a registration. The body is passed on unchanged.
     package init(
-        _ headers: MessageHeaders, body: [UInt8], device: DeviceID, topic: String, id: PushID, now: Moment
+        _ headers: MessageHeaders, body: [UInt8], device: DeviceID, topic: String, id: PushID, now: RouteTime
     ) throws(EndpointAnswer) {
         guard !body.isEmpty else { throw .empty }
         guard body.count <= Self.messageLimit else { throw .tooLarge }

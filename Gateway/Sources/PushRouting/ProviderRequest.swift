@@ -138,7 +138,7 @@ extension Push {
 
     /// Creates a push from `headers` and `payload`.
     package init(
-        _ headers: PushHeaders, payload: [UInt8], device: DeviceID, topic: String, id: PushID, now: Moment
+        _ headers: PushHeaders, payload: [UInt8], device: DeviceID, topic: String, id: PushID, now: RouteTime
     ) throws(Rejection) {
         guard !payload.isEmpty else { throw .payloadEmpty }
         guard payload.count <= (headers.type ?? .alert).payloadLimit else { throw .payloadTooLarge }

@@ -48,7 +48,7 @@ package struct Push: Sendable, Hashable {
     }
 
     /// Whether the push has expired.
-    package func isExpired(_ now: Moment) -> Bool {
+    package func isExpired(_ now: RouteTime) -> Bool {
         switch lifetime {
         case .once: false
         case .until(let time): time <= now.wallMilliseconds / 1_000
@@ -72,7 +72,7 @@ package struct Push: Sendable, Hashable {
 }
 
 /// A reading of the clocks.
-package struct Moment: Sendable, Hashable {
+package struct RouteTime: Sendable, Hashable {
     /// Seconds since an arbitrary start, including time spent asleep.
     package var bootSeconds: Double
     /// Milliseconds since 1970.
@@ -159,8 +159,8 @@ package enum KeptMessages {
 
     /// Returns which messages and alerts of a device are kept, and why the others are not. A higher sequence is newer.
     package static func bounded(
-        _ messages: [StoredPush]
-    ) -> (kept: [StoredPush], lost: [(stored: StoredPush, why: DeliveryEvent.Discard)]) {
+        _ messages: [QueuedPush]
+    ) -> (kept: [QueuedPush], lost: [(stored: QueuedPush, why: DeliveryEvent.Discard)]) {
         let alerts = boundedApart(messages.filter(\.slot.isAlert), count: countOfDevice, bytes: bytesOfDevice)
         let others = boundedApart(messages.filter { !$0.slot.isAlert }, count: count, bytes: bytes)
         return (
@@ -172,14 +172,14 @@ package enum KeptMessages {
     ///   - count: the most messages of one topic.
     ///   - bytes: the most bytes of one topic.
     private static func boundedApart(
-        _ messages: [StoredPush], count: Int, bytes: Int
-    ) -> (kept: [StoredPush], lost: [(stored: StoredPush, why: DeliveryEvent.Discard)]) {
+        _ messages: [QueuedPush], count: Int, bytes: Int
+    ) -> (kept: [QueuedPush], lost: [(stored: QueuedPush, why: DeliveryEvent.Discard)]) {
         struct Place: Hashable {
             var topic: String
             var slot: Slot
         }
-        var lost: [(stored: StoredPush, why: DeliveryEvent.Discard)] = []
-        var kept: [StoredPush] = []
+        var lost: [(stored: QueuedPush, why: DeliveryEvent.Discard)] = []
+        var kept: [QueuedPush] = []
         var newest: [Place: PushID] = [:]
         var total = (count: 0, bytes: 0)
         var registrations: [String: (count: Int, bytes: Int)] = [:]
@@ -222,13 +222,13 @@ package struct StoredPlace: Sendable, Hashable {
     }
 }
 
-extension StoredPush {
+extension QueuedPush {
     /// Sorts pushes into the order in which they are sent to their device. A store may number the pushes that are kept
     /// apart separately, so pushes of different kinds are ordered by their time of arrival.
-    package static func inOrder(_ rows: [StoredPush]) -> [StoredPush] {
+    package static func inOrder(_ rows: [QueuedPush]) -> [QueuedPush] {
         let rows = rows.sorted { $0.sequence < $1.sequence }
         var kept = rows.filter(\.slot.isKept)[...]
-        var ordered: [StoredPush] = []
+        var ordered: [QueuedPush] = []
         for row in rows where !row.slot.isKept {
             while let next = kept.first,
                 next.push.receivedAt < row.push.receivedAt
@@ -244,7 +244,7 @@ extension StoredPush {
 }
 
 /// A push in storage.
-package struct StoredPush: Sendable, Hashable {
+package struct QueuedPush: Sendable, Hashable {
     package var push: Push
     package var slot: Slot
     /// A number that grows with every stored push, in order of arrival.

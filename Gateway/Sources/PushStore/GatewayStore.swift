@@ -64,7 +64,7 @@ package protocol GatewayStore: Sendable {
         _ push: Push, slot: Slot, heldUntil: Int64?, note: LogNote,
         completion: @escaping @Sendable (Result<Stored, StoreError>) -> Void)
     /// Reads the pushes stored for `device`.
-    func waiting(for device: DeviceID, completion: @escaping @Sendable (Result<[StoredPush], StoreError>) -> Void)
+    func waiting(for device: DeviceID, completion: @escaping @Sendable (Result<[QueuedPush], StoreError>) -> Void)
     /// Removes one push from storage, but never a push that replaced it, and writes `note` to the log.
     func remove(
         _ place: StoredPlace, device: DeviceID, note: LogNote, completion: @escaping @Sendable (StoreError?) -> Void)
@@ -90,7 +90,7 @@ package protocol GatewayStore: Sendable {
     /// Writes durably without changing anything. Throws the error that prevents pushes from being stored.
     func probe() async throws(StoreError)
     /// Deletes expired pushes and old log entries.
-    func tidy(now: Moment, logLimit: Int) async throws(StoreError)
+    func tidy(now: RouteTime, logLimit: Int) async throws(StoreError)
     /// Returns a description of the store's corruption; nil if the store is intact.
     func check() async throws(StoreError) -> String?
     /// Returns when all earlier operations have completed.
@@ -126,7 +126,7 @@ package protocol GatewayStore: Sendable {
 /// Receives changes that other gateways make to a shared store.
 package protocol StoreListener: AnyObject, Sendable {
     /// Reports that a push for an attached device is in the store.
-    func arrived(_ stored: StoredPush)
+    func arrived(_ stored: QueuedPush)
     /// Returns whether each alert of `topic` is kept for a device that may be attached.
     func keepsEach(_ topic: String, of device: DeviceID) -> Bool
     /// Handles a push with one attempt for a device that may be attached. Returns the reason for which it is not sent;
@@ -156,11 +156,11 @@ package struct ProviderRecords: Sendable, Hashable {
 
 /// A push that is durable, with the pushes that it replaced and those that were removed to make room.
 package struct Stored: Sendable, Hashable {
-    package var stored: StoredPush
+    package var stored: QueuedPush
     package var replaced: [PushID]
     package var evicted: [PushID]
 
-    package init(stored: StoredPush, replaced: [PushID] = [], evicted: [PushID] = []) {
+    package init(stored: QueuedPush, replaced: [PushID] = [], evicted: [PushID] = []) {
         self.stored = stored
         self.replaced = replaced
         self.evicted = evicted
@@ -191,8 +191,8 @@ package struct LogNote: Sendable, Hashable {
 }
 
 extension GatewayStore {
-    package func waiting(for device: DeviceID) async throws(StoreError) -> [StoredPush] {
-        let result: Result<[StoredPush], StoreError> = await withCheckedContinuation { continuation in
+    package func waiting(for device: DeviceID) async throws(StoreError) -> [QueuedPush] {
+        let result: Result<[QueuedPush], StoreError> = await withCheckedContinuation { continuation in
             waiting(for: device) { continuation.resume(returning: $0) }
         }
         return try result.get()

@@ -101,7 +101,7 @@ extension PushStore: GatewayStore {
     }
 
     package func waiting(
-        for device: DeviceID, completion: @escaping @Sendable (Result<[StoredPush], StoreError>) -> Void
+        for device: DeviceID, completion: @escaping @Sendable (Result<[QueuedPush], StoreError>) -> Void
     ) {
         enqueueReading({ try $0.waiting(for: device) }, completion: completion)
     }
@@ -155,7 +155,7 @@ extension PushStore: GatewayStore {
         try await write { try $0.probe() }
     }
 
-    package func tidy(now: Moment, logLimit: Int) async throws(StoreError) {
+    package func tidy(now: RouteTime, logLimit: Int) async throws(StoreError) {
         var count = 0
         repeat {
             count = try await write { transaction in

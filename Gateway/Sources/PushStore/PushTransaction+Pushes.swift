@@ -30,7 +30,7 @@ extension PushTransaction {
                 push.id.data, device, push.topic, slot.text, push.receivedAt, expiry, push.priority.rawValue,
                 push.type.rawValue, push.collapseID, push.isSilent, heldUntil, Data(push.payload),
             ])
-        let stored = StoredPush(push: push, slot: slot, sequence: db.lastInsertedRowID, heldUntil: heldUntil)
+        let stored = QueuedPush(push: push, slot: slot, sequence: db.lastInsertedRowID, heldUntil: heldUntil)
         let evicted =
             slot.isAlert ? try makeRoomForAlerts(of: push.device) : slot.isKept ? try makeRoom(for: stored) : []
         return Stored(stored: stored, replaced: replaced, evicted: evicted)
@@ -49,7 +49,7 @@ extension PushTransaction {
 
     /// Removes the oldest messages of UnifiedPush, first down to the limit of the registration, then to that of the
     /// device.
-    private func makeRoom(for stored: StoredPush) throws -> [PushID] {
+    private func makeRoom(for stored: QueuedPush) throws -> [PushID] {
         let device = stored.push.device.data
         let ofRegistration = try db.cachedStatement(
             sql: """
@@ -87,9 +87,9 @@ extension PushTransaction {
     }
 
     /// Returns the pushes stored for `device`, in order of arrival.
-    package func waiting(for device: DeviceID) throws -> [StoredPush] {
+    package func waiting(for device: DeviceID) throws -> [QueuedPush] {
         let select = try db.cachedStatement(sql: "SELECT * FROM push WHERE device = ? ORDER BY sequence")
-        return try Row.fetchAll(select, arguments: [device.data]).compactMap(StoredPush.init(row:))
+        return try Row.fetchAll(select, arguments: [device.data]).compactMap(QueuedPush.init(row:))
     }
 
     /// Removes one push from storage. Does nothing if another push has replaced it.
@@ -106,7 +106,7 @@ extension PushTransaction {
     }
 
     /// Removes at most `limit` expired pushes from storage and returns their ids.
-    package func removeExpired(now: Moment, limit: Int) throws -> [PushID] {
+    package func removeExpired(now: RouteTime, limit: Int) throws -> [PushID] {
         let expired = try Row.fetchAll(
             db, sql: "SELECT sequence, id FROM push WHERE expiry <= ? ORDER BY expiry LIMIT ?",
             arguments: [now.wallSeconds, limit])
@@ -143,7 +143,7 @@ package struct StoreCounts: Sendable, Hashable {
     }
 }
 
-extension StoredPush {
+extension QueuedPush {
     /// Creates a push from a row; nil if the row is invalid.
     fileprivate init?(row: Row) {
         guard let id = PushID(bytes: row["id"] as Data), let device = DeviceID(bytes: row["device"] as Data),

@@ -12,13 +12,13 @@ struct ClusterWorld {
         ///
         /// `behind` is the sequence of the last message that was read; nil when all have been read.
         case load(
-            UInt64, DeviceRoute.Occasion, left: [RoutingWorld.Place], behind: Int64?, rows: [StoredPush])
+            UInt64, DeviceRoute.Occasion, left: [RoutingWorld.Place], behind: Int64?, rows: [QueuedPush])
         case claim(String, UInt64)
     }
 
     enum Told {
-        case arrived(StoredPush)
-        case loaded([StoredPush], UInt64, DeviceRoute.Occasion)
+        case arrived(QueuedPush)
+        case loaded([QueuedPush], UInt64, DeviceRoute.Occasion)
         case claimed(String, UInt64, TokenBucket.Verdict)
         /// The report that a connection was recorded under this number.
         case here(Int64)
@@ -40,7 +40,7 @@ struct ClusterWorld {
     var seconds = 0.0
     let settings = TokenBucket.Settings.standard
     var nodes = [Node(), Node()]
-    var disk: [RoutingWorld.Place: StoredPush] = [:]
+    var disk: [RoutingWorld.Place: QueuedPush] = [:]
     var lastSequence: Int64 = 0
     var lastEpoch: Int64 = 0
     var buckets: [String: TokenBucket] = [:]
@@ -71,7 +71,7 @@ struct ClusterWorld {
         random = Seeded(seed)
     }
 
-    var now: Moment { .at(seconds) }
+    var now: RouteTime { .at(seconds) }
     var lost: Set<PushID> { accepted.subtracting(written).subtracting(superseded).subtracting(dropped) }
 
     // MARK: - Effects

@@ -116,7 +116,7 @@ import Testing
             _ = route.acknowledged(push.id, connection: 1)
         }
         let third = Push.sample(3, priority: .considerate, isSilent: true)
-        let until = Moment.at(1_800).wallMilliseconds
+        let until = RouteTime.at(1_800).wallMilliseconds
         guard case .store(.held, let heldUntil?, .held) = route.admit(third, settings, now: .at(0)) else {
             return #expect(Bool(false), "not held")
         }
@@ -141,7 +141,7 @@ import Testing
     @Test func `R4, R5: A held push is sent when it is due, and not before`() {
         var route = open()
         let push = Push.sample(1, isSilent: true)
-        let until = Moment.at(100).wallMilliseconds
+        let until = RouteTime.at(100).wallMilliseconds
         let held = push.stored(.held, heldUntil: until)
         _ = route.committed(held, replaced: [], now: .at(0))
         #expect(route.turn(connection: 1) == [.load(connection: 1, .init())])
@@ -159,7 +159,7 @@ import Testing
         var route = open()
         #expect(route.keptAlive(connection: 1, now: .at(0)) == [.answerKeepAlive(connection: 1)])
         let push = Push.sample(1, isSilent: true)
-        let held = push.stored(.held, heldUntil: Moment.at(900).wallMilliseconds)
+        let held = push.stored(.held, heldUntil: RouteTime.at(900).wallMilliseconds)
         _ = route.committed(held, replaced: [], now: .at(0))
         let occasion = DeviceRoute.Occasion(company: .keepAlive, answersKeepAlive: true)
         #expect(route.keptAlive(connection: 1, now: .at(0)) == [.load(connection: 1, occasion)])
@@ -188,7 +188,7 @@ import Testing
         var route = open()
         let push = Push.sample(1)
         _ = route.committed(push.stored(), replaced: [], now: .at(0))
-        let held = Push.sample(2, isSilent: true).stored(.held, heldUntil: Moment.at(900).wallMilliseconds)
+        let held = Push.sample(2, isSilent: true).stored(.held, heldUntil: RouteTime.at(900).wallMilliseconds)
         _ = route.committed(held, replaced: [], now: .at(0))
         #expect(route.keptAlive(connection: 1, now: .at(0)).count == 1)
         _ = route.acknowledged(push.id, connection: 1)
@@ -260,7 +260,7 @@ import Testing
             count(route.keptAlive(connection: 1, now: .at(time)), time)
         }
         #expect(loads == 1 && answers == 100)
-        #expect(wakes == [Moment.at(DeviceRoute.spacing).wallMilliseconds])
+        #expect(wakes == [RouteTime.at(DeviceRoute.spacing).wallMilliseconds])
         // Requests since then are now due, and the next load is one spacing later.
         count(route.turn(connection: 1), DeviceRoute.spacing)
         count(route.keptAlive(connection: 1, now: .at(6)), 6)
@@ -275,7 +275,7 @@ import Testing
         #expect(route.committed(mail.stored(), replaced: [], now: .at(0)) == [])
         #expect(route.changed(topics: paused, connection: 1, now: .at(0)) == [.load(connection: 1, .init())])
         #expect(route.loaded([mail.stored()], connection: 1, occasion: .init(), settings, now: .at(0)) == [])
-        let turn = DeviceRoute.Action.wake(connection: 1, at: Moment.at(DeviceRoute.spacing).wallMilliseconds)
+        let turn = DeviceRoute.Action.wake(connection: 1, at: RouteTime.at(DeviceRoute.spacing).wallMilliseconds)
         #expect(route.changed(state: .active, connection: 1, now: .at(1)) == [turn])
         #expect(route.turn(connection: 1) == [.load(connection: 1, .init())])
         let sent = route.loaded([mail.stored()], connection: 1, occasion: .init(), settings, now: .at(5))
@@ -411,7 +411,7 @@ import Testing
     }
 
     @Test func `R5, B7: The newest messages of a device are kept, by number, size and topic`() {
-        func message(_ number: UInt64, _ topic: String = "a", size: Int = 1, named: String? = nil) -> StoredPush {
+        func message(_ number: UInt64, _ topic: String = "a", size: Int = 1, named: String? = nil) -> QueuedPush {
             var push = Push.sample(number, topic: topic)
             push.type = .unifiedpush
             push.collapseID = named

@@ -75,7 +75,7 @@ import Testing
         #expect(try push(4_096, topic: "x").slot(keepsEach: true) == .named("x"))
         #expect(try push(1).payload == [200] && push(1).type == .unifiedpush && !push(1).isSilent)
         #expect(try push(1, ttl: 0).lifetime == .once)
-        #expect(try push(1).lifetime == .until(Moment.at(5).wallSeconds))
+        #expect(try push(1).lifetime == .until(RouteTime.at(5).wallSeconds))
         #expect(throws: EndpointAnswer.self) { try push(0) }
         #expect(throws: EndpointAnswer.self) { try push(4_097) }
     }

@@ -4,14 +4,14 @@ import PushRouting
 /// A gateway with one device's route, a disk, a network and a device. Each of these may be slow, and each may fail.
 struct RoutingWorld {
     enum Operation {
-        case store(StoredPush)
+        case store(QueuedPush)
         case remove(StoredPlace)
         case load(UInt64, DeviceRoute.Occasion)
     }
 
     enum Completion {
-        case stored(StoredPush, replaced: [PushID])
-        case loaded([StoredPush], UInt64, DeviceRoute.Occasion)
+        case stored(QueuedPush, replaced: [PushID])
+        case loaded([QueuedPush], UInt64, DeviceRoute.Occasion)
     }
 
     struct Place: Hashable {
@@ -24,7 +24,7 @@ struct RoutingWorld {
     var route = DeviceRoute()
     let settings = TokenBucket.Settings.standard
 
-    var disk: [Place: StoredPush] = [:]
+    var disk: [Place: QueuedPush] = [:]
     /// Operations that were requested from the disk and are not done.
     var queue: [Operation] = []
     /// Completed operations whose completion has not been delivered.
@@ -57,7 +57,7 @@ struct RoutingWorld {
         random = Seeded(seed)
     }
 
-    var now: Moment { .at(seconds) }
+    var now: RouteTime { .at(seconds) }
 
     // MARK: - Effects
 

@@ -19,10 +19,10 @@ struct Seeded: RandomNumberGenerator {
     }
 }
 
-extension Moment {
+extension RouteTime {
     /// The moment this many seconds after a start.
-    static func at(_ seconds: Double) -> Moment {
-        Moment(bootSeconds: 1_000 + seconds, wallMilliseconds: 1_700_000_000_000 + Int64((seconds * 1_000).rounded()))
+    static func at(_ seconds: Double) -> RouteTime {
+        RouteTime(bootSeconds: 1_000 + seconds, wallMilliseconds: 1_700_000_000_000 + Int64((seconds * 1_000).rounded()))
     }
 }
 
@@ -33,11 +33,11 @@ extension Push {
     ) -> Push {
         Push(
             id: PushID(high: 0, low: number), device: DeviceID(high: 1, low: 1), topic: topic,
-            receivedAt: Moment.at(time).wallMilliseconds, lifetime: lifetime, priority: priority,
+            receivedAt: RouteTime.at(time).wallMilliseconds, lifetime: lifetime, priority: priority,
             type: isSilent ? .background : .alert, collapseID: nil, isSilent: isSilent, payload: [])
     }
 
-    func stored(_ slot: Slot = .latest, sequence: Int64? = nil, heldUntil: Int64? = nil) -> StoredPush {
-        StoredPush(push: self, slot: slot, sequence: sequence ?? Int64(id.low), heldUntil: heldUntil)
+    func stored(_ slot: Slot = .latest, sequence: Int64? = nil, heldUntil: Int64? = nil) -> QueuedPush {
+        QueuedPush(push: self, slot: slot, sequence: sequence ?? Int64(id.low), heldUntil: heldUntil)
     }
 }

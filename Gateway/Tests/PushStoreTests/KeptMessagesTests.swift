@@ -32,11 +32,11 @@ import Testing
                 priority: .considerate, type: .unifiedpush, collapseID: named, isSilent: false, payload: [0, 10, 255])
         }
 
-        func put(_ number: UInt64, _ registration: Int = 0, named: String? = nil) async throws -> StoredPush {
+        func put(_ number: UInt64, _ registration: Int = 0, named: String? = nil) async throws -> QueuedPush {
             try await base.put(message(number, registration, named: named))
         }
 
-        func withdraw(_ stored: StoredPush, topic: String) async throws -> Bool {
+        func withdraw(_ stored: QueuedPush, topic: String) async throws -> Bool {
             try await withCheckedThrowingContinuation { continuation in
                 base.store.withdraw(stored.push.id, topic: topic, device: base.device, at: 9) {
                     continuation.resume(with: $0)
@@ -45,7 +45,7 @@ import Testing
         }
 
         /// Waits until the log has these entries for the push.
-        func story(of stored: StoredPush, is words: [String]) async throws {
+        func story(of stored: QueuedPush, is words: [String]) async throws {
             func events() async throws -> [String] { try await base.second.log(of: stored.push.id).map(\.event) }
             _ = try await base.until(events) { $0 == words }
         }
@@ -63,7 +63,7 @@ import Testing
         let last = try await world.put(4)
         #expect(try await Set(world.base.waiting()) == [mail, first, named, other, last])
         let newer = try await world.put(5, named: "a-b_C")
-        func own() async throws -> [StoredPush] {
+        func own() async throws -> [QueuedPush] {
             try await world.base.waiting().filter { $0.push.topic == World.topic(0) }
         }
         #expect(try await own() == [first, last, newer])
@@ -100,14 +100,14 @@ import Testing
         kind: Kind
     ) async throws {
         let world = try await World(kind, registrations: 1)
-        var stored: [StoredPush] = []
+        var stored: [QueuedPush] = []
         for number in 0..<UInt64(KeptMessages.count) + 10 { stored.append(try await world.put(number)) }
         let kept = Array(stored.suffix(KeptMessages.count))
         #expect(try await world.base.waiting() == kept)
         func count() async throws -> Int { try await world.base.second.counts().stored }
         _ = try await world.base.until(count) { $0 == KeptMessages.count }
         // One of the places is replaced again and again.
-        var named: [StoredPush] = []
+        var named: [QueuedPush] = []
         for number in 0..<20 as Range<UInt64> {
             named.append(try await world.put(1_000 + number, named: "n"))
             _ = try await world.base.until(count) { $0 <= KeptMessages.count }
@@ -120,11 +120,11 @@ import Testing
         let registrations = KeptMessages.countOfDevice / KeptMessages.count + 1
         let world = try await World(kind, registrations: registrations)
         let store = world.base.store
-        let stored = try await withThrowingTaskGroup(of: [StoredPush].self) { group in
+        let stored = try await withThrowingTaskGroup(of: [QueuedPush].self) { group in
             for registration in 0..<registrations {
                 let messages = (0..<UInt64(KeptMessages.count)).map { world.message($0, registration) }
                 group.addTask {
-                    var stored: [StoredPush] = []
+                    var stored: [QueuedPush] = []
                     for message in messages { stored.append(try await StoreContractTests.put(message, in: store)) }
                     return stored
                 }

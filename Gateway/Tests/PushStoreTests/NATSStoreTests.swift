@@ -11,7 +11,7 @@ import Testing
     /// A listener that records its reports.
     final class Ear: StoreListener {
         struct Heard {
-            var stored: [StoredPush] = []
+            var stored: [QueuedPush] = []
             var superseded: [UInt64] = []
             var changed: [DeviceID: Bool] = [:]
             var hasNewProviders = false
@@ -24,7 +24,7 @@ import Testing
             self.answer = answer
         }
 
-        func arrived(_ stored: StoredPush) { heard.withLock { $0.stored.append(stored) } }
+        func arrived(_ stored: QueuedPush) { heard.withLock { $0.stored.append(stored) } }
         func offered(_ push: Push) -> DeliveryEvent.Discard? { answer }
         func keepsEach(_ topic: String, of device: DeviceID) -> Bool { topic == "mail" }
         func superseded(_ device: DeviceID, connection: UInt64, _ refusal: Refusal) {

@@ -63,7 +63,7 @@ import Testing
             try transaction.remove(first.stored.place, device: Self.device)
         }
         #expect(try await store.write { try $0.waiting(for: Self.device).map(\.push.id) } == [Self.push(2).id])
-        let late = Moment(bootSeconds: 0, wallMilliseconds: 1_000_000)
+        let late = RouteTime(bootSeconds: 0, wallMilliseconds: 1_000_000)
         #expect(try await store.write { try $0.removeExpired(now: late, limit: 10) } == [Self.push(2).id])
         #expect(try await store.write { try $0.counts().stored } == 0)
     }

@@ -22,7 +22,7 @@ import Testing
     /// - Parameter slot: the slot; nil for the one that the push has if no rate limit holds it.
     static func put(
         _ push: Push, in store: any GatewayStore, slot: Slot? = nil, heldUntil: Int64? = nil
-    ) async throws -> StoredPush {
+    ) async throws -> QueuedPush {
         let note = LogNote(received: push, withPayload: true, [], at: push.receivedAt)
         return try await withCheckedThrowingContinuation { continuation in
             store.store(push, slot: slot ?? push.slot(keepsEach: false), heldUntil: heldUntil, note: note) {
@@ -72,11 +72,11 @@ import Testing
                 isSilent: isSilent, payload: Array("{\n}".utf8))
         }
 
-        func put(_ push: Push, slot: Slot? = nil, heldUntil: Int64? = nil) async throws -> StoredPush {
+        func put(_ push: Push, slot: Slot? = nil, heldUntil: Int64? = nil) async throws -> QueuedPush {
             try await StoreContractTests.put(push, in: store, slot: slot, heldUntil: heldUntil)
         }
 
-        func remove(_ stored: StoredPush) async throws {
+        func remove(_ stored: QueuedPush) async throws {
             let note = LogNote(stored.push.id, [.delivered], at: 9)
             let error = await withCheckedContinuation { continuation in
                 store.remove(stored.place, device: device, note: note) { continuation.resume(returning: $0) }
@@ -96,8 +96,8 @@ import Testing
             while try await !keepsEach("mail") { await Task.yield() }
         }
 
-        func waiting() async throws -> [StoredPush] {
-            StoredPush.inOrder(try await second.waiting(for: device))
+        func waiting() async throws -> [QueuedPush] {
+            QueuedPush.inOrder(try await second.waiting(for: device))
         }
 
         /// Reads until the result is as expected, because log writes and cleanup are not awaited.
@@ -134,7 +134,7 @@ import Testing
     ) async throws {
         let world = try await World(kind)
         let away = try await world.put(world.push(1))
-        var alerts: [StoredPush] = []
+        var alerts: [QueuedPush] = []
         for number in 2...300 as ClosedRange<UInt64> {
             let push = world.push(number)
             alerts.append(try await world.put(push, slot: push.slot(keepsEach: true)))

@@ -69,8 +69,8 @@ struct ExecutableSearch: Sendable {
     }
 
     /// Returns the identity of the file at a path; nil in the same cases as for ``resolved(_:)``.
-    func identity(of path: String) -> FileIdentity? {
-        fileSystems.answer(path) { FileIdentity(of: path) } ?? nil
+    func identity(of path: String) -> ExecutableIdentity? {
+        fileSystems.answer(path) { ExecutableIdentity(of: path) } ?? nil
     }
 
     private static func isExecutable(_ path: String) -> Bool {
@@ -80,7 +80,7 @@ struct ExecutableSearch: Sendable {
 }
 
 /// The device and inode of a file.
-struct FileIdentity: Hashable, Sendable {
+struct ExecutableIdentity: Hashable, Sendable {
     let device: UInt64
     let inode: UInt64
 

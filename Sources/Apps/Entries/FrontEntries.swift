@@ -9,14 +9,14 @@ struct FrontEntries {
 
     /// The file attributes that change with a file's content.
     private struct Version: Equatable, Sendable {
-        let file: FileIdentity
+        let file: ExecutableIdentity
         let size: Int64
         let seconds: Int
         let nanoseconds: Int
 
         init?(of path: String) {
             var information = stat()
-            guard let file = FileIdentity(of: path), stat(path, &information) == 0 else { return nil }
+            guard let file = ExecutableIdentity(of: path), stat(path, &information) == 0 else { return nil }
             self.file = file
             size = Int64(information.st_size)
             seconds = information.st_mtim.tv_sec

@@ -43,8 +43,8 @@ struct AppScheduleCommand: ClientCommand {
     @Option(
         help: ArgumentHelp(
             "The earliest time to start, such as +2h, 22:00 or 2026-11-22T06:30.", valueName: "time"),
-        transform: Moment.parse)
-    var after: Moment?
+        transform: TimeArgument.parse)
+    var after: TimeArgument?
 
     @Flag(help: "With --processing: wait for a network.")
     var network = false

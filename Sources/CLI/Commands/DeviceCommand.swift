@@ -26,8 +26,8 @@ struct DeviceCommand: ParsableCommand {
 }
 
 extension Invocation {
-    var deviceReport: DeviceReport {
-        DeviceReport(times: times, style: Style(isEnabled: output.allowsColor))
+    var deviceReport: DeviceStatusReport {
+        DeviceStatusReport(times: times, style: Style(isEnabled: output.allowsColor))
     }
 
     /// Changes the settings or overrides of the device, and prints them.

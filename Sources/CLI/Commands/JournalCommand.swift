@@ -96,12 +96,12 @@ struct JournalCommand: ClientCommand {
 enum JournalStart: Hashable, Sendable {
     case all
     case span(TimeSpan)
-    case moment(Moment)
+    case moment(TimeArgument)
 
     static func parse(_ text: String) throws -> JournalStart {
         if text == "all" { return .all }
         if let span = try? TimeSpan.parse(text) { return .span(span) }
-        return .moment(try Moment.parse(text))
+        return .moment(try TimeArgument.parse(text))
     }
 
     /// Returns the date; nil for a date that does not exist. A time of day is the last such time.

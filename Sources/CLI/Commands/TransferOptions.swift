@@ -24,8 +24,8 @@ struct TransferOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp("Do not start before this time, such as +2h, 22:00 or 2026-11-22T06:30.", valueName: "time"),
-        transform: Moment.parse)
-    var notBefore: Moment?
+        transform: TimeArgument.parse)
+    var notBefore: TimeArgument?
 
     @Option(
         help: ArgumentHelp(

@@ -31,7 +31,7 @@ struct BusSide {
     /// Whether the socket appeared after a failed attempt. No process may listen there yet.
     private var hasAppeared = false
     /// The unique names of the services. A service has no entry until the bus has reported its owner.
-    private var owners: [LocationService: String?] = [:]
+    private var owners: [LocationBusService: String?] = [:]
     /// The services that the bus would start; nil until the bus has answered.
     private var activatable: Set<String>?
     /// Whether the list of startable services has been requested again.
@@ -73,7 +73,7 @@ struct BusSide {
     /// Whether GeoClue is available; nil until the bus has answered.
     private var hasGeoClue: Bool? {
         guard let activatable, let owner = owners[.geoClue] else { return nil }
-        return owner != nil || activatable.contains(LocationService.geoClue.rawValue)
+        return owner != nil || activatable.contains(LocationBusService.geoClue.rawValue)
     }
 
     // MARK: - The connection
@@ -110,7 +110,7 @@ struct BusSide {
         hasAppeared = false
         reconnection.reached()
         return LocationBusRequest.subscriptions + [.activatable]
-            + LocationService.allCases.map(LocationBusRequest.owner)
+            + LocationBusService.allCases.map(LocationBusRequest.owner)
     }
 
     /// Requests the list of startable services again, because services may have been installed since.
@@ -141,7 +141,7 @@ struct BusSide {
     mutating func isSilent() {
         isProbing = false
         guard isOpen, !isKnown else { return }
-        if activatable == nil || LocationService.allCases.contains(where: { owners[$0] == nil }) {
+        if activatable == nil || LocationBusService.allCases.contains(where: { owners[$0] == nil }) {
             absence = BusFailure("it does not answer")
         } else {
             hadModem = .silent
@@ -246,7 +246,7 @@ struct BusSide {
         }
     }
 
-    private mutating func ownerIs(_ owner: String?, of service: LocationService, now: Double) -> [LocationBusRequest] {
+    private mutating func ownerIs(_ owner: String?, of service: LocationBusService, now: Double) -> [LocationBusRequest] {
         // The answer to the request may repeat the signal.
         guard owners[service] != .some(owner) else { return [] }
         let former = owners[service] ?? nil

@@ -84,7 +84,7 @@ final class LocationBus {
     private func signal(_ message: BusMessage) -> LocationBusEvent? {
         guard let sender = message.sender, let path = message.path else { return nil }
         if sender == MessageBus.daemon, message.isSignal(MessageBus.daemon, "NameOwnerChanged") {
-            guard let name = try? message.readText(), let service = LocationService(rawValue: name),
+            guard let name = try? message.readText(), let service = LocationBusService(rawValue: name),
                 (try? message.readText()) != nil, let owner = try? message.readText()
             else { return nil }
             return .owner(service, owner.isEmpty ? nil : owner)
@@ -113,11 +113,11 @@ final class LocationBus {
         return areModems ? .modemsChanged(sender: sender) : nil
     }
 
-    fileprivate static let geoClue = LocationService.geoClue.rawValue
-    fileprivate static let client = "\(LocationService.geoClue.rawValue).Client"
-    fileprivate static let modemManager = LocationService.modemManager.rawValue
-    fileprivate static let modem = "\(LocationService.modemManager.rawValue).Modem"
-    fileprivate static let modemLocation = "\(LocationService.modemManager.rawValue).Modem.Location"
+    fileprivate static let geoClue = LocationBusService.geoClue.rawValue
+    fileprivate static let client = "\(LocationBusService.geoClue.rawValue).Client"
+    fileprivate static let modemManager = LocationBusService.modemManager.rawValue
+    fileprivate static let modem = "\(LocationBusService.modemManager.rawValue).Modem"
+    fileprivate static let modemLocation = "\(LocationBusService.modemManager.rawValue).Modem.Location"
     private static let properties = "org.freedesktop.DBus.Properties"
     private static let objectManager = "org.freedesktop.DBus.ObjectManager"
 }

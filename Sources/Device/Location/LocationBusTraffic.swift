@@ -1,7 +1,7 @@
 import NightshiftAPI
 
 /// The services on the system bus that report locations, by their bus names.
-enum LocationService: String, Sendable, CaseIterable {
+enum LocationBusService: String, Sendable, CaseIterable {
     case geoClue = "org.freedesktop.GeoClue2"
     case modemManager = "org.freedesktop.ModemManager1"
 }
@@ -24,7 +24,7 @@ enum LocationBusRequest: Hashable, Sendable {
     case subscribe(String)
     /// Requests the names of the services that the bus would start on a call.
     case activatable
-    case owner(LocationService)
+    case owner(LocationBusService)
     /// Creates a client. Starts GeoClue if it is not running.
     case createClient(GeoClueUse, number: Int)
     /// Sets the demand of a client and starts it.
@@ -43,7 +43,7 @@ enum LocationBusEvent: Equatable, Sendable {
     /// The list of startable services has changed. Older buses do not report this.
     case activatableChanged
     /// The unique name of the service's connection; nil if the service has no owner.
-    case owner(LocationService, String?)
+    case owner(LocationBusService, String?)
     case clientCreated(GeoClueUse, number: Int, Result<String, BusFailure>)
     /// The result of a start; nil if the client has started.
     case clientStarted(GeoClueUse, number: Int, BusFailure?)
@@ -60,8 +60,8 @@ enum LocationBusEvent: Equatable, Sendable {
 extension LocationBusRequest {
     /// All subscriptions. They are made before any request, so that no change is missed.
     static var subscriptions: [LocationBusRequest] {
-        let owners = LocationService.allCases.map { MessageBus.ownerChanged($0.rawValue) }
-        let (geoClue, modems) = (LocationService.geoClue.rawValue, LocationService.modemManager.rawValue)
+        let owners = LocationBusService.allCases.map { MessageBus.ownerChanged($0.rawValue) }
+        let (geoClue, modems) = (LocationBusService.geoClue.rawValue, LocationBusService.modemManager.rawValue)
         return
             (owners + [
                 "type='signal',sender='\(MessageBus.daemon)',interface='\(MessageBus.daemon)',"

@@ -133,7 +133,7 @@ package enum LocationEffect: Hashable, Sendable {
 }
 
 /// A request to the sources that has not ended.
-struct FixRequest: Hashable, Sendable {
+struct PendingFixRequest: Hashable, Sendable {
     /// The time of the request in boot seconds.
     var since: Double
     /// The wanted accuracy in metres.

@@ -189,7 +189,7 @@ extension LocationState {
         }
         guard question != nil || time >= retryAt else { return }
         let apps = Set(wanting).union(isForChanges ? watchingChanges : []).union(apps(asking: question))
-        request = FixRequest(
+        request = PendingFixRequest(
             since: time, accuracy: accuracy, apps: apps, isForRegions: !wanting.isEmpty, isForChanges: isForChanges,
             patience: question == nil ? FixDemand.usualPatience : Self.patienceInFront, isRepeated: repeatsQuestion)
         repeatsQuestion = false

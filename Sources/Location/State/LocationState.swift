@@ -33,7 +33,7 @@ package struct LocationState: Sendable {
     var isForceQuit: Set<AppID> = []
     /// The apps whose user is being asked, with the earlier permission.
     var asking: [AppID: LocationPermission] = [:]
-    var request: FixRequest?
+    var request: PendingFixRequest?
     /// The apps to which the receiver's time is charged.
     var charged: Set<AppID> = []
     /// The location requests of running apps. `deliveries` holds their results since ``takeDeliveries()``.

@@ -32,7 +32,7 @@ open class BackgroundConfiguration: URLSessionConfiguration, @unchecked Sendable
 
     /// - Parameter identifier: The permanent name of the session, unique in the app. Must not be empty.
     public init(identifier: String) {
-        if identifier.isEmpty { fatalError(Refusal.identifier) }
+        if identifier.isEmpty { fatalError(SessionRefusal.identifier) }
         super.init()
         self.identifier = identifier
         urlCache = nil
@@ -68,7 +68,7 @@ open class BackgroundConfiguration: URLSessionConfiguration, @unchecked Sendable
 
     open override var protocolClasses: [AnyClass]? {
         get {
-            if reading.read(.protocolClasses) { fatalError(Refusal.foundationsInitializer(identifier ?? "")) }
+            if reading.read(.protocolClasses) { fatalError(SessionRefusal.foundationsInitializer(identifier ?? "")) }
             return super.protocolClasses
         }
         set { super.protocolClasses = newValue }

@@ -86,7 +86,7 @@ extension URLSession {
     public func bytes(
         for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil
     ) async throws -> (AsyncBytes, URLResponse) {
-        if self is BackgroundURLSession { fatalError(Refusal.completionHandler) }
+        if self is BackgroundURLSession { fatalError(SessionRefusal.completionHandler) }
         let body = ResponseBody(delegate: delegate)
         // FoundationNetworking passes bytes only to the delegate of a session.
         let session = URLSession(inThisProcess: configuration, delegate: body, delegateQueue: nil)

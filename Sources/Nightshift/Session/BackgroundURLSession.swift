@@ -73,7 +73,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
     ) -> SessionCore {
         let copy = configuration.independentCopy()
         let identifier = copy.identifier ?? ""
-        if identifier.isEmpty { fatalError(Refusal.identifier) }
+        if identifier.isEmpty { fatalError(SessionRefusal.identifier) }
         let (core, isNew) = connection.sessions.session(identifier) {
             let queue = queue ?? OperationQueue.serial()
             return SessionCore(copy, delegate: delegate, delegateQueue: queue, connection: connection)
@@ -256,50 +256,50 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
 
     public override func dataTask(
         with url: URL, completionHandler: @escaping (Data?, URLResponse?, (any Error)?) -> Void
-    ) -> URLSessionDataTask { fatalError(Refusal.completionHandler) }
+    ) -> URLSessionDataTask { fatalError(SessionRefusal.completionHandler) }
 
     public override func dataTask(
         with request: URLRequest, completionHandler: @escaping (Data?, URLResponse?, (any Error)?) -> Void
-    ) -> URLSessionDataTask { fatalError(Refusal.completionHandler) }
+    ) -> URLSessionDataTask { fatalError(SessionRefusal.completionHandler) }
 
     public override func downloadTask(
         with url: URL, completionHandler: @escaping (URL?, URLResponse?, (any Error)?) -> Void
-    ) -> URLSessionDownloadTask { fatalError(Refusal.completionHandler) }
+    ) -> URLSessionDownloadTask { fatalError(SessionRefusal.completionHandler) }
 
     public override func downloadTask(
         with request: URLRequest, completionHandler: @escaping (URL?, URLResponse?, (any Error)?) -> Void
-    ) -> URLSessionDownloadTask { fatalError(Refusal.completionHandler) }
+    ) -> URLSessionDownloadTask { fatalError(SessionRefusal.completionHandler) }
 
     public override func downloadTask(
         withResumeData resumeData: Data, completionHandler: @escaping (URL?, URLResponse?, (any Error)?) -> Void
-    ) -> URLSessionDownloadTask { fatalError(Refusal.completionHandler) }
+    ) -> URLSessionDownloadTask { fatalError(SessionRefusal.completionHandler) }
 
     public override func uploadTask(
         with request: URLRequest, fromFile fileURL: URL,
         completionHandler: @escaping (Data?, URLResponse?, (any Error)?) -> Void
-    ) -> URLSessionUploadTask { fatalError(Refusal.completionHandler) }
+    ) -> URLSessionUploadTask { fatalError(SessionRefusal.completionHandler) }
 
     public override func uploadTask(
         with request: URLRequest, from bodyData: Data?,
         completionHandler: @escaping (Data?, URLResponse?, (any Error)?) -> Void
-    ) -> URLSessionUploadTask { fatalError(Refusal.completionHandler) }
+    ) -> URLSessionUploadTask { fatalError(SessionRefusal.completionHandler) }
 
     public override func uploadTask(with request: URLRequest, from bodyData: Data) -> URLSessionUploadTask {
-        fatalError(Refusal.uploadFromData)
+        fatalError(SessionRefusal.uploadFromData)
     }
 
     public override func uploadTask(withStreamedRequest request: URLRequest) -> URLSessionUploadTask {
-        fatalError(Refusal.uploadFromStream)
+        fatalError(SessionRefusal.uploadFromStream)
     }
 
-    public override func webSocketTask(with url: URL) -> URLSessionWebSocketTask { fatalError(Refusal.webSocket) }
+    public override func webSocketTask(with url: URL) -> URLSessionWebSocketTask { fatalError(SessionRefusal.webSocket) }
 
     public override func webSocketTask(with url: URL, protocols: [String]) -> URLSessionWebSocketTask {
-        fatalError(Refusal.webSocket)
+        fatalError(SessionRefusal.webSocket)
     }
 
     public override func webSocketTask(with request: URLRequest) -> URLSessionWebSocketTask {
-        fatalError(Refusal.webSocket)
+        fatalError(SessionRefusal.webSocket)
     }
 }
 

@@ -5,10 +5,10 @@ import FoundationNetworking
 /// convenience methods of `URLSession` lead there, because they do not call the methods of the subclass.
 final class InProcessLoading: URLProtocol {
     override class func canInit(with request: URLRequest) -> Bool {
-        fatalError(Refusal.completionHandler)
+        fatalError(SessionRefusal.completionHandler)
     }
 
     override class func canInit(with task: URLSessionTask) -> Bool {
-        fatalError(Refusal.completionHandler)
+        fatalError(SessionRefusal.completionHandler)
     }
 }

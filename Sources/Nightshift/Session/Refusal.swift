@@ -1,5 +1,5 @@
 /// The reasons for which a background session refuses to make a task. The sentences are Apple's where Apple has one.
-enum Refusal {
+enum SessionRefusal {
     static let completionHandler =
         "Completion handler blocks are not supported in background sessions. Use a delegate instead."
     static let uploadFromData = "Upload tasks from NSData are not supported in background sessions."

@@ -16,14 +16,14 @@ extension TransferService {
                 first = [.reset(lastEntry: cursor)]
             }
         }
-        let reader = EventReader(journal(query), after: cursor, first: first)
+        let reader = StoredEventReader(journal(query), after: cursor, first: first)
         return AsyncStream(unfolding: { await reader.next() })
     }
 
-    private nonisolated func journal(_ query: EventQuery) -> EventReader<ServiceEvent>.Source {
+    private nonisolated func journal(_ query: EventQuery) -> StoredEventReader<ServiceEvent>.Source {
         // A query with thousands of ids costs more than reading and dropping unwanted entries.
         let named = query.tasks.flatMap { $0.count <= Self.namedTasks ? $0 : nil }
-        return EventReader<ServiceEvent>.Source(
+        return StoredEventReader<ServiceEvent>.Source(
             signal: store.journalSignal, page: 256,
             rows: { after, limit in
                 let entries = try? await self.store.read { transaction in
@@ -31,7 +31,7 @@ extension TransferService {
                 }
                 return entries?.map { entry in
                     let isWanted = query.tasks.map { $0.contains(entry.task ?? TaskID(0)) } ?? true
-                    return EventReader.Row(id: entry.id, event: isWanted ? .journal(entry) : nil)
+                    return StoredEventReader.Row(id: entry.id, event: isWanted ? .journal(entry) : nil)
                 }
             },
             progress: { query.progress ? await self.progress(of: query.tasks, session: query.session) : nil },

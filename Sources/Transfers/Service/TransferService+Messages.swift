@@ -18,7 +18,7 @@ extension TransferService {
         try await requireSession(session)
         try requireFree(session, for: process)
         let former = appSessions.reader(of: session)
-        let reader = EventReader(messages(of: session, app), after: 0)
+        let reader = StoredEventReader(messages(of: session, app), after: 0)
         // There is no suspension between the check and this line, so of two simultaneous readers the second finds the
         // first.
         appSessions.put(reader, of: process, for: session)
@@ -26,23 +26,23 @@ extension TransferService {
         return AsyncStream(unfolding: { await reader.next() })
     }
 
-    private nonisolated func messages(of session: SessionID, _ app: AppID) -> EventReader<SessionEvent>.Source {
-        EventReader<SessionEvent>.Source(
+    private nonisolated func messages(of session: SessionID, _ app: AppID) -> StoredEventReader<SessionEvent>.Source {
+        StoredEventReader<SessionEvent>.Source(
             signal: store.messageSignal, page: 64,
             rows: { after, limit in
                 let stored = try? await self.store.read { try $0.messageRows(session, after: after, limit: limit) }
                 guard let stored else { return nil }
-                var rows: [EventReader<SessionEvent>.Row] = []
+                var rows: [StoredEventReader<SessionEvent>.Row] = []
                 for row in stored {
                     guard let message = row.message else {
                         self.logger.error("A message cannot be read", metadata: ["message": "\(row.id)"])
-                        rows.append(EventReader.Row(id: row.id, event: nil))
+                        rows.append(StoredEventReader.Row(id: row.id, event: nil))
                         continue
                     }
                     let told = SessionMessage(
                         id: message.id, kind: message.kind, task: await self.sessionTask(message.task),
                         challenge: message.challenge)
-                    rows.append(EventReader.Row(id: message.id, event: .message(told)))
+                    rows.append(StoredEventReader.Row(id: message.id, event: .message(told)))
                 }
                 return rows
             },

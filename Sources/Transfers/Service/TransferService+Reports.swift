@@ -99,7 +99,7 @@ extension TransferService {
                 maximumConnections: record.maximumConnections, running: [], small: [], large: [], allowance: 1)
         lane.running = active.values.filter { $0.record.lane == record.lane }.map { $0.running(admissions.yields) }
         lane.origin = record.origin
-        var places = Places(maximum: bounds.limits.maximumTransfers)
+        var places = ConnectionSlots(maximum: bounds.limits.maximumTransfers)
         for transfer in active.values { places.add(origin: transfer.record.origin, isSlow: transfer.pace.isSlow) }
         let reason = Admission.reason(
             isLarge: record.isLarge, hasFailed: record.hasFailed, lane: lane, places: places,

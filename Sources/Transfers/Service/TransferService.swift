@@ -82,7 +82,7 @@ package actor TransferService {
     var finishing = FinishQueue<Publisher.Job>(batch: 256)
 
     /// The readers of app sessions, and the answers that apps have given.
-    var appSessions = SessionTable<EventReader<SessionEvent>>()
+    var appSessions = SessionTable<StoredEventReader<SessionEvent>>()
 
     var admissions = Admissions()
     /// The known state of origins, routes and proxies.

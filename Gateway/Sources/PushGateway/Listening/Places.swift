@@ -2,7 +2,7 @@ import NIOCore
 import Synchronization
 
 /// The open connections, by name. A ``PlaceTable`` decides which have a place.
-final class Places: Sendable {
+final class ConnectionPlaces: Sendable {
     private struct State {
         var table = PlaceTable<ObjectIdentifier>()
         var channels: [ObjectIdentifier: any Channel] = [:]

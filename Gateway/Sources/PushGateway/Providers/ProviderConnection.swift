@@ -80,7 +80,7 @@ final class ProviderConnection: ChannelInboundHandler {
     var verdict: CertificateVerdict { certificate.verdict }
 
     /// Returns nil if requests with this token may proceed.
-    func judge(_ token: ProviderSession.Token, now: Moment) -> Rejection? {
+    func judge(_ token: ProviderSession.Token, now: RouteTime) -> Rejection? {
         let rejection = session.judge(token, now: now.wallSeconds)
         if rejection == nil { authenticated() }
         return rejection

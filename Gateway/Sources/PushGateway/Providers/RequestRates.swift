@@ -13,12 +13,12 @@ final class RequestRates: Sendable {
         self.settings = settings
     }
 
-    func take(_ token: String, now: Moment) -> Bool {
+    func take(_ token: String, now: RouteTime) -> Bool {
         wait(token, now: now) == nil
     }
 
     /// Takes one request. If none is left, returns the seconds until there is one.
-    func wait(_ token: String, now: Moment) -> Double? {
+    func wait(_ token: String, now: RouteTime) -> Double? {
         buckets.withLock { buckets in
             if buckets.count >= Self.limit {
                 buckets = buckets.filter { !$0.value.isFull(settings, now: now.bootSeconds) }

@@ -8,7 +8,7 @@
 /// - At equal priority, a task whose origin has no running transfer goes first (``Admission``).
 ///
 /// If the limit is less than eight transfers, no places are lent or reserved.
-package struct Places: Hashable, Sendable {
+package struct ConnectionSlots: Hashable, Sendable {
     package let maximum: Int
     package private(set) var running = 0
     package private(set) var slow = 0

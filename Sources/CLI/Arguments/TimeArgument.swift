@@ -4,13 +4,13 @@ import Foundation
 /// A time from the command line: `+2h`, `22:00`, `2026-11-22`, `2026-11-22T06:30`, `2026-11-22T06:30:00Z`.
 ///
 /// Without a time zone the time is local. A time of day is the next such time.
-enum Moment: Hashable, Sendable {
+enum TimeArgument: Hashable, Sendable {
     case after(TimeSpan)
     case timeOfDay(hour: Int, minute: Int, second: Int)
     /// `secondsFromGMT` is nil for local time.
     case date(DateComponents, secondsFromGMT: Int?)
 
-    static func parse(_ text: String) throws -> Moment {
+    static func parse(_ text: String) throws -> TimeArgument {
         if text.hasPrefix("+") { return .after(try TimeSpan.parse(String(text.dropFirst()))) }
         var rest = text[...]
         let zone = try takeZone(&rest)

@@ -9,7 +9,7 @@ protocol ClientCommand: ParsableCommand {
 }
 
 /// The `nightshift` program, from its arguments to its exit code.
-package enum Program {
+package enum CommandLineProgram {
     package static func run(_ invocation: Invocation) async -> ExitStatus {
         let status = await perform(invocation)
         guard let error = invocation.output.failure() else { return status }

@@ -3,7 +3,7 @@ import Glibc
 import NightshiftAPI
 
 /// One exchange on the loop's thread: libcurl's handle and the state that its callbacks need.
-final class Transfer {
+final class CurlTransfer {
     let id: Int
     let request: CurlRequest
     let delegate: any CurlDelegate
@@ -100,13 +100,13 @@ final class Transfer {
         options.set(CURLOPT_HEADERDATA, context)
         options.set(CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
             guard let bytes, let context else { return 0 }
-            return Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+            return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
                 $0.receive(UnsafeRawBufferPointer(start: bytes, count: size * count))
             }
         }
         options.set(CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
             guard let bytes, let context else { return 0 }
-            return Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+            return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
                 $0.receive(headerLine: UnsafeRawBufferPointer(start: bytes, count: size * count))
             }
         }
@@ -118,7 +118,7 @@ final class Transfer {
             options.set(CURLOPT_PREREQDATA, context)
             options.setBeforeRequest { context, _, _, peerPort, localPort in
                 guard let context else { return CURL_PREREQFUNC_ABORT }
-                return Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef { transfer in
+                return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef { transfer in
                     guard transfer.mayBeSent() else { return CURL_PREREQFUNC_ABORT }
                     transfer.openLedger(localPort: localPort, peerPort: peerPort)
                     return CURL_PREREQFUNC_OK
@@ -129,7 +129,7 @@ final class Transfer {
             options.set(CURLOPT_SSL_CTX_DATA, context)
             options.setTLS { _, tls, context in
                 guard let tls, let context else { return CURLE_ABORTED_BY_CALLBACK }
-                return Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+                return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
                     $0.request.tlsHook?.prepare(context: tls) == true ? CURLE_OK : CURLE_ABORTED_BY_CALLBACK
                 }
             }
@@ -139,13 +139,13 @@ final class Transfer {
             options.set(CURLOPT_SEEKDATA, context)
             options.set(CURLOPT_READFUNCTION) { bytes, size, count, context in
                 guard let bytes, let context else { return nightshift_curl_read_abort }
-                return Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+                return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
                     $0.send(into: UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
                 }
             }
             options.setSeek { context, offset, origin in
                 guard let context, origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
-                return Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.rewind(to: Int64(offset)) }
+                return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.rewind(to: Int64(offset)) }
             }
             return
         }
@@ -214,7 +214,7 @@ final class Transfer {
         options.set(CURLOPT_XFERINFODATA, Unmanaged.passUnretained(self).toOpaque())
         options.setProgress { context, _, _, _, _ in
             guard let context else { return 0 }
-            Unmanaged<Transfer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.closeNotify?.update() }
+            Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.closeNotify?.update() }
             return 0
         }
         options.set(CURLOPT_NOPROGRESS, 0)

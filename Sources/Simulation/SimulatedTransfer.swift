@@ -2,7 +2,7 @@ import NightshiftAPI
 import Scheduler
 
 /// A simulated transfer.
-struct Transfer {
+struct SimulatedTransfer {
     let id: TaskID
     /// The app of the transfer; nil for one that the user added.
     let app: AppID?
@@ -32,7 +32,7 @@ struct Transfer {
     }
 
     enum State: Hashable {
-        /// The transfer waits for the end of its ``Transfer/pause``.
+        /// The transfer waits for the end of its ``SimulatedTransfer/pause``.
         case paused
         case waiting
         /// The transfer has been running since this boot time in seconds.

@@ -2,7 +2,7 @@ import ArgumentParser
 import NightshiftAPI
 import Page
 
-struct PageCommand: AsyncParsableCommand {
+struct PageProcessCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "page",
         abstract: "Serve the page for a browser on a port of 127.0.0.1.",

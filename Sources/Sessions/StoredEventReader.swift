@@ -4,7 +4,7 @@ package import Store
 /// A reader of a growing table. It returns rows as events: stored ones first, then new ones, with progress in between.
 ///
 /// It is pull-driven: rows are read from the store when the reader requests them, so a reader that stops has no cost.
-package actor EventReader<Event: Sendable> {
+package actor StoredEventReader<Event: Sendable> {
     /// A row read from the table.
     package struct Row: Sendable {
         package var id: Int64

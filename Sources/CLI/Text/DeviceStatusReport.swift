@@ -2,7 +2,7 @@ import Foundation
 import NightshiftAPI
 
 /// The lines of `nightshift device`.
-struct DeviceReport {
+struct DeviceStatusReport {
     var times: TimeText
     var style: Style
 

@@ -3,7 +3,7 @@ import Foundation
 import NightshiftAPI
 import Simulation
 
-struct SimulateCommand: ParsableCommand {
+struct SimulationCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
         abstract: "Simulate a trace of the device with a virtual clock.",
