@@ -3,7 +3,7 @@ package import NightshiftAPI
 /// Decides the device state for all parts of the service: it follows the device, manages doze, and holds the device
 /// awake for apps that may ask for it.
 ///
-/// Pure: takes device conditions and the activity of apps and transfers, and returns actions. ``MomentChange`` decides
+/// Pure: takes device conditions and the activity of apps and transfers, and returns actions. ``DeviceStateChange`` decides
 /// how an announced state affects transfers. Times are boot seconds.
 package struct DeviceStateMachine: Sendable {
     /// The state of doze, which decides whether background work runs.

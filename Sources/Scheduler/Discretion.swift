@@ -10,7 +10,7 @@ package struct Discretion: Hashable, Sendable {
     /// Whether the task is discretionary only because its app added it in the background.
     package private(set) var isForced: Bool
     /// The time at which the discretion is relaxed next; nil if it is not.
-    package private(set) var loosensAt: Double?
+    package private(set) var relaxesAt: Double?
 
     /// The time limit of a task.
     package struct TimeLimit: Hashable, Sendable {
@@ -34,17 +34,17 @@ package struct Discretion: Hashable, Sendable {
         }
     }
 
-    package init(_ level: TransferRules.Discretion, isForced: Bool = false, loosensAt: Double? = nil) {
+    package init(_ level: TransferRules.Discretion, isForced: Bool = false, relaxesAt: Double? = nil) {
         self.level = level
         self.isForced = isForced
-        self.loosensAt = loosensAt
+        self.relaxesAt = relaxesAt
     }
 
     /// Sets the time of the next relaxation, or none if there is no limit or nothing to relax.
     package mutating func schedule(_ limit: TimeLimit?) {
-        loosensAt = nil
+        relaxesAt = nil
         guard let limit, let share = Self.shareLeft(level) else { return }
-        loosensAt = limit.deadline - limit.timeout * share
+        relaxesAt = limit.deadline - limit.timeout * share
     }
 
     /// Makes the task fully discretionary because its app added it in the background, unless the task is discretionary
@@ -60,7 +60,7 @@ package struct Discretion: Hashable, Sendable {
     package mutating func lift() {
         level = .none
         isForced = false
-        loosensAt = nil
+        relaxesAt = nil
     }
 
     /// Relaxes the discretion by one step. Returns the reason as a sentence; nil if there was nothing to relax.
@@ -74,7 +74,7 @@ package struct Discretion: Hashable, Sendable {
             lift()
             return "Nine tenths of its time have passed."
         case .none:
-            loosensAt = nil
+            relaxesAt = nil
             return nil
         }
     }

@@ -14,7 +14,7 @@ struct SimulatedTransfer {
     /// The requirements of the transfer, including its discretion.
     var rules: TransferRules
     private var isDiscretionForced = false
-    private var loosensAt: Double?
+    private var relaxesAt: Double?
     var attempts = AttemptRecord()
     var received = 0.0
     /// The time limit of the transfer.
@@ -57,11 +57,11 @@ struct SimulatedTransfer {
 
     /// The discretion of the transfer, and the time of its relaxation.
     var discretion: Discretion {
-        get { Discretion(rules.discretion, isForced: isDiscretionForced, loosensAt: loosensAt) }
+        get { Discretion(rules.discretion, isForced: isDiscretionForced, relaxesAt: relaxesAt) }
         set {
             rules.discretion = newValue.level
             isDiscretionForced = newValue.isForced
-            loosensAt = newValue.loosensAt
+            relaxesAt = newValue.relaxesAt
         }
     }
 

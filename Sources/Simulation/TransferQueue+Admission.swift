@@ -5,7 +5,7 @@ import Transfers
 /// Starts and stops of transfers, decided as in the service.
 extension TransferQueue {
     /// Executes the actions for a change of the device state.
-    mutating func follow(_ actions: [MomentChange.Action], _ moment: DeviceState, _ now: ClockReading) {
+    mutating func follow(_ actions: [DeviceStateChange.Action], _ moment: DeviceState, _ now: ClockReading) {
         for action in actions {
             switch action {
             // Connections of a trace never die silently, and its networks require no login.

@@ -66,11 +66,11 @@ extension TransferQueue {
             return end(index, .failed, error: failure, now)
         }
         let point = FailurePoint(origin: lane.host, stage: trouble.stage)
-        let blame = FailureAttribution.of(
+        let attribution = FailureAttribution.of(
             failure, at: point, own: lane.host, asked: lane.host, hasOwnTLS: false, retryAfter: trouble.retryAfter
         ).ofAttempt(hasAdvanced: transfer.attempts.hasAdvanced(to: transfer.count))
         let attempt = FailurePause.Attempt(
-            failure: failure, blame: blame, task: transfer.id, way: lane.way, began: began,
+            failure: failure, attribution: attribution, task: transfer.id, way: lane.way, began: began,
             failures: transfer.attempts.failures, retryAfter: trouble.retryAfter)
         let found = FailurePause.after(attempt, in: &hosts, now: now) { Self.jitter }
         transfers[index].attempts.fail()
@@ -187,7 +187,7 @@ extension TransferQueue {
             timers.removeLast()
             let transfer = transfers[timer.index]
             guard transfer.state != .ended else { continue }
-            if transfer.discretion.loosensAt ?? .infinity <= time { loosen(timer.index, now) }
+            if transfer.discretion.relaxesAt ?? .infinity <= time { loosen(timer.index, now) }
             guard transfer.limit.deadline <= time else { continue }
             totals.failed += 1
             end(timer.index, .failed, error: Discretion.TimeLimit.passed, now)
@@ -200,7 +200,7 @@ extension TransferQueue {
         let limit = transfers[index].limit
         var words: String?
         changeDiscretion(index, now.bootSeconds) { words = $0.loosen(limit) }
-        if let next = transfers[index].discretion.loosensAt { setTimer(next, index) }
+        if let next = transfers[index].discretion.relaxesAt { setTimer(next, index) }
         guard let words else { return }
         var entry = entry(.conditionsLoosened, index, now)
         entry.detail = words

@@ -130,7 +130,7 @@ struct TransferQueue {
     /// Sets the timers of a transfer: for its time limit, and for the relaxation of its requirements before that.
     private mutating func setTimers(_ index: Int) {
         setTimer(transfers[index].limit.deadline, index)
-        if let time = transfers[index].discretion.loosensAt { setTimer(time, index) }
+        if let time = transfers[index].discretion.relaxesAt { setTimer(time, index) }
     }
 
     mutating func setTimer(_ time: Double, _ index: Int) {

@@ -183,7 +183,7 @@ struct World {
                 let before = toldMoment
                 (toldMoment, hasToAnnounce) = (moment, false)
                 for index in apps.indices { applyPhase(index) }
-                transfers.follow(MomentChange.actions(from: before, to: toldMoment, now: now), toldMoment, now)
+                transfers.follow(DeviceStateChange.actions(from: before, to: toldMoment, now: now), toldMoment, now)
                 refresh.book.apply(moment, now: localNow)
                 refresh.isToLook = true
                 location.book.apply(moment)

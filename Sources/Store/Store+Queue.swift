@@ -44,16 +44,16 @@ package struct QueueTimes: Hashable, Sendable {
     /// A begin date in seconds since 1970.
     package var beginAt: Double?
     /// The time in boot seconds at which a task's requirements are relaxed.
-    package var loosensAt: Double?
+    package var relaxesAt: Double?
     /// The end of a resource timeout in boot seconds.
     package var deadline: Double?
 
     package init(
-        notBefore: Double? = nil, beginAt: Double? = nil, loosensAt: Double? = nil, deadline: Double? = nil
+        notBefore: Double? = nil, beginAt: Double? = nil, relaxesAt: Double? = nil, deadline: Double? = nil
     ) {
         self.notBefore = notBefore
         self.beginAt = beginAt
-        self.loosensAt = loosensAt
+        self.relaxesAt = relaxesAt
         self.deadline = deadline
     }
 }
@@ -220,7 +220,7 @@ extension StoreTransaction {
                     sql: "SELECT min(\(column)) FROM tasks WHERE state = 'waiting' AND \(column) IS NOT NULL"))
         }
         return QueueTimes(
-            notBefore: try next("not_before"), beginAt: try next("begin_at"), loosensAt: try next("loosens_at"),
+            notBefore: try next("not_before"), beginAt: try next("begin_at"), relaxesAt: try next("loosens_at"),
             deadline: try next("deadline"))
     }
 

@@ -8,7 +8,7 @@ extension StoreTransaction {
     package func putRules(_ record: TaskRecord) throws {
         try db.cachedStatement(
             sql: "UPDATE tasks SET rules = ?, loosens_at = ?, discretion_forced = ? WHERE id = ?"
-        ).execute(arguments: [record.rules.code, record.loosensAt, record.isDiscretionForced, record.id.rawValue])
+        ).execute(arguments: [record.rules.code, record.relaxesAt, record.isDiscretionForced, record.id.rawValue])
     }
 
     /// Returns tasks whose requirements have to be relaxed, the longest due first.

@@ -52,7 +52,7 @@ extension StoreTransaction {
             record.isLarge, record.notBefore, record.beginAt, record.deadline, record.timeLeft,
             try Columns.encodeIfPresent(record.source), try Columns.encodeIfPresent(record.partial), record.received,
             record.wait?.reason.rawValue, record.wait?.since, record.wait?.detail, record.clientData, record.continues,
-            record.asksFirst, record.rules.code, record.loosensAt, record.isDiscretionForced,
+            record.asksFirst, record.rules.code, record.relaxesAt, record.isDiscretionForced,
             try Columns.encodeIfPresent(record.uploadSource), try Columns.encodeIfPresent(record.upload),
             record.partial?.path, try snapshots(of: record), record.request.destination?.path,
             try Columns.encodeIfPresent(record.folder), record.joinURL,

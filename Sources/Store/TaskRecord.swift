@@ -79,7 +79,7 @@ package struct TaskRecord: Sendable, Hashable {
     /// The current device requirements. They are fewer than requested after a relaxation.
     package var rules = TransferRules()
     /// The time in boot seconds at which the requirements are relaxed.
-    package var loosensAt: Double?
+    package var relaxesAt: Double?
     /// Whether the task is discretionary only because its app added it in the background.
     package var isDiscretionForced = false
 
@@ -356,7 +356,7 @@ extension TaskRecord: FetchableRecord {
             throw StoreError(.damaged, "The database contains unknown rules: \(row["rules"] as Int64).")
         }
         self.rules = rules
-        loosensAt = row["loosens_at"]
+        relaxesAt = row["loosens_at"]
         isDiscretionForced = row["discretion_forced"]
         try checkNumbers()
     }
@@ -367,7 +367,7 @@ extension TaskRecord: FetchableRecord {
             // A begin date at the very end of the last second is allowed.
             try Self.check(time, in: Timestamp.first.timeIntervalSince1970...Timestamp.last.timeIntervalSince1970 + 1)
         }
-        for time in [notBefore, deadline, timeLeft, loosensAt] { try Self.check(time, in: Self.bootSeconds) }
+        for time in [notBefore, deadline, timeLeft, relaxesAt] { try Self.check(time, in: Self.bootSeconds) }
         for count in [attempts, restarts, failures, fruitless] { try Self.check(count, in: 0...Self.largestCount) }
         for bytes in [received, sent, furthest, resumedAt ?? 0] { try Self.check(bytes, in: 0...Self.largestSize) }
     }

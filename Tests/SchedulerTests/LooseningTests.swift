@@ -10,20 +10,20 @@ import Testing
     @Test(
         arguments: [(.none, nil), (.relaxed, 1_000), (.full, 600)] as [(TransferRules.Discretion, Double?)])
     func `The next relaxation is at half and at nine tenths of the time`(
-        level: TransferRules.Discretion, loosensAt: Double?
+        level: TransferRules.Discretion, relaxesAt: Double?
     ) {
         var discretion = Discretion(level)
         discretion.schedule(Self.limit)
-        #expect(discretion.loosensAt == loosensAt)
+        #expect(discretion.relaxesAt == relaxesAt)
         discretion.schedule(nil)
-        #expect(discretion.loosensAt == nil)
+        #expect(discretion.relaxesAt == nil)
     }
 
     @Test func `Full discretion is relaxed, and then ends`() {
         var discretion = Discretion(.full)
         discretion.schedule(Self.limit)
         #expect(discretion.loosen(Self.limit) == "Half of its time has passed.")
-        #expect(discretion == Discretion(.relaxed, loosensAt: 1_000))
+        #expect(discretion == Discretion(.relaxed, relaxesAt: 1_000))
         #expect(discretion.inputs == ["discretion": "relaxed"])
         #expect(discretion.loosen(Self.limit) == "Nine tenths of its time have passed.")
         #expect(discretion == Discretion(.none))
@@ -33,12 +33,12 @@ import Testing
     @Test func `Forced discretion is lifted, but the app's own choice is not replaced by it`() {
         var forced = Discretion(.none)
         forced.force(Self.limit)
-        #expect(forced == Discretion(.full, isForced: true, loosensAt: 600))
+        #expect(forced == Discretion(.full, isForced: true, relaxesAt: 600))
         forced.lift()
         #expect(forced == Discretion(.none))
-        var own = Discretion(.relaxed, loosensAt: 1_000)
+        var own = Discretion(.relaxed, relaxesAt: 1_000)
         own.force(Self.limit)
-        #expect(own == Discretion(.relaxed, loosensAt: 1_000))
+        #expect(own == Discretion(.relaxed, relaxesAt: 1_000))
     }
 
     @Test func `A time limit needs a deadline and a timeout`() {
@@ -83,7 +83,7 @@ import Testing
             // A task without discretion has nothing to relax and is not forced.
             if discretion.level == .none { #expect(discretion == Discretion(.none), "seed \(seed)") }
             let due = discretion.level == .full ? 600.0 : discretion.level == .relaxed ? 1_000 : nil
-            #expect(discretion.loosensAt == (limit == nil ? nil : due), "seed \(seed)")
+            #expect(discretion.relaxesAt == (limit == nil ? nil : due), "seed \(seed)")
         }
     }
 }

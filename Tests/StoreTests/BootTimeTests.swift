@@ -39,7 +39,7 @@ import Testing
             var record = TaskRecord.waiting()
             record.deadline = 9_000
             record.notBefore = 1_060
-            record.loosensAt = 5_000
+            record.relaxesAt = 5_000
             record.beginAt = 1_800_009_000
             let open = try transaction.insert(record).id
             record.state = .suspended
@@ -59,7 +59,7 @@ import Testing
         let record = try #require(try await again.read { try $0.task(open) })
         #expect(record.deadline == 9_000 + row.seenShift)
         #expect(record.notBefore == 1_060 + row.shift)
-        #expect(record.loosensAt == 5_000 + row.seenShift)
+        #expect(record.relaxesAt == 5_000 + row.seenShift)
         // Times of the wall clock stay unchanged.
         #expect(record.beginAt == 1_800_009_000)
         #expect(try await again.read { try $0.task(suspended) }?.timeLeft == 77)

@@ -97,7 +97,7 @@ import Testing
         var held = TaskRecord.waiting("https://example.org/later")
         held.rules.discretion = .full
         held.rules.minimumBattery = 30
-        held.loosensAt = 700_000
+        held.relaxesAt = 700_000
         held.isDiscretionForced = true
         held = try transaction.insert(held)
         try transaction.record(
@@ -266,7 +266,7 @@ import Testing
         #expect(settings?.backgroundPolicy == .contiguous && settings?.overrides == [.power: "battery"])
         let held = try #require(tasks.first { $0.request.url == "https://example.org/later" })
         #expect(held.rules.discretion == .full && held.rules.minimumBattery == 30)
-        #expect(held.loosensAt == 700_000 && held.isDiscretionForced)
+        #expect(held.relaxesAt == 700_000 && held.isDiscretionForced)
         let history = try await store.read { try $0.history(of: held.id, limit: 9) }
         #expect(history.map(\.inputs) == [["battery": "20"]])
     }

@@ -14,7 +14,7 @@ import Testing
         record.request.proxy = "http://anna:s3cret-proxy@proxy:3128"
         record.source = FileIdentity(size: 1, modifiedNanoseconds: 2, inode: 3, device: 4)
         record.rules = TransferRules(code: 20 << 8 | 62) ?? TransferRules()
-        record.loosensAt = 20
+        record.relaxesAt = 20
         record.isDiscretionForced = true
         return record
     }

@@ -57,7 +57,7 @@ import Testing
         let store = try await StoreFixture.inMemory()
         var record = try await store.write { try $0.insert(Self.waiting(Self.discretionary)) }
         record.rules = Self.expensive
-        record.loosensAt = 7
+        record.relaxesAt = 7
         record.isDiscretionForced = true
         let changed = record
         // Other updates of the task do not change its rules.
@@ -67,7 +67,7 @@ import Testing
         #expect(try await store.read { try $0.readyRules(lane: changed.lane) } == [Self.expensive])
         let read = try await store.read { try $0.task(changed.id) }
         #expect(read?.rules == Self.expensive)
-        #expect(read?.loosensAt == 7)
+        #expect(read?.relaxesAt == 7)
         #expect(read?.isDiscretionForced == true)
     }
 
@@ -76,11 +76,11 @@ import Testing
         let ids = try await store.write { transaction in
             try [30.0, 10, 20, nil].map { time in
                 var record = Self.waiting(Self.discretionary)
-                record.loosensAt = time
+                record.relaxesAt = time
                 return try transaction.insert(record).id
             }
         }
-        #expect(try await store.read { try $0.nextTimes().loosensAt } == 10)
+        #expect(try await store.read { try $0.nextTimes().relaxesAt } == 10)
         #expect(try await store.read { try $0.tasksToLoosen(bootSeconds: 20, limit: 9).map(\.id) } == [ids[1], ids[2]])
         #expect(try await store.read { try $0.tasksToLoosen(bootSeconds: 99, limit: 1).map(\.id) } == [ids[1]])
         try await store.write { transaction in
@@ -88,7 +88,7 @@ import Testing
             record.state = .suspended
             try transaction.update(record)
         }
-        #expect(try await store.read { try $0.nextTimes().loosensAt } == 20)
+        #expect(try await store.read { try $0.nextTimes().relaxesAt } == 20)
     }
 
     @Test func forcedDiscretionIsLiftedForOneAppOnly() async throws {
@@ -100,7 +100,7 @@ import Testing
                 return try [true, true, false].map { isForced in
                     var record = TaskRecord.waiting(session: SessionID(app: app, identifier: "s"))
                     record.rules = Self.discretionary
-                    record.loosensAt = 50
+                    record.relaxesAt = 50
                     record.isDiscretionForced = isForced
                     return try transaction.insert(record).id
                 }
@@ -118,7 +118,7 @@ import Testing
         lifted.discretion = .none
         let records = try await store.read { transaction in try ids.flatMap(\.self).map { try transaction.task($0) } }
         #expect(records.map { $0?.rules } == [lifted] + Array(repeating: Self.discretionary, count: 5))
-        #expect(records.map { $0?.loosensAt } == [nil] + Array(repeating: 50, count: 5))
+        #expect(records.map { $0?.relaxesAt } == [nil] + Array(repeating: 50, count: 5))
         #expect(records.map { $0?.isDiscretionForced } == [false, true, false, true, true, false])
     }
 

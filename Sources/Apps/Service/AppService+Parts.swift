@@ -55,10 +55,10 @@ extension AppService {
     /// the service stops.
     func tellParts(_ id: AppID, installed manifests: [AppManifest?]) async {
         guard !isStopping else { return }
-        lastHearing += 1
-        let hearing = lastHearing
+        lastAcknowledgement += 1
+        let hearing = lastAcknowledgement
         await withCheckedContinuation { continuation in
-            hearings[hearing] = continuation
+            pendingAcknowledgements[hearing] = continuation
             partCalls.add { [weak self, parts = environment.parts] in
                 for manifest in manifests { await parts.installed(id, manifest) }
                 await self?.heard(hearing)
@@ -66,7 +66,7 @@ extension AppService {
         }
     }
 
-    private func heard(_ hearing: Int) { hearings.removeValue(forKey: hearing)?.resume() }
+    private func heard(_ hearing: Int) { pendingAcknowledgements.removeValue(forKey: hearing)?.resume() }
 
     /// Reports to the features how a step of an app's machine has changed the app.
     func tellParts(_ id: AppID, from before: AppMachine, to machine: AppMachine) {

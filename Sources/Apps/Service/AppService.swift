@@ -134,8 +134,8 @@ package actor AppService {
     var sentNotices: [AppID: [ProcessEvent.NoticeKind: SentNotice]] = [:]
     var lastNoticeNumber = 0
     /// The callers that wait until the features have handled a desktop entry, by number.
-    var hearings: [Int: CheckedContinuation<Void, Never>] = [:]
-    var lastHearing = 0
+    var pendingAcknowledgements: [Int: CheckedContinuation<Void, Never>] = [:]
+    var lastAcknowledgement = 0
 
     struct Connection {
         /// A number that distinguishes the streams of one process.
@@ -189,8 +189,8 @@ package actor AppService {
         environment.host.shutdown()
         for waiter in endWaiters.values.joined() { waiter.resume() }
         endWaiters = [:]
-        for hearing in hearings.values { hearing.resume() }
-        hearings = [:]
+        for hearing in pendingAcknowledgements.values { hearing.resume() }
+        pendingAcknowledgements = [:]
         for key in presentations.keys { endPresentation(key, .asSent) }
         reporting.finish()
     }

@@ -17,7 +17,7 @@ final class LocationChannel: Sendable {
     }
 
     private struct State {
-        var orders = Orders()
+        var requests = Orders()
         var hasBegun = false
         /// The callers that wait for a look at the sources.
         var waiting: [CheckedContinuation<FixUpdate?, Never>] = []
@@ -41,7 +41,7 @@ final class LocationChannel: Sendable {
     /// Returns false if listening has already begun or has ended.
     func begin() -> Bool {
         state.withLock { state in
-            let isFirst = !state.hasBegun && !state.orders.isEnded
+            let isFirst = !state.hasBegun && !state.requests.isEnded
             state.hasBegun = true
             return isFirst
         }
@@ -61,8 +61,8 @@ final class LocationChannel: Sendable {
     /// Requests a look at the sources. `waiter` receives the result, or nil after ``end()``.
     func look(_ waiter: CheckedContinuation<FixUpdate?, Never>) {
         let isEnded = state.withLock { state in
-            if !state.orders.isEnded { state.waiting.append(waiter) }
-            return state.orders.isEnded
+            if !state.requests.isEnded { state.waiting.append(waiter) }
+            return state.requests.isEnded
         }
         guard !isEnded else { return waiter.resume(returning: nil) }
         order { $0.looks += 1 }
@@ -78,7 +78,7 @@ final class LocationChannel: Sendable {
     func takeOrders() -> Orders {
         var count: UInt64 = 0
         _ = read(descriptor, &count, MemoryLayout.size(ofValue: count))
-        return state.withLock { $0.orders }
+        return state.withLock { $0.requests }
     }
 
     /// Publishes an update; called by the listening thread.
@@ -96,7 +96,7 @@ final class LocationChannel: Sendable {
     }
 
     private func order(_ change: (inout Orders) -> Void) {
-        state.withLock { change(&$0.orders) }
+        state.withLock { change(&$0.requests) }
         var one: UInt64 = 1
         _ = write(descriptor, &one, MemoryLayout.size(ofValue: one))
     }

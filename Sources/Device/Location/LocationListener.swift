@@ -33,15 +33,15 @@ final class LocationListener {
     }
 
     private func takeOrders() -> Bool {
-        let orders = board.takeOrders()
-        guard !orders.isEnded else { return false }
-        perform(machine.setPlace(orders.place, now: now))
-        if orders.wishes != wishes {
-            wishes = orders.wishes
-            perform(machine.want(orders.wish, now: now))
+        let requests = board.takeOrders()
+        guard !requests.isEnded else { return false }
+        perform(machine.setPlace(requests.place, now: now))
+        if requests.wishes != wishes {
+            wishes = requests.wishes
+            perform(machine.want(requests.wish, now: now))
         }
-        if orders.looks != looks {
-            looks = orders.looks
+        if requests.looks != looks {
+            looks = requests.looks
             perform(machine.lookAgain(now: now))
         }
         return true

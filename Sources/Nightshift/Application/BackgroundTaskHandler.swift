@@ -155,7 +155,7 @@ final class BackgroundTaskHandler: Sendable {
     // MARK: - Reports to the service
 
     /// Called when the service can be reached, for the first time or again.
-    func serviceIsBack() {
+    func onReconnect() {
         let hasNews = state.withLock { state in
             state.isUnreachable = false
             return state.ledger.news != nil

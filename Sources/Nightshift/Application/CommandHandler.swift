@@ -355,7 +355,7 @@ final class CommandHandler: Sendable {
     }
 
     /// Called when the service can be reached, for the first time or again.
-    func serviceIsBack() {
+    func onReconnect() {
         queue.async { [self] in
             let (untold, unreported) = state.withLock { ($0.known.filter(\.isUntold), $0.unreported) }
             for entry in untold { acknowledge(entry.command) }

@@ -217,7 +217,7 @@ package final class ServiceConnection: Sendable {
                 return lookAgain(at: hello, after: min(pause * 2, Self.lastLook))
             }
             state.withLock { if $0.doubted == hello.channel { $0.doubted = nil } }
-            if isOpen(hello) { serviceIsBack() }
+            if isOpen(hello) { onReconnect() }
         }
     }
 
@@ -231,16 +231,16 @@ package final class ServiceConnection: Sendable {
 
     /// Notifies all parts that the service can be reached, for the first time or again, so that they send what is
     /// unsent.
-    private func serviceIsBack() {
-        backgroundTasks.serviceIsBack()
-        commands.serviceIsBack()
-        sessions.serviceIsBack()
-        cancellations.serviceIsBack()
-        wakes.serviceIsBack()
-        refresh.serviceIsBack()
-        push.serviceIsBack()
-        notifications.serviceIsBack()
-        location.serviceIsBack()
+    private func onReconnect() {
+        backgroundTasks.onReconnect()
+        commands.onReconnect()
+        sessions.onReconnect()
+        cancellations.onReconnect()
+        wakes.onReconnect()
+        refresh.onReconnect()
+        push.onReconnect()
+        notifications.onReconnect()
+        location.onReconnect()
     }
 
     // MARK: - The channel
@@ -367,7 +367,7 @@ package final class ServiceConnection: Sendable {
                 return state.takeWaiters()
             }
             for waiter in waiters { waiter.signal() }
-            serviceIsBack()
+            onReconnect()
         } else if event.name == "stopping" {
             state.withLock { $0.wasStopped = true }
         } else if event.name == "command", let command = try? JSON.decodeKnown(ProcessCommand.self, from: data) {

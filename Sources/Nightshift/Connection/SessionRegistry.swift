@@ -26,8 +26,8 @@ final class SessionRegistry: Sendable {
 
     /// Called when the service can be reached, for the first time or again. Sessions that wait for the service
     /// continue.
-    func serviceIsBack() {
-        for core in sessions.withLock({ Array($0.values) }) { core.serviceIsBack() }
+    func onReconnect() {
+        for core in sessions.withLock({ Array($0.values) }) { core.onReconnect() }
     }
 
     /// Abandons all sessions without notifying their delegates or the service.

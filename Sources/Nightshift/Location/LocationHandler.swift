@@ -132,7 +132,7 @@ final class LocationHandler: Sendable {
     }
 
     /// Called when the service can be reached, for the first time or again.
-    func serviceIsBack() {
+    func onReconnect() {
         let isUsed = state.withLock { state in
             state.isUnheard = false
             state.book.channelOpened()
@@ -145,7 +145,7 @@ final class LocationHandler: Sendable {
             settle()
         }
         authorizationQueue.async { [self] in tellAuthorization() }
-        for request in managers.flatMap(\.placeRequests) { request.serviceIsBack() }
+        for request in managers.flatMap(\.placeRequests) { request.onReconnect() }
     }
 
     // MARK: - Locations

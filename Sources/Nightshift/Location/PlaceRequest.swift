@@ -53,7 +53,7 @@ final class PlaceRequest: Sendable {
     }
 
     /// Called when the service can be reached, for the first time or again.
-    func serviceIsBack() {
+    func onReconnect() {
         queue.async { [self] in open() }
     }
 

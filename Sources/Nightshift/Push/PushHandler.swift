@@ -63,7 +63,7 @@ final class PushHandler: Sendable {
     var isRegistered: Bool { state.withLock { $0.wish != .unregistered && $0.notice?.token != nil } }
 
     /// Called when the service can be reached, for the first time or again.
-    func serviceIsBack() {
+    func onReconnect() {
         if state.withLock({ $0.wish == .registered || $0.wish == .unregistered && !$0.isUnregistered }) { sendLater() }
     }
 

@@ -41,7 +41,7 @@ final class RefreshHandler: Sendable {
     }
 
     /// Called when the service can be reached, for the first time or again.
-    func serviceIsBack() {
+    func onReconnect() {
         state.withLock { $0.isUnheard = false }
         if state.withLock({ $0.interval != nil }) { reportLater() }
     }

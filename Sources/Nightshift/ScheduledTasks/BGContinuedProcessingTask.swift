@@ -29,7 +29,7 @@ public final class BGContinuedProcessingTask: BGTask, ProgressReporting, @unchec
         reporter.end()
     }
 
-    override func serviceIsBack() {
-        reporter.serviceIsBack()
+    override func onReconnect() {
+        reporter.onReconnect()
     }
 }

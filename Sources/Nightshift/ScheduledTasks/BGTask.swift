@@ -59,7 +59,7 @@ public class BGTask: NSObject, @unchecked Sendable {
     func completed() {}
 
     /// Called when the service can be reached, for the first time or again.
-    func serviceIsBack() {}
+    func onReconnect() {}
 
     /// Handles the end of the task's time, shortly before it: calls the handler, if there is one, and returns
     /// afterwards.

@@ -58,7 +58,7 @@ final class ContinuedTaskReporter: Sendable {
     }
 
     /// Called when the service can be reached, for the first time or again.
-    func serviceIsBack() {
+    func onReconnect() {
         let isUntold = state.withLock { $0.lastReport != nil && $0.reported == nil }
         if isUntold { changed() }
     }

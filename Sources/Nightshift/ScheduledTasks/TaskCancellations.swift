@@ -30,7 +30,7 @@ final class TaskCancellations: Sendable {
     }
 
     /// Called when the service can be reached, for the first time or again.
-    func serviceIsBack() {
+    func onReconnect() {
         queue.async { [self] in try? send(within: RefreshHandler.patience) }
     }
 

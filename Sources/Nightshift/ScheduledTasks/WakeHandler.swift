@@ -220,8 +220,8 @@ final class WakeHandler: Sendable {
     }
 
     /// Called when the service can be reached, for the first time or again.
-    func serviceIsBack() {
-        for task in state.withLock({ $0.open.values.compactMap(\.task) }) { task.serviceIsBack() }
+    func onReconnect() {
+        for task in state.withLock({ $0.open.values.compactMap(\.task) }) { task.onReconnect() }
     }
 
     // MARK: - Handlers

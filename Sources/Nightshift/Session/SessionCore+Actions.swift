@@ -102,7 +102,7 @@ extension SessionCore {
     /// Does work when the service is reachable again. If it is reachable now, the work is done after a short pause.
     func onReconnect(_ work: Work) {
         let (isKept, actions) = state.withLock { state in
-            // Reachability is read while the lock is held. If the service returns later, `serviceIsBack` finds this
+            // Reachability is read while the lock is held. If the service returns later, `onReconnect` finds this
             // work.
             let (number, actions) = state.machine.addWork(isUnreachable: connection.isUnreachable)
             if let number { state.work[number] = work }

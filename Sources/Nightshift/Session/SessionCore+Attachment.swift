@@ -135,13 +135,13 @@ extension SessionCore {
 
     /// Schedules another report to the service, after a pause, that the session exists in this process.
     private func lost() {
-        // Reachability is read before the machine gets the input. If the service returns later, `serviceIsBack` finds
+        // Reachability is read before the machine gets the input. If the service returns later, `onReconnect` finds
         // the new state.
         apply { $0.machine.lost(isUnreachable: connection.isUnreachable) }
     }
 
     /// Called when the service can be reached, for the first time or again.
-    func serviceIsBack() { apply { $0.machine.serviceIsBack() } }
+    func onReconnect() { apply { $0.machine.onReconnect() } }
 
     /// Handles the service's refusal of this session: every task fails, and the session ends.
     private func refused(_ problem: Problem) {

@@ -195,7 +195,7 @@ extension SessionCore {
     // MARK: - Unsent tasks
 
     private func postpone(_ task: TaskCore) {
-        // Reachability is read before the machine gets the input. If the service returns later, `serviceIsBack` finds
+        // Reachability is read before the machine gets the input. If the service returns later, `onReconnect` finds
         // this task.
         apply { $0.machine.postpone(task.identifier, isUnreachable: connection.isUnreachable) }
     }

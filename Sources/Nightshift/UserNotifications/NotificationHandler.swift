@@ -97,7 +97,7 @@ final class NotificationHandler: Sendable {
     var categories: Set<UNNotificationCategory> { state.withLock(\.categories) }
 
     /// Called when the service can be reached, for the first time or again.
-    func serviceIsBack() {
+    func onReconnect() {
         guard state.withLock({ !$0.unsent.isEmpty }) else { return }
         queue.async { [self] in try? send() }
     }

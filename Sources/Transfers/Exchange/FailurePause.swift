@@ -12,7 +12,7 @@ package struct FailurePause: Hashable, Sendable {
     /// A failed attempt.
     package struct Attempt: Sendable {
         package var failure: TransferFailure
-        package var blame: FailureAttribution
+        package var attribution: FailureAttribution
         package var task: TaskID
         package var way: HostTable.Way
         /// The start of the attempt, in boot seconds.
@@ -23,11 +23,11 @@ package struct FailurePause: Hashable, Sendable {
         package var retryAfter: RetryAfter?
 
         package init(
-            failure: TransferFailure, blame: FailureAttribution, task: TaskID, way: HostTable.Way, began: Double, failures: Int,
+            failure: TransferFailure, attribution: FailureAttribution, task: TaskID, way: HostTable.Way, began: Double, failures: Int,
             retryAfter: RetryAfter?
         ) {
             self.failure = failure
-            self.blame = blame
+            self.attribution = attribution
             self.task = task
             self.way = way
             self.began = began
@@ -51,12 +51,12 @@ package struct FailurePause: Hashable, Sendable {
         var delay = RetrySchedule.delay(attempt: attempt.failures + 1, random: random())
         if failure.code == .inputOutput { delay = min(delay, ofThisMachine) }
         hosts.failed(
-            attempt.way, attempt.blame, failure, of: attempt.task, began: attempt.began, refusedUntil: asked, now: now,
+            attempt.way, attempt.attribution, failure, of: attempt.task, began: attempt.began, refusedUntil: asked, now: now,
             random: random())
         if failure.code == .diskFull { return FailurePause(reason: .diskSpace, notBefore: time + ofThisMachine) }
         // A server that repeatedly asks for 0 seconds has not asked for a pause.
         if let asked, asked > time { return FailurePause(reason: .retryAfter, notBefore: asked) }
-        switch attempt.blame {
+        switch attempt.attribution {
         case .address, .proxy:
             return FailurePause(
                 reason: .retry, notBefore: hosts.blockedUntil(attempt.way, time) ?? time + delay)

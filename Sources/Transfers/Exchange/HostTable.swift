@@ -115,12 +115,12 @@ package struct HostTable: Sendable {
     ///   - refusedUntil: for ``FailureAttribution/origin``: the end of the pause that the server asked for, in boot seconds.
     ///   - random: 0..<1.
     package mutating func failed(
-        _ way: Way, _ blame: FailureAttribution, _ failure: TransferFailure, of task: TaskID, began: Double, refusedUntil: Double?,
+        _ way: Way, _ attribution: FailureAttribution, _ failure: TransferFailure, of task: TaskID, began: Double, refusedUntil: Double?,
         now: ClockReading, random: Double
     ) {
         let time = now.bootSeconds
         for part in way.parts {
-            switch (blame, part) {
+            switch (attribution, part) {
             case (.proxy, .proxy), (.address, .way):
                 note(part, failure, now) { $0.failed(began: began, at: time, random: random) }
             // The address of a proxy from the environment is unknown, so its failures are recorded for the routes
@@ -136,7 +136,7 @@ package struct HostTable: Sendable {
             }
         }
         // An error status is an answer, too.
-        if blame == .request, failure.status != nil { countAnswer(of: way.origin) }
+        if attribution == .request, failure.status != nil { countAnswer(of: way.origin) }
     }
 
     /// Records that the origin has answered a transfer that began at `began`.

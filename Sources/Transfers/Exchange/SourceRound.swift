@@ -22,7 +22,7 @@ package struct SourceRound: Hashable, Sendable {
         /// Whether the request went to the task's own URL.
         package var isOwn: Bool
         /// The tasks that wait because of the failure.
-        package var blame: FailureAttribution
+        package var attribution: FailureAttribution
     }
 
     /// - Parameters:
@@ -63,9 +63,9 @@ package struct SourceRound: Hashable, Sendable {
     /// - Returns: nil if there is a next URL; otherwise the outcome of the round. The task's own URL is preferred over
     ///   mirrors, and temporary failures over permanent ones.
     package mutating func advance(
-        _ failure: TransferFailure, _ retryAfter: RetryAfter?, _ blame: FailureAttribution = .nobody
+        _ failure: TransferFailure, _ retryAfter: RetryAfter?, _ attribution: FailureAttribution = .nobody
     ) -> Outcome? {
-        let outcome = Outcome(failure: failure, retryAfter: retryAfter, isOwn: isOwn, blame: blame)
+        let outcome = Outcome(failure: failure, retryAfter: retryAfter, isOwn: isOwn, attribution: attribution)
         if isOwn { isOwnGone = failure.code == .httpStatus }
         if best.map({ Self.rank(outcome) <= Self.rank($0) }) ?? true { best = outcome }
         guard remaining > 0 else { return best }

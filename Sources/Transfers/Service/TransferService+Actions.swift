@@ -107,7 +107,7 @@ extension TransferService {
             changed = .failure(error)
         }
         for id in free { claims.letGo(id) }
-        await pump()
+        await schedule()
         let outcomes = try changed.get()
         return ids.map { ($0, outcomes[$0] ?? .failure(Self.isBeingPlaced($0))) }
     }

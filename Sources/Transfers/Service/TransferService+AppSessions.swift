@@ -21,7 +21,7 @@ extension TransferService {
             if let obstacle = try transaction.obstacle(toMaking: id) { return .failure(obstacle) }
             return .success(try transaction.putSession(app, identifier, settings))
         }
-        await pump()
+        await schedule()
         return SessionAttachment(session: id, nextTaskIdentifier: next)
     }
 
@@ -162,7 +162,7 @@ extension TransferService {
         for (id, transfer) in active where transfer.record.app == app && transfer.record.isDiscretionForced {
             active[id]?.record.liftDiscretion()
         }
-        await pump()
+        await schedule()
     }
 
     /// Enables or disables progress events for an app. A suspended app cannot read them, and would find many outdated

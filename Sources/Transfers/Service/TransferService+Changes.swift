@@ -29,7 +29,7 @@ extension TransferService {
         if case .success(let outcomes) = written {
             for case (let id, .success(let record)) in outcomes { apply(change, id, record) }
         }
-        await pump()
+        await schedule()
         return try written.get()
     }
 

@@ -15,7 +15,7 @@ extension TransferService {
     /// Handles an answer from the task's origin: tasks that waited for it may start.
     func hostAnswered(_ transfer: ActiveTransfer) {
         guard hosts.answered(way(of: transfer.record), began: transfer.startedAt) else { return }
-        reporting.yield { await $0.pump() }
+        reporting.yield { await $0.schedule() }
     }
 }
 

@@ -123,13 +123,13 @@ extension TransferService {
         let left = leftExchanges.remove(at: index)
         for file in left.files { closeFile(file, at: left.place) }
         if let sources = left.sources { fileSystems.post(left.place, .files, "the upload's files") { sources.close() } }
-        await pump()
+        await schedule()
     }
 
     /// Handles the end of an abandoned upload whose files are closed.
     func leftClosed(_ position: ByteMeter) async {
         leftExchanges.removeAll { left in left.positions.contains { $0 === position } }
-        await pump()
+        await schedule()
     }
 
     /// Whether an abandoned exchange may still write bytes for a task.
@@ -150,7 +150,7 @@ extension TransferService {
             } catch {
                 storeFailed(error)
             }
-            await pump()
+            await schedule()
         }
     }
 
@@ -169,7 +169,7 @@ extension TransferService {
                 logger.warning("A file system does not respond", metadata: ["path": "\(silence.path)"])
             }
             // The tasks of silent file systems no longer hold places.
-            await pump()
+            await schedule()
         }
         timers.silence = nil
         watchFileSystems()

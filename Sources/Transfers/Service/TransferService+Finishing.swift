@@ -24,7 +24,7 @@ extension TransferService {
         active[job.record.id] = nil
         guard job.place != nil else { return await arrived(job) }
         reporting.yield { await $0.arrived(job) }
-        await pump()
+        await schedule()
     }
 
     private func arrived(_ job: Publisher.Job) async {
@@ -37,7 +37,7 @@ extension TransferService {
         guard let found else { return }
         await execute([told(job) { $0.arrived(size: found.size, hasHoles: found.hasHoles, now: now) }])
         // The connection is free, even though the disk has work left.
-        await pump()
+        await schedule()
     }
 
     /// The current path of a finishing file, for people.
@@ -92,7 +92,7 @@ extension TransferService {
         switch action {
         case .closeFile: closeFile(job.descriptor, at: job.place)
         case .verify(let asked, let announced, let coding):
-            reporting.yield { await $0.pump() }
+            reporting.yield { await $0.schedule() }
             let (stopping, descriptor, record) = (disks.stopping, job.descriptor, job.record)
             let verify: @Sendable () -> Result<Verification.Finding, TransferFailure> = { [partials] in
                 Verification.verify(
@@ -167,7 +167,7 @@ extension TransferService {
         while let jobs = finishing.nextBatch(at: place) {
             await publish(jobs, at: place)
             // Transfers may have been blocked because too many files were finishing.
-            await pump()
+            await schedule()
         }
     }
 
@@ -235,7 +235,7 @@ extension TransferService {
             storeFailed(error)
             settleSoon()
         }
-        await pump()
+        await schedule()
     }
 
     /// Continues finishing tasks that are not in progress. If there are crash suspects, this is left to a later
@@ -263,7 +263,7 @@ extension TransferService {
         reporting.yield { service in
             await service.settle(record, place)
             // The queue was read while this file system was busy, so the task may belong in it again.
-            await service.pump()
+            await service.schedule()
         }
     }
 

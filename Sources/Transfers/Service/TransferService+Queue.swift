@@ -26,18 +26,18 @@ extension TransferService {
     }
 
     /// Starts all transfers that may start, and sets the alarm for the next change that depends on time.
-    func pump() async {
+    func schedule() async {
         guard admissions.loop.begin() else { return }
         while admissions.loop.next(isStopping: isStopping) {
             do {
-                try await pumpOnce()
+                try await scheduleOnce()
             } catch {
                 storeFailed(error)
             }
         }
     }
 
-    private func pumpOnce() async throws(StoreError) {
+    private func scheduleOnce() async throws(StoreError) {
         if let paused = admissions.pausedUntil, paused > now.bootSeconds {
             setAlarm(at: paused)
             return
@@ -77,7 +77,7 @@ extension TransferService {
         await makeWay(for: records)
         // The device state may have changed since the queue was read, and a task that ran then may be in a pause now.
         for record in records where !isStopping && isReady(record) {
-            guard !admissions.trials.suspects.contains(record.id) else { continue }
+            guard !admissions.trials.crashSuspects.contains(record.id) else { continue }
             await begin(record)
         }
     }
@@ -94,7 +94,7 @@ extension TransferService {
         let times = try await store.read { try $0.nextTimes() }
         let now = now.bootSeconds
         // A task that could not be ended now is tried again with the next change.
-        let next = [times.loosensAt, times.deadline].compactMap(\.self).filter { $0 > now }
+        let next = [times.relaxesAt, times.deadline].compactMap(\.self).filter { $0 > now }
         setAlarm(at: next.reduce(admissions.trials.trial?.until ?? now, min))
     }
 
@@ -116,7 +116,7 @@ extension TransferService {
         if isReleased {
             try await store.write { try $0.releaseDue(bootSeconds: now.bootSeconds, wallSeconds: now.wallSeconds) }
         }
-        if times.loosensAt ?? .infinity <= now.bootSeconds {
+        if times.relaxesAt ?? .infinity <= now.bootSeconds {
             try await loosenDue(now)
             isReleased = true
         }
@@ -263,7 +263,7 @@ extension TransferService {
         let paused = admissions.pausedUntil.flatMap { $0 > now.bootSeconds ? $0 : nil }
         // A task that could not be ended now is tried again with the next change.
         let deadline = times.deadline.flatMap { $0 > now.bootSeconds ? $0 : nil }
-        return ([times.notBefore, beginAt, times.loosensAt, deadline, plan.nextDeadline, paused] + hostEnds)
+        return ([times.notBefore, beginAt, times.relaxesAt, deadline, plan.nextDeadline, paused] + hostEnds)
             .compactMap(\.self).min()
     }
 
@@ -273,7 +273,7 @@ extension TransferService {
 
     private func alarmRang(_ bootSeconds: Double) async {
         timers.alarm.rang(bootSeconds)
-        await pump()
+        await schedule()
     }
 
     /// Pauses all starts after a failed write, until the store may work again.

@@ -54,7 +54,7 @@ extension TransferService {
             return .success((response, ways))
         }
         for way in ways { hosts.forget(way) }
-        await pump()
+        await schedule()
         return response
     }
 
@@ -67,7 +67,7 @@ extension TransferService {
             return .success(count)
         }
         hosts.forgetAll()
-        await pump()
+        await schedule()
         return RetryResponse(count: count)
     }
 

@@ -66,13 +66,13 @@ extension TransferService {
             case .concludeLater:
                 try? await environment.clock.sleep(untilBootSeconds: now.bootSeconds + Self.storePause)
                 await tell(id) { run, context, _ in run.concludeAgain(context) }
-            case .admitOthers: reporting.yield { await $0.pump() }
+            case .admitOthers: reporting.yield { await $0.schedule() }
             case .removeCopies(let record): sources.remove(record)
             case .discard(let record): discard(record)
             case .abandonUpload(let record): abandonUpload(record)
             case .release:
                 release(id)
-                await pump()
+                await schedule()
             case .report(let failure): report(failure, of: id)
             case .fault(let fault): report(fault, of: id)
             }

@@ -26,7 +26,7 @@ extension TransferService {
             try transaction.putSession(id, settings)
             return .success(())
         }
-        await pump()
+        await schedule()
         return try await session(id)
     }
 
@@ -82,7 +82,7 @@ extension TransferService {
     /// Allows tasks of these sessions to start again, after all of them had to end.
     func letGo(_ sessions: [SessionID]) {
         for session in sessions { claims.letGo(session) }
-        reporting.yield { await $0.pump() }
+        reporting.yield { await $0.schedule() }
     }
 
     /// Cancels a task, or waits for its end if it is already ending.
@@ -122,7 +122,7 @@ extension TransferService {
             return .success((changed, try transaction.order()))
         }
         apply(changed, order)
-        await pump()
+        await schedule()
         return changed.settings
     }
 }

@@ -51,11 +51,11 @@ extension TransferService {
 
     /// The suspects that can start now, the likeliest first. Tasks that will never start are removed from the suspects.
     private func readySuspects() async throws(StoreError) -> [TaskID] {
-        let suspects = admissions.trials.suspects
-        guard !suspects.isEmpty else { return [] }
-        let records = try await store.read { transaction in try suspects.map { try transaction.readableTask($0) } }
+        let crashSuspects = admissions.trials.crashSuspects
+        guard !crashSuspects.isEmpty else { return [] }
+        let records = try await store.read { transaction in try crashSuspects.map { try transaction.readableTask($0) } }
         var ready: [TaskID] = []
-        for (task, record) in zip(suspects, records) {
+        for (task, record) in zip(crashSuspects, records) {
             guard let record, !record.state.isTerminal else {
                 if admissions.trials.ended(task, now: now.bootSeconds) { try await forgetFaults(task) }
                 continue
@@ -120,7 +120,7 @@ extension TransferService {
         guard let until = admissions.trials.trial?.until else { return }
         admissions.trials.answered(task, now: now.bootSeconds)
         guard admissions.trials.trial?.until != until else { return }
-        reporting.yield { await $0.pump() }
+        reporting.yield { await $0.schedule() }
     }
 
     /// Records in the start log that work for the task begins, or that the task was changed during the work.
@@ -134,7 +134,7 @@ extension TransferService {
         let wasTrial = admissions.trials.trial != nil
         let isCleared = admissions.trials.ended(task, now: now.bootSeconds)
         // Tasks that waited for this retry need not wait for the rest of its time.
-        if wasTrial, admissions.trials.trial == nil { reporting.yield { await $0.pump() } }
+        if wasTrial, admissions.trials.trial == nil { reporting.yield { await $0.schedule() } }
         guard isCleared else { return }
         reporting.yield { service in
             do throws(StoreError) {

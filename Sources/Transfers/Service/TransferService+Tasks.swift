@@ -97,7 +97,7 @@ extension TransferService {
             throw error
         }
         for source in abandoned { await abandonUpload(source) }
-        await pump()
+        await schedule()
         return accepted
     }
 
@@ -250,7 +250,7 @@ extension TransferService {
             result = .failure(error)
         }
         claims.letGo(id)
-        await pump()
+        await schedule()
         return try result.get()
     }
 
@@ -303,7 +303,7 @@ extension TransferService {
         if after.request != before.request || after.clientData != before.clientData {
             try transaction.putWishes(after)
         }
-        if after.loosensAt != before.loosensAt { try transaction.putRules(after) }
+        if after.relaxesAt != before.relaxesAt { try transaction.putRules(after) }
         return .success((before, after))
     }
 

@@ -26,7 +26,7 @@ extension TransferService {
             due = now.bootSeconds + 1
             endProbations()
             // The place of a slow transfer may be given to a task of another origin.
-            if readPaces() { reporting.yield { await $0.pump() } }
+            if readPaces() { reporting.yield { await $0.schedule() } }
             store.journalSignal.wakeWaiters()
             store.messageSignal.wakeWaiters()
             askThreads()

@@ -143,7 +143,7 @@ package actor TransferService {
     package func run() async throws(StoreError) {
         try await recover()
         life.begin()
-        await pump()
+        await schedule()
         await reporting.run(by: self, beside: [{ await $0.followWallClock() }])
     }
 
@@ -182,6 +182,6 @@ package actor TransferService {
 
     private func followWallClock() async {
         // Begin dates are wall-clock times, so a change of the clock may bring them nearer.
-        for await _ in environment.clock.wallClockChanges() { await pump() }
+        for await _ in environment.clock.wallClockChanges() { await schedule() }
     }
 }

@@ -10,7 +10,7 @@ package struct StartTrials: Sendable {
     /// The number of crashes for each suspect.
     package private(set) var faults: [TaskID: Int]
     /// The suspects that have not been tried yet, the likeliest first.
-    package private(set) var suspects: [TaskID]
+    package private(set) var crashSuspects: [TaskID]
     /// The suspects being tried now. Nothing else starts meanwhile.
     package private(set) var trial: Trial?
     /// The seconds that each of them had been running at the crash.
@@ -44,7 +44,7 @@ package struct StartTrials: Sendable {
 
     package init() {
         faults = [:]
-        suspects = []
+        crashSuspects = []
     }
 
     /// Decides which tasks are suspects.
@@ -57,7 +57,7 @@ package struct StartTrials: Sendable {
         var findings = Findings()
         trials.faults = known
         guard legacy.fault != nil, !legacy.underWay.isEmpty else {
-            trials.suspects = trials.likeliestFirst(Array(known.keys))
+            trials.crashSuspects = trials.likeliestFirst(Array(known.keys))
             return (trials, findings)
         }
         let isAlone = legacy.underWay.count == 1
@@ -75,7 +75,7 @@ package struct StartTrials: Sendable {
             trials.faults = trials.faults.filter { findings.held[$0.key] != nil }
         }
         // A task that was not running cannot have caused the crash.
-        trials.suspects = trials.likeliestFirst(legacy.underWay.map(\.task).filter { findings.held[$0] == nil })
+        trials.crashSuspects = trials.likeliestFirst(legacy.underWay.map(\.task).filter { findings.held[$0] == nil })
         return (trials, findings)
     }
 
@@ -88,7 +88,7 @@ package struct StartTrials: Sendable {
     }
 
     /// Whether a trial is running or still to come. Any other task that starts would be blamed as well.
-    package var isPending: Bool { trial != nil || !suspects.isEmpty }
+    package var isPending: Bool { trial != nil || !crashSuspects.isEmpty }
 
     /// Whether running tasks are interrupted to try this suspect. True only after more than one crash; other suspects
     /// wait and start like any task.
@@ -109,9 +109,9 @@ package struct StartTrials: Sendable {
 
     /// Begins the trial of suspects.
     package mutating func begin(_ tasks: [TaskID], now: Double) {
-        let tasks = Set(tasks).intersection(suspects)
+        let tasks = Set(tasks).intersection(crashSuspects)
         guard trial == nil, !tasks.isEmpty else { return }
-        suspects.removeAll { tasks.contains($0) }
+        crashSuspects.removeAll { tasks.contains($0) }
         trial = Trial(tasks: tasks, since: now, until: now)
         extend(now)
     }
@@ -141,7 +141,7 @@ package struct StartTrials: Sendable {
     package mutating func ended(_ task: TaskID, now: Double) -> Bool {
         leave(task, now)
         guard interrupted.remove(task) == nil else { return false }
-        suspects.removeAll { $0 == task }
+        crashSuspects.removeAll { $0 == task }
         return faults.removeValue(forKey: task) != nil
     }
 
@@ -151,20 +151,20 @@ package struct StartTrials: Sendable {
     package mutating func tick(now: Double) -> [TaskID] {
         guard let current = trial, now >= current.until else { return [] }
         for task in current.tasks { leave(task, now) }
-        guard !suspects.isEmpty else { return [] }
+        guard !crashSuspects.isEmpty else { return [] }
         interrupted.formUnion(current.tasks)
         return current.tasks.sorted()
     }
 
     /// Removes a suspect without a trial: it waits for a person, or starts like any task.
     package mutating func removeSuspect(_ task: TaskID) {
-        suspects.removeAll { $0 == task }
+        crashSuspects.removeAll { $0 == task }
     }
 
     /// Postpones a suspect that could not start.
     package mutating func postpone(_ task: TaskID, now: Double) {
         guard trial?.tasks.contains(task) == true else { return }
-        suspects.append(task)
+        crashSuspects.append(task)
         leave(task, now)
     }
 
@@ -174,7 +174,7 @@ package struct StartTrials: Sendable {
         trial = nil
         timeLeft -= max(0, now - current.since)
         // The other tasks have waited long enough.
-        if timeLeft < Self.shortest { suspects = [] }
+        if timeLeft < Self.shortest { crashSuspects = [] }
     }
 
     /// Seconds for the trial of a suspect: the action that caused the crash takes about as long again.

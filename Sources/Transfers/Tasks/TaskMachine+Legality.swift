@@ -73,7 +73,7 @@ extension TaskRecord {
         )
         error = failure
         lastError = failure
-        loosensAt = nil
+        relaxesAt = nil
         end(.failed, now)
         return [entry(.failed, now, error: failure)]
     }

@@ -95,7 +95,7 @@ extension TaskRecord {
             state = .suspended
             timeLeft = deadline.map { max(0, $0 - now.bootSeconds) }
             deadline = nil
-            loosensAt = nil
+            relaxesAt = nil
             notBefore = nil
             wait = nil
             return [entry(.suspended, now)]
@@ -217,7 +217,7 @@ extension TaskRecord {
         publication = nil
         timeLeft = deadline.map { max(0, $0 - now.bootSeconds) }
         deadline = nil
-        loosensAt = nil
+        relaxesAt = nil
         notBefore = nil
         wait = StoredWait(
             reason: .serviceFault, since: now.wallSeconds,

@@ -9,11 +9,11 @@ extension TaskRecord {
 
     /// The conditions that the task waits for, and for how long.
     package var discretion: Discretion {
-        get { Discretion(rules.discretion, isForced: isDiscretionForced, loosensAt: loosensAt) }
+        get { Discretion(rules.discretion, isForced: isDiscretionForced, relaxesAt: relaxesAt) }
         set {
             rules.discretion = newValue.level
             isDiscretionForced = newValue.isForced
-            loosensAt = newValue.loosensAt
+            relaxesAt = newValue.relaxesAt
         }
     }
 

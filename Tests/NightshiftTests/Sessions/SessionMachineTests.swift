@@ -54,8 +54,8 @@ import Testing
         _ = machine.start()
         check(machine.beginAttaching(1))
         check(machine.lost(isUnreachable: true), [.attach(attempt: 2, after: .zero)])
-        check(machine.serviceIsBack(), [.catchUp(attempt: 3)])
-        check(machine.serviceIsBack(), [.catchUp(attempt: nil)])
+        check(machine.onReconnect(), [.catchUp(attempt: 3)])
+        check(machine.onReconnect(), [.catchUp(attempt: nil)])
         check(!machine.beginAttaching(2))
         check(machine.beginAttaching(3))
         check(!machine.beginAttaching(3))
@@ -68,7 +68,7 @@ import Testing
         _ = machine.beginAttaching(1)
         _ = machine.lost(isUnreachable: true)
         check(machine.beginAttaching(2))
-        check(machine.serviceIsBack(), [.catchUp(attempt: 3)])
+        check(machine.onReconnect(), [.catchUp(attempt: 3)])
         // The attempt that was scheduled meanwhile remains the next.
         check(machine.lost(isUnreachable: false), [])
         check(machine.beginAttaching(3))
@@ -259,7 +259,7 @@ import Testing
         check(machine.abandon(), [])
         check(machine.attached([], nextNumber: 1, handled: 0) == [] && !machine.isReading)
         check(machine.lost(isUnreachable: true) == [] && machine.refused(refusal) == [])
-        check(machine.serviceIsBack(), [.catchUp(attempt: nil)])
+        check(machine.onReconnect(), [.catchUp(attempt: nil)])
         check(!machine.learnListed(TaskID(1), of: 1) && machine.beginEnding(nil) == [])
     }
 }

@@ -33,7 +33,7 @@ extension SessionWalk {
         case 10: if let task = service.list().randomElement(using: &random), chance(1, of: 4) { forget(task) }
         case 11..<13: changeService()
         case 13: if stream != nil { lost() }
-        case 14: apply { $0.serviceIsBack() }
+        case 14: apply { $0.onReconnect() }
         case 15..<17: wait()
         case 17: if let number = waiters.keys.sorted().randomElement(using: &random) { stopWaiting(number) }
         case 18: addWork(cancelling: nil)
@@ -87,7 +87,7 @@ extension SessionWalk {
         } else {
             service.isReachable = true
             service.refuses = chance(1, of: 12)
-            apply { $0.serviceIsBack() }
+            apply { $0.onReconnect() }
         }
     }
 
@@ -147,7 +147,7 @@ extension SessionWalk {
         let answers = pending.filter { if case .acknowledged = $0 { true } else { false } }
         pending.removeAll { answers.contains($0) }
         for answer in answers { execute(answer) }
-        apply { $0.serviceIsBack() }
+        apply { $0.onReconnect() }
         if machine.life == .open { close(cancelling: chance(1, of: 2)) }
         var steps = 0
         while machine.life != .ended || !pending.isEmpty {

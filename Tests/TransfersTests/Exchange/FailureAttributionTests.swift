@@ -15,7 +15,7 @@ import Transfers
         var asked = own
         var hasOwnTLS = false
         var retryAfter: RetryAfter?
-        var blame: FailureAttribution
+        var attribution: FailureAttribution
     }
 
     private static func at(_ stage: FailurePoint.Stage, _ origin: String = own) -> FailurePoint {
@@ -23,60 +23,60 @@ import Transfers
     }
 
     static let rows = [
-        Row(testDescription: "no address", code: .cannotResolveHost, point: at(.address), blame: .address),
-        Row(testDescription: "no connection", code: .cannotConnect, point: at(.address), blame: .address),
-        Row(testDescription: "silence while connecting", code: .idleTimeout, point: at(.address), blame: .address),
-        Row(testDescription: "no TLS", code: .tlsFailure, point: at(.address), blame: .address),
+        Row(testDescription: "no address", code: .cannotResolveHost, point: at(.address), attribution: .address),
+        Row(testDescription: "no connection", code: .cannotConnect, point: at(.address), attribution: .address),
+        Row(testDescription: "silence while connecting", code: .idleTimeout, point: at(.address), attribution: .address),
+        Row(testDescription: "no TLS", code: .tlsFailure, point: at(.address), attribution: .address),
         Row(
-            testDescription: "an expired certificate", code: .certificateOutOfDate, point: at(.address), blame: .address
+            testDescription: "an expired certificate", code: .certificateOutOfDate, point: at(.address), attribution: .address
         ),
         Row(
             testDescription: "an expired certificate with an authority of its own", code: .certificateOutOfDate,
-            point: at(.address), hasOwnTLS: true, blame: .request),
+            point: at(.address), hasOwnTLS: true, attribution: .request),
         Row(
             testDescription: "no TLS with certificates of its own", code: .tlsFailure, point: at(.address),
-            hasOwnTLS: true, blame: .request),
+            hasOwnTLS: true, attribution: .request),
         Row(
             testDescription: "no connection, whatever its certificates", code: .cannotConnect, point: at(.address),
-            hasOwnTLS: true, blame: .address),
-        Row(testDescription: "no proxy", code: .proxyFailure, point: at(.proxy), blame: .proxy),
-        Row(testDescription: "a proxy that is silent", code: .idleTimeout, point: at(.proxy), blame: .proxy),
+            hasOwnTLS: true, attribution: .address),
+        Row(testDescription: "no proxy", code: .proxyFailure, point: at(.proxy), attribution: .proxy),
+        Row(testDescription: "a proxy that is silent", code: .idleTimeout, point: at(.proxy), attribution: .proxy),
         Row(
             testDescription: "no proxy on the way to a mirror", code: .proxyFailure, point: at(.proxy, other),
-            asked: other, blame: .proxy),
+            asked: other, attribution: .proxy),
         Row(
             testDescription: "a proxy that does not reach the origin", code: .proxyFailure, point: at(.address),
-            blame: .address),
-        Row(testDescription: "500", code: .serverUnavailable, status: 500, point: at(.server), blame: .request),
+            attribution: .address),
+        Row(testDescription: "500", code: .serverUnavailable, status: 500, point: at(.server), attribution: .request),
         Row(
             testDescription: "503 without a time", code: .serverUnavailable, status: 503, point: at(.server),
-            blame: .request),
+            attribution: .request),
         Row(
             testDescription: "503 with a time", code: .serverUnavailable, status: 503, point: at(.server),
-            retryAfter: .seconds(3), blame: .origin),
+            retryAfter: .seconds(3), attribution: .origin),
         Row(
             testDescription: "429 with a time", code: .serverUnavailable, status: 429, point: at(.server),
-            retryAfter: .seconds(3), blame: .origin),
+            retryAfter: .seconds(3), attribution: .origin),
         Row(
             testDescription: "500 with a time", code: .serverUnavailable, status: 500, point: at(.server),
-            retryAfter: .seconds(3), blame: .request),
-        Row(testDescription: "silence in the body", code: .idleTimeout, point: at(.server), blame: .request),
-        Row(testDescription: "a cut body", code: .truncated, point: at(.server), blame: .request),
-        Row(testDescription: "no HTTP", code: .protocolError, point: at(.server), blame: .request),
+            retryAfter: .seconds(3), attribution: .request),
+        Row(testDescription: "silence in the body", code: .idleTimeout, point: at(.server), attribution: .request),
+        Row(testDescription: "a cut body", code: .truncated, point: at(.server), attribution: .request),
+        Row(testDescription: "no HTTP", code: .protocolError, point: at(.server), attribution: .request),
         Row(
             testDescription: "a redirect to a dead address", code: .cannotConnect, point: at(.address, other),
-            blame: .request),
+            attribution: .request),
         Row(
             testDescription: "a redirect to one that refuses", code: .serverUnavailable, status: 503,
-            point: at(.server, other), retryAfter: .seconds(3), blame: .request),
+            point: at(.server, other), retryAfter: .seconds(3), attribution: .request),
         Row(
             testDescription: "a mirror that is down", code: .cannotConnect, point: at(.address, other), asked: other,
-            blame: .nobody),
+            attribution: .nobody),
         Row(
             testDescription: "a mirror that redirects to the origin, which is down", code: .cannotConnect,
-            point: at(.address), asked: other, blame: .address),
-        Row(testDescription: "a full disk", code: .diskFull, point: at(.server), blame: .nobody),
-        Row(testDescription: "trouble without an exchange", code: .inputOutput, point: nil, blame: .nobody),
+            point: at(.address), asked: other, attribution: .address),
+        Row(testDescription: "a full disk", code: .diskFull, point: at(.server), attribution: .nobody),
+        Row(testDescription: "trouble without an exchange", code: .inputOutput, point: nil, attribution: .nobody),
     ]
 
     @Test(arguments: rows) func whom(_ row: Row) {
@@ -84,6 +84,6 @@ import Transfers
         #expect(
             FailureAttribution.of(
                 failure, at: row.point, own: Self.own, asked: row.asked, hasOwnTLS: row.hasOwnTLS,
-                retryAfter: row.retryAfter) == row.blame)
+                retryAfter: row.retryAfter) == row.attribution)
     }
 }

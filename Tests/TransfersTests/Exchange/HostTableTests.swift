@@ -13,11 +13,11 @@ import Transfers
     private static let otherProxied = Way(origin: "http://b:80", proxy: "http://user:secret@proxy:3128")
     private static let down = TransferFailure(.cannotConnect, "Down.")
 
-    private static func table(_ way: Way, _ blame: FailureAttribution, until: Double? = nil) -> HostTable {
+    private static func table(_ way: Way, _ attribution: FailureAttribution, until: Double? = nil) -> HostTable {
         var table = HostTable()
         _ = table.admit(way, now: 0)
         table.failed(
-            way, blame, down, of: TaskID(1), began: 0, refusedUntil: until, now: .at(10), random: 0.999_999)
+            way, attribution, down, of: TaskID(1), began: 0, refusedUntil: until, now: .at(10), random: 0.999_999)
         return table
     }
 
@@ -60,12 +60,12 @@ import Transfers
     }
 
     @Test func aProbeThatFailsForItselfEndsThePause() {
-        for blame in [FailureAttribution.request, .origin] {
+        for attribution in [FailureAttribution.request, .origin] {
             var table = Self.table(Self.direct, .address)
             _ = table.admit(Self.direct, now: 12)
             table.failed(
-                Self.direct, blame, Self.down, of: TaskID(2), began: 12, refusedUntil: 12, now: .at(13), random: 0.5)
-            #expect(table.allowance(Self.direct, 13) == (blame == .request ? .max : 1))
+                Self.direct, attribution, Self.down, of: TaskID(2), began: 12, refusedUntil: 12, now: .at(13), random: 0.5)
+            #expect(table.allowance(Self.direct, 13) == (attribution == .request ? .max : 1))
         }
     }
 
@@ -124,9 +124,9 @@ import Transfers
         for _ in 0..<2 { _ = table.answered(Self.direct, began: 0) }
         // An error status is an answer, too. An attempt that never reached the origin is not.
         let error = TransferFailure(.serverUnavailable, "500", status: 500)
-        for (blame, failure) in [(FailureAttribution.request, error), (.request, Self.down), (.nobody, error)] {
+        for (attribution, failure) in [(FailureAttribution.request, error), (.request, Self.down), (.nobody, error)] {
             table.failed(
-                Self.direct, blame, failure, of: TaskID(9), began: 0, refusedUntil: nil, now: .at(1), random: 0.5)
+                Self.direct, attribution, failure, of: TaskID(9), began: 0, refusedUntil: nil, now: .at(1), random: 0.5)
         }
         for task in 1...3 as ClosedRange<Int64> {
             refuse(task, at: 1)
@@ -193,9 +193,9 @@ import Transfers
                                 || running.contains { $0.began > began }, "seed \(seed)")
                     case 1: table.abandoned(way, began: began)
                     case let number:
-                        let blame = [FailureAttribution.proxy, .address, .origin, .request, .nobody][number - 2]
+                        let attribution = [FailureAttribution.proxy, .address, .origin, .request, .nobody][number - 2]
                         table.failed(
-                            way, blame, Self.down, of: TaskID(Int64(random.number(0..<5))), began: began,
+                            way, attribution, Self.down, of: TaskID(Int64(random.number(0..<5))), began: began,
                             refusedUntil: now + 5, now: .at(now), random: 0.5)
                     }
                 }

@@ -164,7 +164,7 @@ import Transfers
         for hold in [nil, WaitReason.network] {
             var scene = TransferRunScene()
             _ = scene.run.exchangeBegan()
-            scene.run.probation = ConnectionCheck(count: 0, until: 200)
+            scene.run.connectionCheck = ConnectionCheck(count: 0, until: 200)
             scene.hold = hold
             let actions = scene.troubled(TransferRunScene.lost)
             #expect(actions.flatMap(\.entries).contains { $0.decision == .reconnected } == (hold == nil))
@@ -175,26 +175,26 @@ import Transfers
     @Test func `A connection without bytes in its time is cancelled, and requested again`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()
-        scene.run.probation = ConnectionCheck(count: 5, until: 200)
+        scene.run.connectionCheck = ConnectionCheck(count: 5, until: 200)
         #expect(scene.run.probationTick(count: 5, awaitsResponse: false, awake: 199) == [])
         #expect(scene.run.probationTick(count: 5, awaitsResponse: false, awake: 200) == [.cancel])
         #expect(scene.ended(.interrupted) == [.syncFile])
         #expect(scene.synced().flatMap(\.entries).map(\.decision) == [.reconnected])
         #expect(scene.saved() == [.ask])
-        scene.run.probation = ConnectionCheck(count: 5, until: 200)
+        scene.run.connectionCheck = ConnectionCheck(count: 5, until: 200)
         #expect(scene.run.probationTick(count: 6, awaitsResponse: false, awake: 300) == [])
-        #expect(scene.run.probation == nil)
+        #expect(scene.run.connectionCheck == nil)
     }
 
     @Test func `The time of a silent connection ends even while its transfer is being stopped`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()
-        scene.run.probation = ConnectionCheck(count: 5, until: 200)
+        scene.run.connectionCheck = ConnectionCheck(count: 5, until: 200)
         #expect(scene.run.interrupt(.hold(.network, detail: nil, inputs: [:])) == [.cancel])
         #expect(scene.run.probationTick(count: 5, awaitsResponse: false, awake: 200) == [])
-        #expect(scene.run.probation == nil, "who waits for its end would not wait")
+        #expect(scene.run.connectionCheck == nil, "who waits for its end would not wait")
         scene.run.doubtConnection(count: 5, awaitsResponse: false, awake: 201)
-        #expect(scene.run.probation == nil, "there is nothing more to break off")
+        #expect(scene.run.connectionCheck == nil, "there is nothing more to break off")
     }
 
     @Test func `A transfer that the device state forbids waits for it, whatever the connection did`() {

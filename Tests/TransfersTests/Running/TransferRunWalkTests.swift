@@ -77,13 +77,13 @@ import Transfers
             case 1:
                 let isSynced = random.chance(0.9)
                 carryOut(scene.run.checkpointed(isSynced, received: 2_000, synced: 2_000, scene.now), isEnd: false)
-            case 2: scene.run.probation = ConnectionCheck(count: 0, until: scene.now.awakeSeconds)
+            case 2: scene.run.connectionCheck = ConnectionCheck(count: 0, until: scene.now.awakeSeconds)
             case 3:
                 let (moves, awaits) = (random.chance(0.5), random.chance(0.2))
                 carryOut(
                     scene.run.probationTick(
                         count: moves ? 1 : 0, awaitsResponse: awaits, awake: scene.now.awakeSeconds + 1), isEnd: false)
-                let until = scene.run.probation?.until ?? .infinity
+                let until = scene.run.connectionCheck?.until ?? .infinity
                 always(until > scene.now.awakeSeconds + 1, "a time that is over stays, seed \(seed)")
             case 4: carryOut(scene.run.momentChanged(moment(), awaitsResponse: random.chance(0.2)), isEnd: false)
             case 5:

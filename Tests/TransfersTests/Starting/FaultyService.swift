@@ -67,8 +67,8 @@ struct FaultyService {
             if service.killsAtRandom, Int.random(in: 0..<4, using: &service.random) == 0 {
                 killedAt = Double.random(in: 0...200, using: &service.random)
             }
-            while !trials.suspects.isEmpty {
-                let group = trials.next(of: trials.suspects)
+            while !trials.crashSuspects.isEmpty {
+                let group = trials.next(of: trials.crashSuspects)
                 trials.begin(group, now: now)
                 for task in group.reversed() { start(task, &service) }
                 trials.started(now: now)

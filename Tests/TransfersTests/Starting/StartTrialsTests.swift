@@ -17,20 +17,20 @@ import Transfers
         let underWay = ids(1...9).map { StartLog.Attempt($0) }
         let (trials, findings) = StartTrials.examine(.init(fault: nil, underWay: underWay), known: [:])
         #expect(findings == .init())
-        #expect(trials.suspects.isEmpty && trials.faults.isEmpty)
+        #expect(trials.crashSuspects.isEmpty && trials.faults.isEmpty)
     }
 
     @Test func aTaskIsHeldAtItsSecondFaultAlone() {
         let first = StartTrials.examine(.init(fault: 5, underWay: [.init(TaskID(3))]), known: [:])
         #expect(first.findings.held.isEmpty)
         #expect(first.findings.counted == [TaskID(3): 1])
-        #expect(first.trials.suspects == [TaskID(3)])
+        #expect(first.trials.crashSuspects == [TaskID(3)])
         let legacy = StartLog.Legacy(fault: 5, underWay: [.init(TaskID(3), faults: 1)])
         let second = StartTrials.examine(legacy, known: [TaskID(3): 1, TaskID(4): 1])
         #expect(second.findings.held == [TaskID(3): 2])
         // The crash is explained.
         #expect(second.findings.cleared == [TaskID(4)])
-        #expect(second.trials.suspects.isEmpty)
+        #expect(second.trials.crashSuspects.isEmpty)
     }
 
     @Test func amongOthersNobodyIsHeldHoweverManyFaultsThereAre() {
@@ -39,7 +39,7 @@ import Transfers
             let underWay = ids(1...2).map { StartLog.Attempt($0, faults: known[$0] ?? 0) }
             let (trials, findings) = StartTrials.examine(.init(fault: 11, underWay: underWay), known: known)
             #expect(findings.held.isEmpty)
-            #expect(trials.suspects == ids(1...2))
+            #expect(trials.crashSuspects == ids(1...2))
             known = trials.faults
         }
         #expect(known == [TaskID(1): 20, TaskID(2): 20])
@@ -57,17 +57,17 @@ import Transfers
     @Test func theOneThatBeganLastIsTriedFirstAndTheOftenSeenBeforeIt() {
         let underWay: [StartLog.Attempt] = [.init(TaskID(9)), .init(TaskID(2)), .init(TaskID(5), faults: 1)]
         let (trials, _) = StartTrials.examine(.init(fault: 4, underWay: underWay), known: [TaskID(5): 1])
-        #expect(trials.suspects == [TaskID(5), TaskID(9), TaskID(2)])
+        #expect(trials.crashSuspects == [TaskID(5), TaskID(9), TaskID(2)])
     }
 
     @Test func whoeverWasNotUnderWayAtTheNextFaultIsNotTriedForIt() {
         let underWay = ids(1...2).map { StartLog.Attempt($0, faults: 1) }
         let known = Dictionary(uniqueKeysWithValues: ids(1...5).map { ($0, 1) })
         let (trials, _) = StartTrials.examine(.init(fault: 4, underWay: underWay), known: known)
-        #expect(trials.suspects == ids(1...2))
+        #expect(trials.crashSuspects == ids(1...2))
         // A kill in the middle of the trials ends none of them.
         let (others, _) = StartTrials.examine(.init(underWay: [underWay[0]]), known: known)
-        #expect(Set(others.suspects) == Set(ids(1...5)))
+        #expect(Set(others.crashSuspects) == Set(ids(1...5)))
     }
 
     @Test func aLogThatTellsOfATaskTwiceEndsNothing() {
@@ -91,7 +91,7 @@ import Transfers
         #expect(trials.faults[TaskID(1)] == 1)
         let (ended, again) = (trials.ended(TaskID(1), now: 114), trials.ended(TaskID(1), now: 115))
         #expect(ended && !again)
-        #expect(trials.suspects == [TaskID(2)])
+        #expect(trials.crashSuspects == [TaskID(2)])
         trials.begin([TaskID(2)], now: 200)
         // The last task need not be interrupted.
         let last = trials.tick(now: 300)
@@ -131,8 +131,8 @@ import Transfers
     @Test func whereItTookMinutesSeveralAreTriedTogetherAndNobodyWaitsForMoreThanTwenty() {
         var trials = afterFault(1...32, seconds: 300)
         var (now, groups) = (0.0, [[TaskID]]())
-        while !trials.suspects.isEmpty {
-            groups.append(trials.next(of: trials.suspects))
+        while !trials.crashSuspects.isEmpty {
+            groups.append(trials.next(of: trials.crashSuspects))
             trials.begin(groups.last ?? [], now: now)
             for task in groups.last ?? [] { trials.answered(task, now: now) }
             now = trials.trial?.until ?? now
@@ -142,12 +142,12 @@ import Transfers
         #expect(groups.map(\.count) == [16, 16])
         // After another crash, only the tried tasks are suspects.
         let next = afterFault(1...4, seconds: 300, faults: 1)
-        #expect(next.next(of: next.suspects).count == 2)
+        #expect(next.next(of: next.crashSuspects).count == 2)
         let quick = afterFault(1...32, seconds: 20)
-        #expect(quick.next(of: quick.suspects).count == 1)
+        #expect(quick.next(of: quick.crashSuspects).count == 1)
         // Two halves, however long it took.
         let slow = afterFault(1...32, seconds: 86_400)
-        #expect(slow.next(of: slow.suspects).count == 16)
+        #expect(slow.next(of: slow.crashSuspects).count == 16)
     }
 
     @Test func whenEverythingHasWaitedForLongEnoughNobodyIsTriedAnyMore() {
@@ -157,7 +157,7 @@ import Transfers
         trials.answered(TaskID(1), now: 0)
         #expect(trials.trial?.until == StartTrials.longest)
         trials.postpone(TaskID(1), now: StartTrials.longest)
-        #expect(trials.suspects == [TaskID(2), TaskID(3), TaskID(1)])
+        #expect(trials.crashSuspects == [TaskID(2), TaskID(3), TaskID(1)])
         trials.begin([TaskID(2)], now: 2_000)
         _ = trials.tick(now: 2_000 + StartTrials.longest)
         #expect(!trials.isPending)

@@ -332,7 +332,7 @@ import Transfers
         expected.requiresExternalPower = true
         expected.minimumBattery = 50
         #expect(all.rules == expected)
-        #expect(all.loosensAt == Self.now.bootSeconds + 250)
+        #expect(all.relaxesAt == Self.now.bootSeconds + 250)
         #expect(all.status(now: Self.now).rules == expected)
         request.isDiscretionary = false
         request.allowsCellularAccess = true
@@ -342,7 +342,7 @@ import Transfers
         request.minimumBattery = 0
         let none = try Self.record(request, settings)
         #expect(none.rules.isEmpty)
-        #expect(none.loosensAt == nil)
+        #expect(none.relaxesAt == nil)
         #expect(none.status(now: Self.now).rules == nil)
         #expect(!none.isDiscretionForced)
     }

@@ -70,9 +70,9 @@ enum TaskLegality {
         claim(record.state != .completed || record.lastError == nil, "no last error of one that is complete")
         claim(record.partial == nil || record.received >= 0, "no negative progress")
         claim(
-            record.loosensAt == nil || record.rules.discretion != .none,
+            record.relaxesAt == nil || record.rules.discretion != .none,
             "a time to loosen only where something can loosen")
-        claim(record.loosensAt == nil || record.state != .suspended, "no time to loosen while suspended")
+        claim(record.relaxesAt == nil || record.state != .suspended, "no time to loosen while suspended")
         claim(
             !record.isDiscretionForced || record.rules.discretion != .none, "forced only where it waits for something")
         claim(record.fruitless >= 0 && record.furthest >= 0, "no fewer attempts or bytes than none")

@@ -252,18 +252,18 @@ import Transfers
 
     @Test func whatItWaitsForLoosensTwice() throws {
         var record = Self.record()
-        #expect(record.loosensAt == 550)
+        #expect(record.relaxesAt == 550)
         #expect(record.rules.discretion == .full)
         let first = try record.apply(.loosen, now: Self.start)
         #expect(first.map(\.decision) == [.conditionsLoosened])
         #expect(first.first?.detail == "Half of its time has passed.")
         #expect(first.first?.inputs == ["discretion": "relaxed"])
-        #expect(record.loosensAt == 910)
+        #expect(record.relaxesAt == 910)
         #expect(record.isDiscretionForced)
         let second = try record.apply(.loosen, now: Self.start)
         #expect(second.first?.detail == "Nine tenths of its time have passed.")
         #expect(record.rules.isEmpty)
-        #expect(record.loosensAt == nil)
+        #expect(record.relaxesAt == nil)
         #expect(try record.apply(.loosen, now: Self.start).isEmpty)
     }
 
@@ -272,11 +272,11 @@ import Transfers
         var now = Self.start
         now.bootSeconds = 200
         _ = try record.apply(.suspend, now: now)
-        #expect(record.loosensAt == nil)
+        #expect(record.relaxesAt == nil)
         now.bootSeconds = 5_000
         _ = try record.apply(.resume, now: now)
         #expect(record.deadline == 5_800)
-        #expect(record.loosensAt == 5_350)
+        #expect(record.relaxesAt == 5_350)
     }
 
     @Test func onlyDiscretionOfItsOwnOutlivesItsAppComingToTheFront() {

@@ -96,7 +96,7 @@ struct SessionLink: Sendable {
     mutating func heard() { pause = .zero }
 
     /// - Returns: An attempt to make at once, if the link was waiting for the service.
-    mutating func serviceIsBack() -> Int? {
+    mutating func onReconnect() -> Int? {
         switch state {
         case .joining(isAway: true): state = .joining(isAway: false)
         case .rejoining(isAway: true): state = .rejoining(isAway: false)

@@ -97,8 +97,8 @@ struct SessionMachine: Sendable {
     mutating func heard() { link.heard() }
 
     /// Called when the service can be reached, for the first time or again.
-    mutating func serviceIsBack() -> [SessionAction] {
-        let attempt = life.isOver ? nil : link.serviceIsBack()
+    mutating func onReconnect() -> [SessionAction] {
+        let attempt = life.isOver ? nil : link.onReconnect()
         return [.catchUp(attempt: attempt)]
     }
 

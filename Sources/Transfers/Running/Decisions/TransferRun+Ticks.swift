@@ -62,7 +62,7 @@ extension TransferRun {
     ///   - awake: seconds of the awake clock.
     package mutating func doubtConnection(count: Int64, awaitsResponse: Bool, awake: Double) {
         guard !isEnding, !record.needs.isLoopback, !awaitsResponse else { return }
-        probation = ConnectionCheck(count: count, until: awake + ConnectionCheck.length)
+        connectionCheck = ConnectionCheck(count: count, until: awake + ConnectionCheck.length)
     }
 
     /// Continues the check of a connection. A connection without a byte in its time is cancelled.
@@ -72,13 +72,13 @@ extension TransferRun {
     ///   - awaitsResponse: whether no byte can move before the server has answered.
     ///   - awake: seconds of the awake clock.
     package mutating func probationTick(count: Int64, awaitsResponse: Bool, awake: Double) -> [TransferAction] {
-        guard let doubted = probation else { return [] }
+        guard let doubted = connectionCheck else { return [] }
         if count != doubted.count || awaitsResponse {
-            probation = nil
+            connectionCheck = nil
             return []
         }
         guard awake >= doubted.until else { return [] }
-        probation = nil
+        connectionCheck = nil
         return isEnding ? [] : interrupt(.reconnect)
     }
 

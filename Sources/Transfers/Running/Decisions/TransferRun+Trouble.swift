@@ -13,15 +13,15 @@ extension TransferRun {
         if !failure.isPermanent, failure.code.isOfConnection {
             // The device state caused the failure, not the host.
             if case .hold? = stopping { return interrupted(context, &hosts) }
-            if probation != nil, !isEnding, context.hold == nil { return reconnect(context.now) }
+            if connectionCheck != nil, !isEnding, context.hold == nil { return reconnect(context.now) }
         }
-        let blame = blame(failure, at: point, after)
-        var outcome = SourceRound.Outcome(failure: failure, retryAfter: after, isOwn: round.isOwn, blame: blame)
+        let attribution = attribution(failure, at: point, after)
+        var outcome = SourceRound.Outcome(failure: failure, retryAfter: after, isOwn: round.isOwn, attribution: attribution)
         // A URL that sends bytes is not abandoned because of a broken connection.
-        if failure.code.isOfServer || blame == .address, !record.hasAdvanced, mayAskElsewhere(failure),
+        if failure.code.isOfServer || attribution == .address, !record.hasAdvanced, mayAskElsewhere(failure),
             stopping == nil, !context.isServiceStopping
         {
-            guard let ended = round.advance(failure, after, blame) else { return askElsewhere(failure, context.now) }
+            guard let ended = round.advance(failure, after, attribution) else { return askElsewhere(failure, context.now) }
             outcome = ended
         }
         return giveUp(outcome, context, &hosts)
@@ -137,7 +137,7 @@ extension TransferRun {
         let failure = outcome.failure
         let now = context.now
         let attempt = FailurePause.Attempt(
-            failure: failure, blame: outcome.blame, task: record.id, way: context.way, began: startedAt,
+            failure: failure, attribution: outcome.attribution, task: record.id, way: context.way, began: startedAt,
             failures: record.failures, retryAfter: outcome.retryAfter)
         let pause = FailurePause.after(attempt, in: &hosts, now: now, random: context.random)
         if pause.reason == .retry, failure.code == .resourceChanged, let doubt = record.doubt {
@@ -152,7 +152,7 @@ extension TransferRun {
     }
 
     /// The tasks that a failure affects.
-    private func blame(_ failure: TransferFailure, at point: FailurePoint?, _ after: RetryAfter?) -> FailureAttribution {
+    private func attribution(_ failure: TransferFailure, at point: FailurePoint?, _ after: RetryAfter?) -> FailureAttribution {
         let asked = (try? TransferURL(parsing: round.url))?.origin ?? record.origin
         return FailureAttribution.of(
             failure, at: point, own: record.origin, asked: asked, hasOwnTLS: record.request.tls != nil,

@@ -53,7 +53,7 @@ package struct TransferRun: Sendable {
     /// The reason why the service ends the exchange; nil while it may run.
     package internal(set) var stopping: Interruption?
     /// The connection check in progress.
-    package var probation: ConnectionCheck?
+    package var connectionCheck: ConnectionCheck?
     /// The values that led to the admission, for the journal entry about it.
     package var inputs: [String: String] = [:]
     /// The immediate requests since the task was started, or since the URL changed.
@@ -227,7 +227,7 @@ package struct TransferRun: Sendable {
     /// Continues at once over a new connection. The failure is attributed to the old connection, not to the host.
     mutating func reconnect(_ now: ClockReading) -> [TransferAction] {
         if case .reconnect? = stopping { stopping = nil }
-        probation = nil
+        connectionCheck = nil
         record.attempts += 1
         entries.append(JournalEntry(time: now.date, decision: .reconnected, task: record.id))
         return save()

@@ -3,7 +3,7 @@ package import NightshiftAPI
 /// Decides how a change of the device state affects transfers.
 ///
 /// Pure: takes the old and the new state, and returns actions in order.
-package enum MomentChange {
+package enum DeviceStateChange {
     package enum Action: Hashable, Sendable {
         /// Existing connections may be dead. New requests open new connections, and running transfers get a short time
         /// to show that theirs still work.

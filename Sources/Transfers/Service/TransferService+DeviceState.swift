@@ -13,7 +13,7 @@ extension TransferService {
         let old = bounds.moment
         bounds.moment = moment
         guard life.isRunning else { return }
-        for action in MomentChange.actions(from: old, to: moment, now: now) {
+        for action in DeviceStateChange.actions(from: old, to: moment, now: now) {
             switch action {
             case .checkConnections:
                 environment.transport.forgetConnections()
@@ -21,7 +21,7 @@ extension TransferService {
             case .stopForbidden: stopForbidden()
             case .endPortalWaits: await endPortalWaits()
             case .note(let entry, let endsPauses): await note(entry, endsPauses: endsPauses)
-            case .admit: await pump()
+            case .admit: await schedule()
             }
         }
     }
@@ -64,7 +64,7 @@ extension TransferService {
     func endProbations() {
         let awake = now.awakeSeconds
         for (id, transfer) in active {
-            guard transfer.probation != nil else { continue }
+            guard transfer.connectionCheck != nil else { continue }
             let actions = active[id]?.run.probationTick(
                 count: transfer.count, awaitsResponse: transfer.awaitsResponse, awake: awake)
             if actions?.contains(.cancel) == true { cancelExchange(id) }
@@ -74,7 +74,7 @@ extension TransferService {
     /// The boot second at which the next connection check ends, if the machine stays awake.
     var nextProbationEnd: Double? {
         let now = now
-        let first = active.values.compactMap(\.probation?.until).min()
+        let first = active.values.compactMap(\.connectionCheck?.until).min()
         return first.map { now.bootSeconds + max(0, $0 - now.awakeSeconds) }
     }
 }

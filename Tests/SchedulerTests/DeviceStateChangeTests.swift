@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Tests of the actions for a change of the device state.
-@Suite struct MomentChangeTests {
+@Suite struct DeviceStateChangeTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var before = DeviceState()
@@ -60,7 +60,7 @@ import Testing
 
     private static let now = ClockReading(bootID: "boot", bootSeconds: 7, wallSeconds: 70)
 
-    private static func words(_ actions: [MomentChange.Action]) -> [String] {
+    private static func words(_ actions: [DeviceStateChange.Action]) -> [String] {
         actions.map { action in
             switch action {
             case .checkConnections: "check"
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: rows) func `Each change leads to the actions of its row`(row: Row) {
-        let actions = MomentChange.actions(from: row.before, to: row.after, now: Self.now)
+        let actions = DeviceStateChange.actions(from: row.before, to: row.after, now: Self.now)
         #expect(Self.words(actions) == row.expected)
     }
 
@@ -81,7 +81,7 @@ import Testing
         var after = DeviceState()
         after.conditions.network.kind = .wifi
         after.conditions.network.name = "home"
-        let actions = MomentChange.actions(from: DeviceState(), to: after, now: Self.now)
+        let actions = DeviceStateChange.actions(from: DeviceState(), to: after, now: Self.now)
         let entry = JournalEntry(
             time: Self.now.date, decision: .networkChanged,
             inputs: [
@@ -108,7 +108,7 @@ import Testing
                 moment.conditions.network.connectivity =
                     NetworkConnectivity.allCases.randomElement(using: &random) ?? .full
             }
-            let words = Self.words(MomentChange.actions(from: before, to: moment, now: Self.now))
+            let words = Self.words(DeviceStateChange.actions(from: before, to: moment, now: Self.now))
             guard moment != before else {
                 #expect(words == [], "seed \(seed)")
                 continue
