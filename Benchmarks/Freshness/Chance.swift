@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// The distributions that people are made of.
+/// Random distributions for simulated people.
 package struct Chance: Sendable {
     private var random: SplitMix64
 
@@ -16,7 +16,7 @@ package struct Chance: Sendable {
 
     package mutating func happens(_ probability: Double) -> Bool { uniform(0...1) < probability }
 
-    /// Box and Muller's.
+    /// Returns a number of a normal distribution, by Box and Muller's method.
     package mutating func normal(_ mean: Double, _ deviation: Double) -> Double {
         let (first, second) = (max(uniform(0...1), 1e-12), uniform(0...1))
         return mean + deviation * (-2 * log(first)).squareRoot() * cos(2 * .pi * second)
@@ -24,7 +24,7 @@ package struct Chance: Sendable {
 
     package mutating func logNormal(median: Double, deviation: Double) -> Double { median * exp(normal(0, deviation)) }
 
-    /// Knuth's; for small means.
+    /// Returns a number of a Poisson distribution, by Knuth's method for small means.
     package mutating func poisson(_ mean: Double) -> Int {
         let limit = exp(-mean)
         var (count, product) = (0, uniform(0...1))
@@ -35,7 +35,7 @@ package struct Chance: Sendable {
         return count
     }
 
-    /// A place, each as likely as its weight.
+    /// Returns a random index, each with a probability proportional to its weight.
     package mutating func place(_ weights: [Double]) -> Int {
         var rest = uniform(0...1) * weights.reduce(0, +)
         for (index, weight) in weights.enumerated() {

@@ -1,24 +1,24 @@
 import Scheduler
 
-/// What strategies came to over several people, at several budgets.
+/// The results of strategies for several people, at several budgets.
 package struct FreshnessReport: Hashable, Sendable, Codable {
     package var rows: [Row] = []
 
-    /// One person, or all together, at one budget.
+    /// The results of one person, or of all together, at one budget.
     package struct Row: Hashable, Sendable, Codable {
-        /// Nil for all together.
+        /// The person; nil for all together.
         package var person: String?
         package var perAppAndDay: Int
         package var openings: Int
         /// The share of openings that were fresh, by strategy.
         package var fresh: [String: Double]
-        /// How often the device was woken.
+        /// The number of wakes of the device, by strategy.
         package var deviceWakes: [String: Int]
-        /// Fetches that were made.
+        /// The number of fetches, by strategy.
         package var fetches: [String: Int]
     }
 
-    /// The planner with and without wakes that are shared.
+    /// The name of the planner, with and without shared wakes.
     package static let planner = "planner"
     package static let alone = "alone"
 
@@ -32,7 +32,8 @@ package struct FreshnessReport: Hashable, Sendable, Codable {
                     outcomes.append((rival.rawValue, rival.play(trace, perAppAndDay: count)))
                 }
                 outcomes.append((Self.planner, PlannedPlay.play(trace, perAppAndDay: count)))
-                // Looks that wake nobody are no wakes here, in favour of what coalescing is measured against.
+                // Wakes that only plan are not counted here, which favours the strategy that coalescing is compared
+                // with.
                 let alone = PlannedPlay.play(trace, perAppAndDay: count, tuning: .alone, countsLooks: false)
                 outcomes.append((Self.alone, alone))
                 var row = Row(

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// A person as `docs/decisions/0036` describes them, who uses a device.
+/// A person who uses a device, as described in `docs/decisions/0036`.
 package enum Person: String, CaseIterable, Sendable {
     case morningReader
     case hourlyChecker
@@ -22,8 +22,8 @@ package enum Person: String, CaseIterable, Sendable {
     }
 
     /// - Parameters:
-    ///   - apps: how many there are on the device.
-    ///   - days: those from `learning` on count.
+    ///   - apps: the number of apps on the device.
+    ///   - days: the number of days. Those from `learning` on are counted.
     package func trace(seed: UInt64 = 1, apps: Int = 25, days: Int = 60, learning: Int = 14) -> UseTrace {
         var life = Life(person: self, seed: seed, apps: apps)
         for day in 0..<days { life.live(day) }
@@ -34,13 +34,13 @@ package enum Person: String, CaseIterable, Sendable {
     }
 }
 
-/// The days of one person. Times are hours of the first day on; those after 24 belong to the next ones.
+/// The days of one person. Times are hours since the start of the first day, so those above 24 are on later days.
 private struct Life {
     let person: Person
     var chance: Chance
-    /// Hours of the day at which apps are liked most.
+    /// The hours of the day at which apps are opened most often.
     var favourites: [Double]
-    /// Sessions: when, and which apps are opened whatever else; nil for a free one.
+    /// Sessions: their times, and the apps that are always opened in them; nil for a session with free choice.
     var sessions: [(at: Double, habit: [Int]?)] = []
     var otherWakes: [Double] = []
 
@@ -56,7 +56,7 @@ private struct Life {
 
     private mutating func time(_ hour: Double, _ minutes: Double) -> Double { chance.normal(hour, minutes / 60) }
 
-    /// Apps by rank, each opened with that probability.
+    /// Adds a session of apps, by rank, each opened with that probability.
     private mutating func habit(_ at: Double, _ ranks: [Int], _ probability: Double) {
         var opened: [Int] = []
         for rank in ranks where rank <= favourites.count {
@@ -155,7 +155,7 @@ private struct Life {
         var events: [UseTrace.Event] = []
         var free = 0.0
         for session in sessions.sorted(by: { $0.at < $1.at }) {
-            // A session that the one before runs into is part of it, and begins behind it.
+            // A session that overlaps the previous one is part of it, and begins after it.
             let begin = max(session.at * 3_600, free + 1)
             guard begin >= 0, begin < end - 3_600 else { continue }
             var apps = session.habit ?? []
@@ -176,7 +176,7 @@ private struct Life {
         for wake in otherWakes.map({ $0 * 3_600 }) where wake >= 0 && wake < end {
             events.append(UseTrace.Event(at: wake, kind: .otherWake))
         }
-        // Sorted by time alone, in the order above where that is the same.
+        // Sorted only by time. Events of the same time keep the order above.
         return events.enumerated().sorted {
             ($0.element.at, $0.offset) < ($1.element.at, $1.offset)
         }.map(\.element)

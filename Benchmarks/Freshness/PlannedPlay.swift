@@ -1,18 +1,18 @@
 import NightshiftAPI
 package import Scheduler
 
-/// The planner over a trace, as the service would drive it.
+/// A run of the planner over a trace, as the service would drive it.
 package struct PlannedPlay {
     private let trace: UseTrace
     private var planner: RefreshPlanner
     private var outcome: Outcome
     private var isUsed = false
-    /// Fetches under way: when they end, and whose they are.
+    /// The running fetches, with the time of their end and their app.
     private var ending: [(at: Double, app: AppID)] = []
-    /// When to plan again, where the device is awake then, and for what it is woken.
+    /// The time of the next planning, if the device is awake then, and the time for which it is woken.
     private var lookAgain: Double?
     private var wakeDevice: Double?
-    /// When the device was last awake for a fetch or a look.
+    /// The time until which the device was last awake for a fetch or a planning.
     private var awakeUntil = -Double.infinity
     private var left: Int
     private let places: [AppID: Int]
@@ -34,8 +34,8 @@ package struct PlannedPlay {
     }
 
     /// - Parameters:
-    ///   - perAppAndDay: a budget for so many fetches; those beyond it in the days that count bring nothing.
-    ///   - countsLooks: whether a look that wakes nobody counts as a wake of the device as well.
+    ///   - perAppAndDay: the budget of fetches per app and day. Fetches beyond it in the counted days bring nothing.
+    ///   - countsLooks: whether a wake that only plans counts as a wake of the device.
     package static func play(
         _ trace: UseTrace, perAppAndDay count: Int, tuning: RefreshTuning = RefreshTuning(), countsLooks: Bool = true
     ) -> Outcome {
@@ -50,7 +50,7 @@ package struct PlannedPlay {
 
     private func moment(_ at: Double) -> LocalMoment { LocalMoment(seconds: trace.start + at) }
 
-    /// What falls due by itself before `end`.
+    /// Handles the events that fall due before `end`.
     private mutating func pass(to end: Double) {
         while true {
             let fetch = ending.first?.at ?? .infinity
@@ -58,7 +58,7 @@ package struct PlannedPlay {
             let look = (isAwake ? lookAgain : wakeDevice) ?? .infinity
             guard min(fetch, look) < end else { return }
             if fetch <= look {
-                // Those that end together are one look. The device is still awake from them.
+                // Fetches that end together cause one planning. The device is still awake from them.
                 while let (at, app) = ending.first, at == fetch {
                     ending.removeFirst()
                     planner.fetchEnded(app, .newData, took: .expected, now: moment(at))

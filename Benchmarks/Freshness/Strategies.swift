@@ -1,17 +1,17 @@
 import NightshiftAPI
 
-/// What a strategy came to.
+/// The outcome of a strategy.
 package struct Outcome: Sendable {
-    /// When fetches ended, by app, in the order of time; seconds since the trace began.
+    /// The times at which fetches ended, by app, in order; in seconds since the trace began.
     package var refreshes: [[Double]]
-    /// How often the device was woken for them, in the days that count.
+    /// The number of wakes of the device for fetches, in the counted days.
     package var deviceWakes = 0
 
-    /// Fetches in the days that count.
+    /// Returns the number of fetches in the counted days.
     package func count(_ trace: UseTrace) -> Int { refreshes.reduce(0) { $0 + $1.count { trace.counts($0) } } }
 }
 
-/// How many openings there were, and how many of them were fresh.
+/// The number of openings of apps, and how many of them were fresh.
 package struct FreshOpenings: Hashable, Sendable {
     package var openings = 0
     package var fresh = 0
@@ -20,7 +20,7 @@ package struct FreshOpenings: Hashable, Sendable {
 
     package static let seconds = 3_600.0
 
-    /// An opening is fresh where a fetch ended, or the app was last in use, at most an hour before.
+    /// Counts openings. An opening is fresh if a fetch ended, or the app was last in use, at most an hour before.
     package init(_ outcome: Outcome, _ trace: UseTrace) {
         for (stints, refreshes) in zip(trace.stints, outcome.refreshes) {
             var next = 0
@@ -45,14 +45,14 @@ package struct FreshOpenings: Hashable, Sendable {
     }
 }
 
-/// What the planner is measured against. All spend the same number of fetches: so many an app and day.
+/// The strategies with which the planner is compared. All use the same number of fetches per app and day.
 package enum Rival: String, CaseIterable, Sendable {
     case none
     case fixed
     case awakeHours
     case oracle
 
-    /// Seconds that a fetch takes.
+    /// The duration of a fetch in seconds.
     package static let fetchSeconds = 8.0
 
     package func play(_ trace: UseTrace, perAppAndDay count: Int) -> Outcome {
@@ -69,7 +69,7 @@ package enum Rival: String, CaseIterable, Sendable {
                 }
             }
         case .awakeHours:
-            // The days that count alone, so that those have exactly as many as all others.
+            // Only the counted days, so that they have exactly as many fetches as with the other strategies.
             let awake = trace.awake.map { $0.clamped(to: trace.countedTime) }.filter { !$0.isEmpty }
             guard !awake.isEmpty else { return outcome }
             let length = awake.reduce(0) { $0 + $1.upperBound - $1.lowerBound }

@@ -1,9 +1,10 @@
 package import NightshiftAPI
 
 extension UseTrace {
-    /// The use that a trace of `simulate` tells: its `use` lines, and `idle` among its `device` lines where there is one.
+    /// Reads the use from a trace of `simulate`: its `use` lines, and `idle` in its `device` lines if present.
     ///
-    /// Without `idle`, the device is in use while an app is. The first quarter of the days is for learning, at most 14. Local time is UTC.
+    /// Without `idle`, the device is in use while an app is. The first quarter of the days is for learning, at most 14.
+    /// Local time is UTC.
     package init(_ trace: Trace, name: String) {
         let start = trace.lines.first?.settings?.start ?? TraceSettings.defaultStart
         let midnight = (start / 86_400).rounded(.down) * 86_400

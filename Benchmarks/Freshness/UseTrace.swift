@@ -1,15 +1,15 @@
 package import NightshiftAPI
 
-/// How one person used one device: what a strategy of refreshing is played against.
+/// The use of one device by one person, to which refresh strategies are applied.
 package struct UseTrace: Sendable {
     package var name: String
-    /// The apps; events name them by their place.
+    /// The apps. Events name them by their index.
     package var apps: [AppID]
-    /// In the order of time.
+    /// The events, in order of time.
     package var events: [Event]
-    /// Days that count: those before are for learning.
+    /// The counted days. Earlier days are for learning.
     package var counted: Range<Int>
-    /// Seconds since 1970 at which it begins: a local midnight.
+    /// The start in seconds since 1970, which is a local midnight.
     package var start: Double
 
     package struct Event: Hashable, Sendable {
@@ -28,7 +28,7 @@ package struct UseTrace: Sendable {
         case deviceLeft
         case opened(Int)
         case left(Int)
-        /// The device wakes for something else.
+        /// The device wakes for another reason.
         case otherWake
     }
 
@@ -40,12 +40,12 @@ package struct UseTrace: Sendable {
         self.start = start
     }
 
-    /// Seconds since the trace began that count.
+    /// The counted time, in seconds since the trace began.
     package var countedTime: Range<Double> { Double(counted.lowerBound) * 86_400..<Double(counted.upperBound) * 86_400 }
 
     package func counts(_ time: Double) -> Bool { countedTime.contains(time) }
 
-    /// Begin and end of every use of each app.
+    /// The begin and end of every use of each app.
     package var stints: [[ClosedRange<Double>]] {
         var stints = [[ClosedRange<Double>]](repeating: [], count: apps.count)
         var since = [Double?](repeating: nil, count: apps.count)
@@ -61,7 +61,8 @@ package struct UseTrace: Sendable {
         return stints
     }
 
-    /// When the user was awake, by hindsight: everything but the longest time without use from noon to noon.
+    /// The times at which the user was awake, known in hindsight: all time except the longest time without use from
+    /// noon to noon.
     package var awake: [Range<Double>] {
         let uses = events.filter { $0.kind == .deviceUsed || $0.kind == .deviceLeft }.map(\.at)
         let end = Double(counted.upperBound) * 86_400

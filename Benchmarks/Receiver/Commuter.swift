@@ -2,14 +2,15 @@ import Foundation
 import Freshness
 package import NightshiftAPI
 
-/// A week of somebody who commutes: where he is at each second, and what his apps watch. `docs/decisions/0041` describes it.
+/// A simulated week of a commuter: the location at each second, and the monitored regions. `docs/decisions/0041`
+/// describes it.
 package struct Commuter: Sendable {
     package let days: Int
-    /// Home, office and three more places that are gone to.
+    /// Regions around home, the office and three more destinations.
     package let regions: [MonitoredRegion]
     private var legs: [Leg] = []
 
-    /// A straight way between two points of a plane, in metres and seconds.
+    /// A straight route between two points of a plane, in metres and seconds.
     fileprivate struct Leg {
         var from: Double
         var to: Double
@@ -48,7 +49,7 @@ package struct Commuter: Sendable {
         ("friend", Life.friend, 200),
     ]
 
-    /// Where a point of the plane is on the earth. Near enough to the middle of the plane the two are the same.
+    /// Returns the coordinate of a point of the plane. Distances agree closely near the middle of the plane.
     static func coordinate(_ point: Point) -> Coordinate? {
         let metresInDegree = 111_195.0
         return Coordinate(
@@ -56,7 +57,7 @@ package struct Commuter: Sendable {
             longitude: 13.4 + point.east / (metresInDegree * cos(52.5 * .pi / 180)))
     }
 
-    /// Where he is at a second of the week; times are asked for in their order.
+    /// An iterator over the week's locations. Times must be requested in order.
     struct Walk {
         private let legs: [Leg]
         private var index = 0
@@ -75,7 +76,7 @@ package struct Commuter: Sendable {
 
     func walk() -> Walk { Walk(legs) }
 
-    /// How the week comes about.
+    /// The random process that generates the week.
     private struct Life {
         var chance: Chance
         var legs: [Leg] = []
@@ -93,7 +94,7 @@ package struct Commuter: Sendable {
 
         init(chance: Chance) { self.chance = chance }
 
-        /// Metres a second.
+        /// Speeds in metres per second.
         private static let (walk, bicycle, car, train) = (1.3, 4.5, 13.0, 17.0)
 
         mutating func stay(until end: Double) {

@@ -3,25 +3,25 @@ import Freshness
 import NightshiftAPI
 import Scheduler
 
-/// When the receiver is asked where the device is.
+/// A strategy that decides when the receiver is asked for a fix.
 package enum FixStrategy: String, CaseIterable, Sendable, Codable {
-    /// As the plan says.
+    /// At the times of the service's plan.
     case planned
-    /// Once each five minutes.
+    /// Every five minutes.
     case everyFiveMinutes
-    /// Each second: it is never off.
+    /// Every second, so that the receiver is never off.
     case always
 }
 
-/// How accurate the fixes of a receiver are.
+/// The accuracy of a receiver's fixes.
 package enum ReceiverKind: String, CaseIterable, Sendable, Codable {
-    /// Another accuracy for each fix, 8 to 20 m.
+    /// A different accuracy for each fix, from 8 to 20 m.
     case varying
-    /// 17 m, whatever is asked of it.
+    /// Always 17 m, whatever accuracy is requested.
     case steady
 }
 
-/// What strategies came to over some weeks: how long the receiver was on, and how late crossings were told.
+/// The results of strategies over some weeks: how long the receiver was on, and how late crossings were reported.
 package struct ReceiverReport: Hashable, Sendable, Codable {
     package var rows: [Row] = []
 
@@ -29,29 +29,29 @@ package struct ReceiverReport: Hashable, Sendable, Codable {
         package var strategy: FixStrategy
         package var kind: ReceiverKind
         package var days: Int
-        /// Seconds that the receiver was waited for, and how often it was asked.
+        /// Seconds spent waiting for the receiver, and the number of requests.
         package var receiverSeconds = 0.0
-        /// Seconds that it was on where gpsd keeps it on for a minute after each question.
+        /// Seconds for which the receiver was on, if gpsd keeps it on for a minute after each request.
         package var heldSeconds = 0.0
         package var fixes = 0
-        /// Crossings that there were, that were not told within half an hour, and that were told and were none.
+        /// The number of real crossings, of those not reported within half an hour, and of reports without a crossing.
         package var crossings = 0
         package var missed = 0
         package var madeUp = 0
-        /// Seconds between a crossing and its being told, in order.
+        /// The seconds between a crossing and its report, sorted.
         package var delays: [Double] = []
 
-        /// Of all the time.
+        /// The share of the total time for which the receiver was on.
         package var share: Double { receiverSeconds / (Double(days) * 86_400) }
         package var heldShare: Double { heldSeconds / (Double(days) * 86_400) }
 
-        /// The delay that so large a part of the crossings does not exceed; nil where none was told.
+        /// Returns the delay that this share of the crossings does not exceed; nil if none was reported.
         package func delay(_ part: Double) -> Double? {
             delays.isEmpty ? nil : delays[min(delays.count - 1, Int(saturating: Double(delays.count) * part))]
         }
     }
 
-    /// - Parameter seeds: one commuter for each.
+    /// - Parameter seeds: the random seeds, with one commuter for each.
     package init(seeds: ClosedRange<UInt64>, days: Int = 7, strategies: [FixStrategy] = FixStrategy.allCases) {
         rows = strategies.flatMap { strategy in
             ReceiverKind.allCases.map { Row(strategy: strategy, kind: $0, days: 0) }
@@ -70,8 +70,8 @@ package struct ReceiverReport: Hashable, Sendable, Codable {
 }
 
 extension ReceiverReport.Row {
-    /// A crossing that nobody is told within half an hour is none that anybody waits for.
-    private static let patience = 1_800.0
+    /// The delay in seconds after which an unreported crossing counts as missed.
+    private static let timeout = 1_800.0
 
     fileprivate mutating func add(_ play: ReceiverPlay, _ known: [TimedCrossing], days: Int) {
         self.days += days
@@ -83,7 +83,7 @@ extension ReceiverReport.Row {
         for crossing in known {
             let match = told.firstIndex {
                 $0.region == crossing.region && $0.crossing == crossing.crossing
-                    && (crossing.at..<(crossing.at + Self.patience)).contains($0.at)
+                    && (crossing.at..<(crossing.at + Self.timeout)).contains($0.at)
             }
             guard let match else {
                 missed += 1
@@ -95,7 +95,7 @@ extension ReceiverReport.Row {
     }
 }
 
-/// One week with one strategy: the service's plan on a receiver that takes its time, and errs.
+/// One week with one strategy: the service's plan with a receiver that has delays and errors.
 struct ReceiverPlay {
     private let commuter: Commuter
     private let strategy: FixStrategy
@@ -105,15 +105,16 @@ struct ReceiverPlay {
     private var plan = LocationPlan()
     private(set) var receiverSeconds = 0.0
     private(set) var heldSeconds = 0.0
-    /// Until when gpsd keeps the receiver on.
+    /// The time until which gpsd keeps the receiver on.
     private var heldUntil = -Double.infinity
     private(set) var fixes = 0
     private(set) var told: [TimedCrossing] = []
 
-    /// Seconds until the first fix: where the satellites are is known for two hours.
+    /// Seconds until the first fix. The receiver remembers the satellites' positions for two hours.
     private static let (warm, cold, remembers) = (4.0, 20.0, 7_200.0)
-    /// Seconds until the next fix of a receiver that is on, and for which gpsd keeps it on; then what `FixRequest` waits for.
-    private static let (next, hold, patience) = (1.0, 60.0, 60.0)
+    /// Seconds until the next fix of a receiver that is on, for which gpsd keeps it on, and for which `FixRequest`
+    /// waits.
+    private static let (next, hold, timeout) = (1.0, 60.0, 60.0)
 
     init(_ commuter: Commuter, _ strategy: FixStrategy, _ kind: ReceiverKind, seed: UInt64) {
         self.commuter = commuter
@@ -143,13 +144,13 @@ struct ReceiverPlay {
             case .everyFiveMinutes: time = max(time, asked + 300)
             case .planned:
                 guard let due = plan.due else { return }
-                // Half a second is what it takes to ask.
+                // A request takes half a second.
                 time = max(time + 0.5, due)
             }
         }
     }
 
-    /// The fix that a question of this time ends with, and when it does.
+    /// Returns the fix that answers a request made at this time, and advances the time to its end.
     private mutating func request(_ time: inout Double, _ walk: inout Commuter.Walk, wanted: Double) -> Fix? {
         let asked = time
         let isOn = strategy == .always || asked < heldUntil
@@ -159,13 +160,13 @@ struct ReceiverPlay {
         while let fix = fix(walk.point(at: time), at: time) {
             if fix.accuracy <= best?.accuracy ?? .infinity { best = fix }
             let isEnough = fix.accuracy <= wanted || progress.add(fix.accuracy, at: time)
-            if isEnough || time + Self.next > asked + Self.patience { return best }
+            if isEnough || time + Self.next > asked + Self.timeout { return best }
             time += Self.next
         }
         return nil
     }
 
-    /// Off by up to its accuracy, in any direction.
+    /// Returns a fix with an error of up to its accuracy, in any direction.
     private mutating func fix(_ point: Commuter.Point, at time: Double) -> Fix? {
         let accuracy = kind == .steady ? 17 : chance.uniform(8...20)
         let (direction, error) = (chance.uniform(0...(2 * .pi)), chance.uniform(0...accuracy))

@@ -1,16 +1,17 @@
 import NightshiftAPI
 import Scheduler
 
-/// A boundary that was crossed, and when.
+/// The crossing of a boundary, with its time.
 struct TimedCrossing: Hashable, Sendable {
     var region: String
     var crossing: RegionMachine.Crossing
-    /// Seconds of the week: of the boundary itself, or of the moment at which it was told.
+    /// The second of the week at which the boundary was crossed, or at which the crossing was reported.
     var at: Double
 }
 
 extension Commuter {
-    /// The crossings that count, as somebody knows them who sees everything: past the boundary, beyond the margin for 20 seconds.
+    /// Returns the crossings that count, determined from perfect knowledge: across the boundary, and beyond the margin
+    /// for 20 seconds.
     func crossings() -> [TimedCrossing] {
         var found: [TimedCrossing] = []
         for region in regions {
@@ -24,12 +25,12 @@ extension Commuter {
     }
 }
 
-/// One region under the eyes of somebody who knows the place at each second.
+/// The state of one region, determined from the location at each second.
 private struct TrueSide {
     let region: MonitoredRegion
     private let margin: Double
     private var isInside: Bool?
-    /// When the boundary was crossed, and since when the place is beyond the margin.
+    /// The time at which the boundary was crossed, and the time since which the location is beyond the margin.
     private var crossedAt: Double?
     private var beyondSince: Double?
 

@@ -2,8 +2,8 @@ import Foundation
 import Nightshift
 import Synchronization
 
-/// `bench-app URL COUNT`: adds COUNT downloads of URL whenever it comes to the front and none is under way, and prints
-/// what its delegate hears of them, and of pushes.
+/// An app for measurements. `bench-app URL COUNT` adds COUNT downloads of URL when it enters the foreground and none is
+/// running. It prints the delegate calls for downloads and pushes.
 @main final class BenchApp: ApplicationDelegate {
     private let listener = Listener()
     private var session: URLSession?
@@ -27,7 +27,7 @@ import Synchronization
             for index in 0..<count {
                 guard let url = URL(string: "\(arguments[1])?\(index)") else { return }
                 let task = session.downloadTask(with: url)
-                // Many are to end while nobody is there to hear of it.
+                // Delay the start, so that many downloads end while the app is not running.
                 if count > 1 { task.earliestBeginDate = start.addingTimeInterval(20) }
                 task.resume()
             }
@@ -66,7 +66,7 @@ final class Listener: NSObject, URLSessionDownloadDelegate, URLSessionBackground
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
     ) {
-        // Its last byte was written when it was last modified: what passed since then is what the app waits for.
+        // The file was last modified when its last byte was written. The time since then is the app's delay.
         let written = (try? FileManager.default.attributesOfItem(atPath: location.path))?[.modificationDate] as? Date
         say("finished \(written.map { Date.now.timeIntervalSince($0) } ?? -1)")
     }

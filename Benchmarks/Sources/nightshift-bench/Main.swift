@@ -23,7 +23,7 @@ struct Main {
         var succeeded = false
         defer {
             memory.remove()
-            // The log is what explains a failure.
+            // The log is needed to explain a failure.
             if succeeded { disk.remove() }
         }
         let origin = try Origin(workspace: memory)
@@ -32,7 +32,7 @@ struct Main {
 
         let sections = try options.parts.flatMap { part -> [Section] in
             let section = try Self.section(part, bench)
-            // Where there are rounds, the earlier version has its turn in each.
+            // A part with rounds measures the earlier version in each round.
             guard let earlier = bench.earlier, part.isOfNightshiftAlone else { return [section] }
             var before = try Self.section(part, earlier)
             before.title += ", earlier"
@@ -71,7 +71,7 @@ struct Main {
 }
 
 extension Options.Part {
-    /// Whether an earlier version is measured behind this one, and not in turn with it.
+    /// Whether an earlier version is measured after this one, and not alternately with it.
     fileprivate var isOfNightshiftAlone: Bool {
         switch self {
         case .tail, .cap, .trip, .upload, .backlog, .latency, .stop, .idle, .apps: true

@@ -1,23 +1,23 @@
 import Foundation
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
-    /// Where `nightshift` and `nightshiftd` are.
+    /// The folder of `nightshift` and `nightshiftd`.
     var binaries = ".build/release"
-    /// Where `nightshift-gateway` and `gateway-load` are.
+    /// The folder of `nightshift-gateway` and `gateway-load`.
     var gateway = ".build-gateway-release/release"
-    /// Where the same programs of an earlier version are, to be measured in the same run; nowhere unless given.
+    /// The folder of the same programs of an earlier version, to be measured in the same run; nil for none.
     var earlier: String?
-    /// Where the document is written after a whole run; nowhere unless given.
+    /// The file for the document of a full run; nil for none.
     var output: String?
-    /// A folder on a disk, for what is to be written there.
+    /// A folder on a disk, for files that must be written to a disk.
     var disk = FileManager.default.currentDirectoryPath + "/.build-bench"
     /// A folder in memory.
     var memory = "/dev/shm"
     var parts: [Part] = Part.allCases
     var rounds: Int?
     var quick = false
-    /// Traces of the use of apps, in place of made-up people.
+    /// Traces of the use of apps, instead of simulated people.
     var traces: [String] = []
 
     enum Part: String, CaseIterable {
@@ -79,6 +79,6 @@ struct Options {
         if !only.isEmpty { parts = only }
     }
 
-    /// Whether this run measures everything in full, so that it may replace the document.
+    /// Whether this run measures everything completely, so that it may replace the document.
     var isWhole: Bool { parts.count == Part.allCases.count && !quick && traces.isEmpty && earlier == nil }
 }

@@ -3,11 +3,11 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// One program that was started and is waited for with its resource usage.
+/// A started program, whose resource usage is recorded when it ends.
 struct ChildProcess {
     let processID: pid_t
 
-    /// What a program has cost from its start to its end.
+    /// The resource usage of a program from start to end.
     struct Usage {
         var exitStatus: Int32
         var wall: Double
@@ -44,7 +44,7 @@ struct ChildProcess {
         let watchdog = DispatchWorkItem { kill(identifier, SIGKILL) }
         DispatchQueue.global().asyncAfter(deadline: .now() + limit, execute: watchdog)
         defer { watchdog.cancel() }
-        // wait4's peak would count what this program was before it became the other one, so its own is watched.
+        // The peak of wait4 includes this process before exec, so the program's own memory is sampled instead.
         let peak = PeakMemory(of: identifier)
         defer { peak.stop() }
         var status: Int32 = 0
@@ -57,7 +57,7 @@ struct ChildProcess {
             cpu: usage.ru_utime.seconds + usage.ru_stime.seconds, peakMemory: peak.bytes)
     }
 
-    /// Runs a program to its end.
+    /// Runs a program and waits for its end.
     static func run(
         _ arguments: [String], environment: [String: String] = [:], log: String, limit: Double
     ) throws -> Usage {
@@ -65,7 +65,7 @@ struct ChildProcess {
         return try ChildProcess(arguments, environment: environment, log: log).wait(limit: limit, since: start)
     }
 
-    /// Runs a program that has to succeed.
+    /// Runs a program, and throws if it fails.
     static func require(_ arguments: [String], environment: [String: String] = [:], log: String, limit: Double) throws {
         let usage = try run(arguments, environment: environment, log: log, limit: limit)
         guard usage.exitStatus == 0 else {
@@ -74,7 +74,7 @@ struct ChildProcess {
     }
 }
 
-/// The most memory that a process has held, looked at a hundred times a second while it lives.
+/// The peak memory of a process, sampled a hundred times per second while it lives.
 private struct PeakMemory {
     private let highest = Highest()
     private let timer: any DispatchSourceTimer
@@ -95,21 +95,21 @@ private struct PeakMemory {
         timer.cancel()
     }
 
-    /// What the timer's thread and the waiting one share.
+    /// The value shared by the timer's thread and the waiting thread.
     private final class Highest: Sendable {
         let value = Mutex<Int64>(0)
     }
 }
 
-/// A moment on the monotonic clock.
+/// A time of the monotonic clock.
 struct Instant {
     private let nanoseconds = DispatchTime.now().uptimeNanoseconds
 
-    /// Seconds since then.
+    /// Seconds since this time.
     var elapsed: Double { Double(DispatchTime.now().uptimeNanoseconds - nanoseconds) / 1e9 }
 }
 
-/// Why the benchmark cannot go on, in words.
+/// The reason for which the benchmark cannot continue.
 struct BenchError: Error, CustomStringConvertible {
     let description: String
 

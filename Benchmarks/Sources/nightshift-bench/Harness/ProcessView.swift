@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 
-/// A running process as /proc shows it. Looking does not wake it.
+/// A running process, as shown by /proc. Reading does not wake it.
 struct ProcessView {
     let processID: pid_t
 
-    /// User and system seconds so far, of all its threads, also of those that have ended.
+    /// Returns the user and system seconds so far of all threads, including those that have ended.
     func cpu() throws -> Double {
         let stat = try text("stat")
-        // The name in parentheses may hold spaces: fields are counted from behind it, where the third begins.
+        // The name in parentheses may contain spaces, so fields are counted from its end, where the third begins.
         guard let end = stat.lastIndex(of: ")") else { throw BenchError("/proc/\(processID)/stat is not understood") }
         let fields = stat[stat.index(after: end)...].split(separator: " ")
         guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
@@ -17,17 +17,17 @@ struct ProcessView {
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// Resident bytes now.
+    /// Returns the present resident memory in bytes.
     func memory() throws -> Int64 { try number("VmRSS:", in: text("status")) * 1024 }
 
-    /// The most resident bytes since the start or the last ``forgetPeak()``.
+    /// Returns the peak of the resident memory in bytes since the start or the last ``forgetPeak()``.
     func peakMemory() throws -> Int64 { try number("VmHWM:", in: text("status")) * 1024 }
 
     func forgetPeak() {
         try? "5".write(toFile: "/proc/\(processID)/clear_refs", atomically: false, encoding: .utf8)
     }
 
-    /// Bytes that it has read from files so far.
+    /// Returns the bytes that the process has read from files so far.
     func readBytes() throws -> Int64 {
         for line in try text("io").split(separator: "\n") where line.hasPrefix("rchar:") {
             if let bytes = line.split(separator: " ").last.flatMap({ Int64($0) }) { return bytes }
@@ -35,7 +35,7 @@ struct ProcessView {
         throw BenchError("no rchar in /proc/\(processID)/io")
     }
 
-    /// How often each of its threads went to sleep and was woken.
+    /// Returns how often each thread went to sleep and was woken.
     func voluntarySwitches() throws -> [String: Int64] {
         let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(processID)/task")
         return try threads.reduce(into: [:]) { switches, thread in
@@ -45,7 +45,7 @@ struct ProcessView {
         }
     }
 
-    /// How often its threads have been woken since then; what those did that have ended is not known any more.
+    /// Returns how often the threads were woken since then. Threads that have ended are not counted.
     func wakeUps(since before: [String: Int64]) throws -> Int64 {
         try voluntarySwitches().reduce(0) { $0 + $1.value - (before[$1.key] ?? 0) }
     }
@@ -58,7 +58,7 @@ struct ProcessView {
         try String(contentsOfFile: "/proc/\(processID)/\(name)", encoding: .utf8)
     }
 
-    /// The number of the line that begins with `key`.
+    /// Returns the number in the line that begins with `key`.
     private func number(_ key: String, in status: String) throws -> Int64 {
         for line in status.split(separator: "\n") where line.hasPrefix(key) {
             if let value = line.dropFirst(key.count).split(whereSeparator: \.isWhitespace).first.flatMap({ Int64($0) })

@@ -1,13 +1,13 @@
 import Foundation
 
-/// What one part of the benchmark has found.
+/// The results of one part of the benchmark.
 struct Section {
     var title: String
-    /// What was done, in a sentence or two.
+    /// The method, described in a sentence or two.
     var method: String
     var header: [String]
     var rows: [[String]] = []
-    /// Aims, each with what was measured.
+    /// The aims, each with the measured value.
     var findings: [Finding] = []
 
     struct Finding {
@@ -35,7 +35,7 @@ struct Section {
     }
 }
 
-/// The document that is written from a whole run.
+/// The document that a full run writes.
 struct Report {
     var machine: String
     var versions: [String]

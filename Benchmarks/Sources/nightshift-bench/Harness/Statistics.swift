@@ -3,7 +3,7 @@ import Foundation
 extension [Double] {
     var median: Double { percentile(50) }
 
-    /// The smallest value that at least `percent` of all are no larger than; with 50 the mean of the middle two.
+    /// The smallest value that is at least as large as `percent` of all values; for 50, the mean of the middle two.
     func percentile(_ percent: Double) -> Double {
         guard !isEmpty else { return .nan }
         let sorted = sorted()
@@ -13,7 +13,7 @@ extension [Double] {
     }
 }
 
-/// Numbers as tables show them.
+/// The format of numbers in tables.
 enum Format {
     static func number(_ value: Double, _ digits: Int = 2) -> String {
         value.isNaN ? "–" : String(format: "%.\(digits)f", value)

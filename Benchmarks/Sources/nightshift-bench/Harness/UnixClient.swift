@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A blocking HTTP/1.1 client on one kept connection over a Unix socket: the least that can stand between clock and service.
+/// A blocking HTTP/1.1 client on one persistent connection over a Unix socket, with the least possible overhead.
 final class UnixClient {
     private let descriptor: Int32
     private var buffer: [UInt8] = []
@@ -18,7 +18,7 @@ final class UnixClient {
         }
     }
 
-    /// Connects, or throws at once when nobody listens.
+    /// Connects, or throws at once if no process listens.
     init(path: String, timeout: Int = 60) throws {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_un()
@@ -53,7 +53,7 @@ final class UnixClient {
         return try receive()
     }
 
-    /// Like ``request(_:_:body:)``, and throws unless the status says success.
+    /// Calls ``request(_:_:body:)``, and throws unless the status reports success.
     func require(_ method: String, _ target: String, body: String? = nil) throws -> Response {
         let response = try request(method, target, body: body.map { Array($0.utf8) })
         guard (200...299).contains(response.status) else {
@@ -103,7 +103,7 @@ final class UnixClient {
         }
     }
 
-    /// The bytes before `mark`; the mark itself is dropped.
+    /// Returns the bytes before `mark`, and drops the mark.
     private func take(upTo mark: [UInt8]) throws -> [UInt8] {
         while true {
             if let index = firstIndex(of: mark) {

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A folder of this run's own, with the logs of what it starts; gone afterwards.
+/// A folder for this run, with the logs of the programs that it starts. It is deleted afterwards.
 struct Workspace {
     let path: String
 
@@ -12,7 +12,7 @@ struct Workspace {
 
     var log: String { "\(path)/log" }
 
-    /// A folder below, made anew and empty.
+    /// Creates an empty subfolder, and deletes an existing one first.
     func empty(_ name: String) throws -> String {
         let folder = "\(path)/\(name)"
         try? FileManager.default.removeItem(atPath: folder)
@@ -24,7 +24,7 @@ struct Workspace {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Writes a file of `size` bytes that no file system or server can compress away.
+    /// Writes a file of `size` bytes that cannot be compressed.
     static func fill(_ path: String, size: Int, seed: UInt64) throws {
         guard let file = fopen(path, "w") else { throw BenchError("cannot write \(path)") }
         defer { fclose(file) }

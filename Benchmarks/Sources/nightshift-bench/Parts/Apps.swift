@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// Apps: how soon a suspended one hears that its download is done, how fast events go through a delegate, and what the
-/// library costs an app that does nothing.
+/// A measurement of apps: how soon a suspended app is notified of a finished download, how fast a delegate handles
+/// events, and the costs of the library in an idle app.
 struct Apps {
     let bench: Bench
     private static let id = "org.example.Bench"
@@ -22,7 +22,7 @@ struct Apps {
         try Workspace.fill("\(bench.origin.root)/event.bin", size: 4 << 10, seed: 6)
         let service = try bench.service(in: bench.disk, home: "apps")
         defer {
-            // It would outlive the service.
+            // Otherwise the app would outlive the service.
             try? service.ask(["app", "quit", Self.id])
             service.stop()
         }
@@ -62,12 +62,12 @@ struct Apps {
     }
 
     private func deliver(_ app: BenchApplication, _ count: Int) throws -> Double {
-        // Its log tells of earlier launches too.
+        // The log also contains earlier launches.
         let before = app.log().count { $0.hasPrefix("completed") }
         try app.install("\(bench.origin.plain)/event.bin \(count)", modes: "transfer")
         try app.service.ask(["app", "launch", Self.id])
         try app.wait("the downloads' acceptance", 20) { app.log().contains { $0.hasPrefix("added \(count) ") } }
-        // Force-quit would cancel them; this is a crash.
+        // A force-quit would cancel the downloads, so the app is killed as in a crash.
         try app.service.ask(["app", "kill", Self.id])
         let early = app.log().count { $0.hasPrefix("completed") } - before
         try app.wait("the events", 180) { app.log().count { $0.hasPrefix("completed") } - before == count }
@@ -83,7 +83,7 @@ struct Apps {
     private func idle(_ app: BenchApplication) throws -> [[String]] {
         try app.wait("the rest", 60) { try app.state() == "suspended" }
         try app.service.ask(["app", "quit", Self.id])
-        // One that wants nothing.
+        // An app without downloads.
         try app.install("\(bench.origin.plain)/event.bin 0", modes: "transfer")
         try app.service.ask(["app", "launch", Self.id])
         Thread.sleep(forTimeInterval: 5)

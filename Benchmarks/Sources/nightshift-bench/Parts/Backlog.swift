@@ -1,6 +1,7 @@
 import Foundation
 
-/// A hundred thousand tasks: how fast they are accepted, what they cost in memory, and starting with them.
+/// A measurement of a hundred thousand tasks: how fast they are accepted, their memory, and the time to start with
+/// them.
 struct Backlog {
     let bench: Bench
     private let batch = 5_000
@@ -78,7 +79,7 @@ struct Backlog {
             start: again.startTime, memoryAfter: memoryAfter)
     }
 
-    /// One request. Port 9 (discard) on loopback refuses connections.
+    /// Returns the body of one request. Port 9 (discard) on loopback refuses connections.
     static func body(_ numbers: Range<Int>, _ suspended: Bool, begin: String? = nil) -> String {
         let extra = (suspended ? #","suspended":true"# : "") + (begin.map { #","earliestBeginDate":"\#($0)""# } ?? "")
         let tasks = numbers.map { #"{"url":"http://127.0.0.1:9/file-\#($0).bin"\#(extra)}"# }

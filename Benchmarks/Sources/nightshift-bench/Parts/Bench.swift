@@ -1,6 +1,6 @@
 import Foundation
 
-/// What every part of the benchmark has to hand.
+/// The environment that all parts of the benchmark share.
 struct Bench {
     let options: Options
     let disk: Workspace
@@ -11,12 +11,12 @@ struct Bench {
         try? FileHandle.standardError.write(contentsOf: Data("nightshift-bench: \(text)\n".utf8))
     }
 
-    /// A service in an empty home of its own.
+    /// Starts a service in a new and empty home.
     func service(in workspace: Workspace, home: String = "home") throws -> Service {
         try Service(binaries: options.binaries, home: try workspace.empty(home), log: workspace.log)
     }
 
-    /// The services to be measured, each in an empty home: that of this version, and of an earlier one where there is one.
+    /// Starts the services to be measured, each in an empty home: this version, and the earlier one if given.
     func services(in workspace: Workspace) throws -> [(name: String, service: Service)] {
         let service = try service(in: workspace)
         guard let earlier else { return [("nightshift", service)] }
@@ -30,7 +30,7 @@ struct Bench {
 
     static let earlierName = "nightshift, earlier"
 
-    /// The same with the programs of the earlier version.
+    /// The same environment with the programs of the earlier version; nil if none is given.
     var earlier: Bench? {
         guard let binaries = options.earlier else { return nil }
         var options = options
@@ -39,19 +39,19 @@ struct Bench {
         return Bench(options: options, disk: disk, memory: memory, origin: origin)
     }
 
-    /// Starts the service again on the home it has left.
+    /// Restarts the service with its existing home.
     func restart(_ service: Service) throws -> Service {
         try Service(binaries: options.binaries, home: service.home, log: disk.log)
     }
 }
 
-/// Costs of several programs, gathered round after round.
+/// The costs of several programs, collected round by round.
 struct Rounds {
     private(set) var names: [String] = []
     private var costs: [String: [Cost]] = [:]
     private var broken: [String: String] = [:]
 
-    /// Runs each program once per round, in turn, after one round that does not count.
+    /// Runs each program once per round, alternately. A first round is not counted.
     mutating func measure(
         _ count: Int, _ programs: [(name: String, run: () throws -> Cost)], note: (String) -> Void
     ) {
@@ -73,7 +73,7 @@ struct Rounds {
 
     func median(_ name: String, _ value: (Cost) -> Double) -> Double { (costs[name] ?? []).map(value).median }
 
-    /// The median over the rounds of how `name` compares with `other`.
+    /// Returns the median over the rounds of the ratio of `name` to `other`.
     func ratio(_ name: String, to other: String, _ value: (Cost) -> Double) -> Double {
         zip(costs[name] ?? [], costs[other] ?? []).map { value($0) / value($1) }.median
     }

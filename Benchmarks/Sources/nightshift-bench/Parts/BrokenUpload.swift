@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A large upload whose connection breaks once near its end: how many bytes are sent in all.
+/// A measurement of a large upload whose connection breaks once near its end: the total bytes sent.
 struct BrokenUpload {
     let bench: Bench
 
@@ -53,7 +53,7 @@ struct BrokenUpload {
         return section
     }
 
-    /// Seconds for each GiB that was sent.
+    /// Returns the processor seconds per GiB sent.
     private static func processorTime(_ cost: Cost) -> Double {
         cost.cpu / (Double(cost.sent) / Double(1 << 30))
     }
@@ -62,7 +62,7 @@ struct BrokenUpload {
         let bench: Bench
         let server: UploadServer
         let file: String
-        /// Bytes after which the connection ends.
+        /// The number of bytes after which the connection is broken.
         let cut: Int
 
         func nightshift(_ service: Service) throws -> Cost {

@@ -1,10 +1,10 @@
 import Foundation
 
-/// How often content is fresh when it is opened, by when it was fetched in the background.
+/// A measurement of how often content is fresh when it is opened, by the strategy of background fetches.
 struct Freshness {
     let bench: Bench
 
-    /// What the program `freshness-report` writes.
+    /// The output of the program `freshness-report`.
     private struct Report: Decodable {
         var rows: [Row]
     }

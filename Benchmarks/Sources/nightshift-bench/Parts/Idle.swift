@@ -1,6 +1,6 @@
 import Foundation
 
-/// How often a service with nothing to do is woken.
+/// A measurement of how often an idle service is woken.
 struct Idle {
     let bench: Bench
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How long the API takes to answer while it works.
+/// A measurement of the API's response time under load.
 struct Latency {
     let bench: Bench
 
@@ -40,7 +40,7 @@ struct Latency {
         return section
     }
 
-    /// Sixteen slow transfers that run, and `waiting` tasks whose time has not come.
+    /// Starts sixteen slow transfers, and adds `waiting` tasks that begin later.
     func prepare(_ client: UnixClient, waiting: Int) throws {
         _ = try client.require("PATCH", "/v1/settings", body: #"{"maximumTransfers":32}"#)
         _ = try client.require("PUT", "/v1/sessions/slow", body: #"{"httpMaximumConnectionsPerHost":16}"#)

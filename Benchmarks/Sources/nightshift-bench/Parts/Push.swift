@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// The push gateway: how many pushes it takes, how soon one reaches its app, and what connections cost.
+/// A measurement of the push gateway: accepted pushes per second, the delay to the app, and the cost of connections.
 struct Push {
     let bench: Bench
     private static let aimedRate = 6_000.0
@@ -94,7 +94,7 @@ struct Push {
         }
     }
 
-    /// Sends `count` pushes that have to be answered with 200; gives how many went through in a second.
+    /// Sends `count` pushes, which must all be answered with 200. Returns the pushes per second.
     private func h2load(_ count: Int, _ urls: [String], _ fields: [String]) throws -> Double {
         let folder = bench.memory.path
         let (body, list, output) = ("\(folder)/payload", "\(folder)/urls", "\(folder)/h2load")
@@ -121,7 +121,7 @@ struct Push {
         defer { gateway.stop() }
         let service = try bench.service(in: bench.disk, home: "push")
         defer {
-            // It would outlive the service.
+            // Otherwise the app would outlive the service.
             try? service.ask(["app", "quit", Self.id])
             service.stop()
         }
@@ -153,8 +153,8 @@ struct Push {
                 worst < Self.aimedDelay))
     }
 
-    /// Sends a silent push; gives the seconds since 1970 at which its 200 was there, or a little earlier: what curl takes to
-    /// start counts as the gateway's. (The times of its `--trace-time` are wrong by up to a second.)
+    /// Sends a silent push. Returns the time of its 200 in seconds since 1970, or a slightly earlier one, so that the
+    /// start of curl counts against the gateway. (The times of curl's `--trace-time` are wrong by up to a second.)
     private func push(_ url: String, _ bearer: String, _ note: Int) throws -> Double {
         let output = "\(bench.disk.path)/curl"
         try? FileManager.default.removeItem(atPath: output)

@@ -1,10 +1,10 @@
 import Foundation
 
-/// How long the receiver is on for regions, and how late a crossing is told.
+/// A measurement of how long the receiver is on for regions, and how late a crossing is reported.
 struct Receiver {
     let bench: Bench
 
-    /// What the program `receiver-report` writes.
+    /// The output of the program `receiver-report`.
     private struct Report: Decodable {
         var rows: [Row]
     }
@@ -21,7 +21,7 @@ struct Receiver {
         var madeUp: Int
         var delays: [Double]
 
-        /// In order they are already.
+        /// Returns a percentile of the delays, which are already sorted.
         func delay(_ part: Double) -> Double {
             delays.isEmpty ? .nan : delays[min(delays.count - 1, Int(Double(delays.count) * part))]
         }
@@ -31,7 +31,7 @@ struct Receiver {
         ("planned", "Nightshift"), ("everyFiveMinutes", "Every 5 minutes"), ("always", "Always on"),
     ]
     private static let kinds = [("varying", "8 to 20 m"), ("steady", "17 m")]
-    /// Of the receiver's time when it is always on, and seconds.
+    /// The limits: the share of the time of a receiver that is always on, and the delay in seconds.
     private static let (largestShare, longestDelay) = (0.05, 90.0)
 
     func run() throws -> Section {

@@ -1,24 +1,25 @@
 import Foundation
 import Glibc
 
-/// One file over several connections, where the way and not the machine is what is slow: time against the ideal and others.
+/// A measurement of one file over several connections, with a slow network and not a slow machine. The time is compared
+/// with the ideal and with other programs.
 struct SegmentedDownloads {
     let bench: Bench
     private let name = "segments.bin"
 
-    /// A way, and what would be the least time over it.
+    /// A network path, and the least possible time over it.
     private struct Way {
         var connections: Int
-        /// Of the proxy.
+        /// The options of the proxy.
         var options: [String]
-        /// Seconds.
+        /// The least possible time in seconds.
         var ideal: Double
     }
 
     private var size: Int { bench.options.quick ? 16 << 20 : 64 << 20 }
     private var rounds: Int { bench.options.rounds ?? (bench.options.quick ? 1 : 3) }
 
-    /// One of four connections is a hundred times slower than the others.
+    /// Measures a path on which one of four connections is a hundred times slower than the others.
     func tail() throws -> Section {
         let (fast, slow) = (10_000_000.0, 100_000.0)
         let way = Way(
@@ -29,7 +30,7 @@ struct SegmentedDownloads {
             aims: [.ideal(1.3), .peer(.axel, 1.1)])
     }
 
-    /// The server, or the way, gives each connection only so much.
+    /// Measures a path that limits the rate of each connection.
     func cap() throws -> Section {
         let each = 4_000_000.0
         let way = Way(connections: 8, options: ["--rate-each", "\(Int(each))"], ideal: Double(size) / (8 * each))
@@ -38,7 +39,7 @@ struct SegmentedDownloads {
             aims: [.peer(.aria2, 1.1), .peer(.axel, 1.1)])
     }
 
-    /// A long way with a bandwidth of its own, which more connections do not widen.
+    /// Measures a path with a long round trip and a limit for all connections together.
     func trip() throws -> Section {
         let rate = 10_000_000.0
         let way = Way(
@@ -49,9 +50,9 @@ struct SegmentedDownloads {
     }
 
     private enum Aim {
-        /// At most so many times the ideal.
+        /// At most this multiple of the ideal time.
         case ideal(Double)
-        /// At most so many times what this one takes.
+        /// At most this multiple of another program's time.
         case peer(SegmentedPeer, Double)
     }
 
@@ -96,7 +97,7 @@ struct SegmentedDownloads {
         return programs
     }
 
-    /// One run over a way that nobody has used before, so that each has the same second connection.
+    /// Runs once over a new path, so that each program has the same second connection.
     private func measure(_ way: Way, _ fetch: (Job) throws -> Cost) throws -> Cost {
         let directory = try bench.memory.empty("out")
         let wire = try Wire(bench: bench, to: bench.origin.plainPort, way.options)

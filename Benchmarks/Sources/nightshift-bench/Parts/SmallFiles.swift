@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-/// Many small files: Nightshift makes each durable, the others do not.
+/// A measurement of many small files. Only Nightshift syncs each file to disk.
 struct SmallFiles {
     let bench: Bench
-    /// Over HTTP/2 with TLS instead of plain HTTP/1.1, and more of them.
+    /// Whether to use HTTP/2 with TLS instead of plain HTTP/1.1, with more files.
     var isHTTP2 = false
     private let size = 20 << 10
 
@@ -52,7 +52,7 @@ struct SmallFiles {
         return section
     }
 
-    /// The PEM file to trust.
+    /// The PEM file of the trusted authority; nil without TLS.
     private var authority: String? { isHTTP2 ? bench.origin.authority : nil }
 
     private static func name(_ peer: Peer) -> String {
@@ -65,7 +65,8 @@ struct SmallFiles {
 
     private func measure(_ count: Int, urls: [String], services: [(name: String, service: Service)]) throws -> Rounds {
         let list = "\(bench.disk.path)/list"
-        // A folder for each, removed in the end: ext4 without a journal is slow to create what follows on many removals.
+        // Use a folder for each run and remove all at the end, because ext4 without a journal creates files slowly
+        // after many removals.
         var folders = 0
         defer { try? FileManager.default.removeItem(atPath: "\(bench.disk.path)/out") }
         var programs: [(name: String, run: () throws -> Cost)] = []

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How long SIGTERM takes a service at work, beside one with nothing to do.
+/// A measurement of the time from SIGTERM to the end of a service, with running transfers and idle.
 struct Stopping {
     let bench: Bench
 
@@ -28,7 +28,7 @@ struct Stopping {
         return section
     }
 
-    /// Seconds from SIGTERM to the end of a service that was prepared so.
+    /// Returns the seconds from SIGTERM to the end of a service that `prepare` has set up.
     private func stop(after prepare: (UnixClient) throws -> Void) throws -> Double {
         let service = try bench.service(in: bench.disk)
         do {

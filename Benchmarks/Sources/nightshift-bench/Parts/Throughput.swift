@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// One large file: processor time per byte, plain and by TLS, to disk and to memory.
+/// A measurement of one large file: processor time per byte, with and without TLS, to disk and to memory.
 struct Throughput {
     let bench: Bench
 
@@ -49,7 +49,7 @@ struct Throughput {
                 (
                     name,
                     {
-                        // What the one before has left to be written must not be paid by the next.
+                        // Sync now, so that the next run does not pay for pending writes of the previous one.
                         sync()
                         defer { unlink(own.file) }
                         let cost = try fetch(own)

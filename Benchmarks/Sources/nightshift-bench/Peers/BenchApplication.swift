@@ -1,13 +1,13 @@
 import Foundation
 import Glibc
 
-/// `bench-app`, installed with a service.
+/// The app `bench-app`, installed in a service.
 struct BenchApplication {
     let bench: Bench
     let service: Service
     let id: String
 
-    /// - Parameter modes: what it may be woken for.
+    /// - Parameter modes: the background modes for which the app may be woken.
     func install(_ arguments: String, modes: String) throws {
         let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "bench-app")
         let entry = "\(bench.disk.path)/\(id).desktop"
@@ -23,7 +23,7 @@ struct BenchApplication {
         try service.ask(["app", "install", entry])
     }
 
-    /// What it has printed, line by line.
+    /// The lines that the app has printed.
     func log() -> [String] {
         let path = "\(service.home)/state/apps/\(id).log"
         return ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: "\n").map(String.init)

@@ -1,15 +1,16 @@
 import Foundation
 import Glibc
 
-/// nginx on loopback ports of its own: plain, TLS, HTTP/2 over TLS, slow below `/slow/`, uploads below `/uploads/`, an empty 200 below `/empty/`.
+/// An nginx server on its own loopback ports: plain, TLS, and HTTP/2 over TLS; slow below `/slow/`, uploads below
+/// `/uploads/`, and an empty 200 below `/empty/`.
 final class Origin {
-    /// What it serves.
+    /// The folder that it serves.
     let root: String
     let plain: String
     let plainPort: UInt16
     let tls: String
     let http2: String
-    /// The PEM file to trust for ``tls`` and ``http2``.
+    /// The PEM file of the trusted authority for ``tls`` and ``http2``.
     let authority: String
     private let process: ChildProcess
 
@@ -72,7 +73,7 @@ final class Origin {
         _ = try? process.wait(limit: 10, since: Instant())
     }
 
-    /// A port that nobody listens on at the moment.
+    /// Returns a port that is free at the moment.
     private static func freePort() throws -> UInt16 {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Another tool that does the same job, as it comes: without anybody's configuration file.
+/// Another tool for the same task, with its default settings and without a configuration file.
 enum Peer: String, CaseIterable {
     case curl
     case wget2
     case aria2 = "aria2 x1"
     case aria2x4 = "aria2 x4"
 
-    /// The command that fetches one file.
+    /// Returns the command that fetches one file.
     func command(_ job: Job) -> [String] {
         let authority = job.authority
         switch self {
@@ -25,7 +25,8 @@ enum Peer: String, CaseIterable {
         }
     }
 
-    /// The command that fetches many files into a folder, sixteen at a time; `list` is a file it may write its input to.
+    /// Returns the command that fetches many files into a folder, sixteen at a time. It may write its input to the file
+    /// `list`.
     func command(many urls: [String], directory: String, list: String, authority: String?) throws -> [String]? {
         switch self {
         case .curl:
@@ -54,7 +55,7 @@ enum Peer: String, CaseIterable {
         return Cost(wall: usage.wall, cpu: usage.cpu, memory: usage.peakMemory)
     }
 
-    /// What the installed programs call themselves.
+    /// Returns the names and versions of the installed programs.
     static func versions(workspace: Workspace) throws -> [String] {
         try [
             ["curl", "--version"], ["wget2", "--version"], ["aria2c", "--version"], ["axel", "--version"],

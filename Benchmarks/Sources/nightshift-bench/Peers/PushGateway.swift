@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 
-/// A nightshift-gateway of this run's own with one team, its key and one topic, and the devices of `gateway-load`.
+/// A nightshift-gateway for this run with one team, its key and one topic, and the devices of `gateway-load`.
 final class PushGateway {
     static let topic = "org.example.Bench"
     private static let team = "TEAM000001"
     private static let key = "KEY0000001"
 
     let folder: String
-    /// The PEM file to trust.
+    /// The PEM file of the trusted authority.
     var authority: String { "\(folder)/tls.pem" }
     private(set) var providers = 0
     private(set) var devices = 0
@@ -32,7 +32,7 @@ final class PushGateway {
                 "\(binaries)/nightshift-gateway", "run", "--certificate", "\(folder)/tls.pem", "--key",
                 "\(folder)/tls.key", "--state", "\(folder)/state", "--providers", "127.0.0.1:0", "--devices",
                 "127.0.0.1:0", "--status", "127.0.0.1:0", "--public-name", "localhost",
-                // Limits are not what is measured.
+                // Raise the limits, because they are not measured.
                 "--request-rate", "1000000", "--silent-per-hour", "1000000",
             ], log: ports)
         let start = Instant()
@@ -80,7 +80,7 @@ final class PushGateway {
         _ = try administer(["topic", "add", Self.topic, "--team", Self.team])
     }
 
-    /// Asks the gateway by its own command line; gives what that printed.
+    /// Runs a command of the gateway's command line, and returns its output.
     private func administer(_ words: [String]) throws -> String {
         let output = "\(folder)/answer"
         try? FileManager.default.removeItem(atPath: output)
@@ -90,7 +90,7 @@ final class PushGateway {
         return try String(contentsOfFile: output, encoding: .utf8)
     }
 
-    /// What a device enrols with.
+    /// Returns a URL with which a device can enrol.
     func enrolmentURL() throws -> String {
         let answer = try administer(["enrolment", "create", "--name", "bench"])
         let object = try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any]
@@ -100,7 +100,7 @@ final class PushGateway {
 
     // MARK: - Providers
 
-    /// A provider's token: a JSON web token that is signed with its key (RFC 7515).
+    /// Creates a provider's token: a JSON web token signed with the team's key (RFC 7515).
     func bearer() throws -> String {
         func text(_ data: Data) -> String {
             data.base64EncodedString().replacingOccurrences(of: "+", with: "-")
@@ -113,7 +113,7 @@ final class PushGateway {
         try ChildProcess.require(
             ["openssl", "dgst", "-sha256", "-sign", "\(folder)/provider.p8", "-out", output, input],
             log: "\(folder)/log", limit: 30)
-        // Two numbers in DER become two of 32 bytes.
+        // Convert the two numbers in DER to two of 32 bytes.
         let der = [UInt8](try Data(contentsOf: URL(filePath: output)))
         var signature: [UInt8] = []
         var at = 2
@@ -132,7 +132,7 @@ final class PushGateway {
 
     // MARK: - Devices
 
-    /// The command that plays devices.
+    /// Returns the command that simulates devices.
     func load(_ arguments: [String]) -> [String] {
         [
             "\(binaries)/gateway-load", "--port", "\(devices)", "--socket", "\(folder)/state/admin.sock", "--authority",
@@ -140,7 +140,7 @@ final class PushGateway {
         ] + arguments
     }
 
-    /// Devices that stay until they are stopped, and their tokens.
+    /// Connects devices that stay until they are stopped, and returns their tokens.
     func connectedDevices(_ count: Int) throws -> (process: ChildProcess, tokens: [String]) {
         let file = "\(folder)/connected"
         let process = try ChildProcess(
@@ -158,7 +158,7 @@ final class PushGateway {
         return (process, try Self.lines(file))
     }
 
-    /// Devices that were here, and are not any more: their tokens.
+    /// Enrols devices, disconnects them, and returns their tokens.
     func absentDevices(_ count: Int) throws -> [String] {
         let file = "\(folder)/absent"
         try ChildProcess.require(
@@ -171,7 +171,7 @@ final class PushGateway {
     }
 }
 
-/// What `gateway-load` prints.
+/// The output of `gateway-load`.
 struct DevicesReport: Decodable {
     var connection: Phase
     var memory: Memory?

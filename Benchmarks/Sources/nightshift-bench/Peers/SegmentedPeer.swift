@@ -1,6 +1,6 @@
 import Foundation
 
-/// A tool that fetches one file, over several connections where it can.
+/// A tool that fetches one file, over several connections if it can.
 enum SegmentedPeer: String, CaseIterable {
     case curl
     case wget2

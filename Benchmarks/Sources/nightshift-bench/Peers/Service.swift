@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-/// A nightshiftd of this run's own, in a home of its own, and its command line.
+/// A nightshiftd for this run with its own home, and its command line.
 final class Service {
     let home: String
-    /// Seconds from being started until it answered `GET /v1/status`.
+    /// Seconds from the start until the service answered `GET /v1/status`.
     let startTime: Double
     private let binaries: String
     private let log: String
@@ -36,13 +36,13 @@ final class Service {
 
     func client() throws -> UnixClient { try UnixClient(path: Self.socket(home)) }
 
-    /// Asks it to leave, and waits.
+    /// Asks the service to exit, and waits for its end.
     func stop() {
         kill(process.processID, SIGTERM)
         _ = try? process.wait(limit: 15, since: Instant())
     }
 
-    /// Runs the command line to its end; the cost is both processes' together.
+    /// Runs the command line to its end. The cost includes the service's.
     func run(_ arguments: [String], limit: Double) throws -> Cost {
         view.forgetPeak()
         let before = try view.cpu()
@@ -54,7 +54,7 @@ final class Service {
             memory: usage.peakMemory + (try view.peakMemory()))
     }
 
-    /// Asks the command line something that takes no time.
+    /// Runs a command of the command line that takes no time.
     func ask(_ arguments: [String]) throws {
         let usage = try ChildProcess.run(
             ["\(binaries)/nightshift"] + arguments, environment: ["NIGHTSHIFT_HOME": home], log: log, limit: 30)
@@ -63,7 +63,7 @@ final class Service {
         }
     }
 
-    /// What the command line prints for a question that takes no time.
+    /// Returns the output of a command that takes no time.
     func answer(_ arguments: [String]) throws -> String {
         let output = "\(home)/answer"
         try? FileManager.default.removeItem(atPath: output)
@@ -72,14 +72,14 @@ final class Service {
         return try String(contentsOfFile: output, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// - Parameter connections: how many it is to use; by default it finds out itself.
+    /// - Parameter connections: the number of connections; nil lets the service decide.
     func download(_ job: Job, connections: Int? = nil, limit: Double) throws -> Cost {
         try run(
             ["get", "-o", job.file] + (job.authority.map { ["--cacert", $0] } ?? [])
                 + (connections.map { ["--connections", "\($0)"] } ?? []) + [job.url], limit: limit)
     }
 
-    /// Whether the command line can be told how many connections to use.
+    /// Returns whether the command line has an option for the number of connections.
     func takesConnections() throws -> Bool {
         let file = "\(home)/help"
         _ = try ChildProcess.run(["\(binaries)/nightshift", "help", "get"], log: file, limit: 30)
@@ -89,24 +89,24 @@ final class Service {
     private static func socket(_ home: String) -> String { "\(home)/run/nightshift.sock" }
 }
 
-/// One file to fetch.
+/// A file to fetch.
 struct Job {
     var url: String
     var directory: String
     var filename: String
-    /// A PEM file to trust, for https.
+    /// The PEM file of the trusted authority, for https.
     var authority: String?
 
     var file: String { "\(directory)/\(filename)" }
 }
 
-/// What fetching has cost.
+/// The cost of fetching.
 struct Cost {
     var wall: Double
     /// User and system seconds.
     var cpu: Double
-    /// Peak resident bytes.
+    /// The peak of the resident memory in bytes.
     var memory: Int64
-    /// Bytes that were sent, where that is what is measured.
+    /// The bytes sent, if they are measured.
     var sent: Int64 = 0
 }

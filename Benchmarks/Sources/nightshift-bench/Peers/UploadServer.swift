@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A server of uploads that knows the IETF draft for resumable ones: that of swift-nio-extras.
+/// A server of uploads that implements the IETF draft for resumable uploads, from swift-nio-extras.
 final class UploadServer {
     let port: UInt16
     private let process: ChildProcess

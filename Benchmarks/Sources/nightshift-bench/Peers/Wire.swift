@@ -1,13 +1,13 @@
 import Foundation
 import Glibc
 
-/// A way to a server of loopback that is longer and narrower than loopback is: the proxy of the tests, for one run.
+/// A path to a loopback server with more delay and less bandwidth than loopback: the tests' proxy, for one run.
 final class Wire {
     let port: UInt16
     private let process: ChildProcess
     private let log: String
 
-    /// - Parameter options: as `misbehaving-origin help proxy` lists them.
+    /// - Parameter options: the options, as `misbehaving-origin help proxy` lists them.
     init(bench: Bench, to port: UInt16, _ options: [String]) throws {
         let folder = try bench.memory.empty("wire")
         log = "\(folder)/log"
@@ -29,9 +29,9 @@ final class Wire {
         }
     }
 
-    /// Ends it.
+    /// Stops the proxy.
     ///
-    /// - Returns: the bytes that clients have sent through it.
+    /// - Returns: the bytes that clients sent through it.
     @discardableResult
     func stop() throws -> Int64 {
         kill(process.processID, SIGTERM)
