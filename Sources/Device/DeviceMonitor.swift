@@ -81,7 +81,7 @@ package final class DeviceMonitor: Sendable {
     /// Requests values whose changes are not announced, such as `IdleHint`. Returns when ``report`` contains the
     /// answer.
     ///
-    /// A service that does not answer within ``BusObserver/patience`` is not waited for. A trace is never out of date.
+    /// A service that does not answer within ``BusObserver/timeout`` is not waited for. A trace is never out of date.
     package func refresh() async {
         guard !isTraced else { return }
         await board.refresh()

@@ -26,7 +26,7 @@ package struct ConnectionLimits: Hashable, Sendable {
     package static let largeBodies = 2
     /// The time for a body to arrive once it is its turn. A body that takes longer has a sender that was suspended
     /// while sending.
-    package static let bodyPatience = Duration.seconds(10)
+    package static let bodyTimeout = Duration.seconds(10)
 
     package init() {}
 }

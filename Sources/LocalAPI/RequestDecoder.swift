@@ -8,10 +8,10 @@ import NightshiftAPI
 /// Decodes request bodies. Type, size, syntax and keys are checked in this order, and each failure has its own problem.
 struct RequestDecoder: Sendable {
     private let largeBodies = AsyncSemaphore(permits: ConnectionLimits.largeBodies)
-    private let patience: Duration
+    private let timeout: Duration
 
-    init(patience: Duration = ConnectionLimits.bodyPatience) {
-        self.patience = patience
+    init(timeout: Duration = ConnectionLimits.bodyTimeout) {
+        self.timeout = timeout
     }
 
     /// Decodes the body as `Value`.
@@ -66,11 +66,11 @@ struct RequestDecoder: Sendable {
     /// Reads a body while others wait for their turn. Throws ``StalledBody`` if it does not arrive in time, because its
     /// sender may be suspended.
     private func collectInTurn(_ request: Request, limit: Int) async throws -> ByteBuffer {
-        let patience = patience
+        let timeout = timeout
         return try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
             group.addTask { try await Self.collect(request, limit: limit) }
             group.addTask {
-                try await Task.sleep(for: patience)
+                try await Task.sleep(for: timeout)
                 throw StalledBody()
             }
             defer { group.cancelAll() }

@@ -15,7 +15,7 @@ extension LocationChanges: StateChanges {
         for wake in begun {
             try each {
                 try transaction.putWake(
-                    wake.app, wake.source, key: wake.key, payload: try JSON.encode(wake.event), patience: wake.patience,
+                    wake.app, wake.source, key: wake.key, payload: try JSON.encode(wake.event), timeout: wake.timeout,
                     now: reading)
             }
         }

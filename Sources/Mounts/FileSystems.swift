@@ -219,20 +219,20 @@ package final class FileSystems: Sendable {
     ///
     /// Calls to file systems that the service cannot work without are made on the caller's thread.
     ///
-    /// - Returns: nil if the file system does not answer within ``patience``, or if another call to it has already
+    /// - Returns: nil if the file system does not answer within ``timeout``, or if another call to it has already
     ///   taken that long.
     package func answer<Value: Sendable>(_ path: String, _ body: @escaping @Sendable () -> Value) -> Value? {
         guard let place = untrustedPlace(of: path) else { return body() }
         let time = now()
         let oldest = state.withLock { $0.watch.oldest(of: place) }
-        if let oldest, time - oldest >= Self.patience { return nil }
+        if let oldest, time - oldest >= Self.timeout { return nil }
         let answer = Answer<Value>()
         post(place, .look, path) { answer.give(body()) }
-        return answer.take(within: Self.patience)
+        return answer.take(within: Self.timeout)
     }
 
     /// Seconds to wait for a short lookup.
-    package static let patience: Double = 1
+    package static let timeout: Double = 1
 
     /// Records the start of a call that is made on another thread.
     package func begin(_ place: FileSystemKey, _ path: String) -> HangWatch.Call {

@@ -1,6 +1,6 @@
 /// The calls to file systems in progress, and the file systems that do not answer. Pure.
 ///
-/// A file system counts as silent while one of its calls has been in progress for ``patience`` seconds or more. Calls
+/// A file system counts as silent while one of its calls has been in progress for ``timeout`` seconds or more. Calls
 /// that wait for an earlier call of the same queue have not begun and do not count.
 package struct HangWatch: Sendable {
     /// The number of a call, unique in one watch.
@@ -28,7 +28,7 @@ package struct HangWatch: Sendable {
     private var silent: Set<FileSystemKey> = []
 
     /// Seconds that a call may take before its file system counts as silent. A disk that spins up can take this long.
-    package static let patience: Double = 5
+    package static let timeout: Double = 5
 
     package init() {}
 
@@ -46,7 +46,7 @@ package struct HangWatch: Sendable {
     package mutating func end(_ call: Call, now: Double) -> Bool {
         guard let ended = running.removeValue(forKey: call) else { return false }
         // The call may have become overdue since the last look.
-        let wasSilent = silent.contains(ended.place) || ended.since + Self.patience <= now
+        let wasSilent = silent.contains(ended.place) || ended.since + Self.timeout <= now
         guard wasSilent, silence(of: ended.place, now: now) == nil else { return false }
         silent.remove(ended.place)
         return true
@@ -54,19 +54,19 @@ package struct HangWatch: Sendable {
 
     /// - Returns: the file systems that have become silent since the last look.
     package mutating func look(now: Double) -> [FileSystemKey] {
-        let found = Set(running.values.filter { $0.since + Self.patience <= now }.map(\.place)).subtracting(silent)
+        let found = Set(running.values.filter { $0.since + Self.timeout <= now }.map(\.place)).subtracting(silent)
         silent.formUnion(found)
         return found.sorted { $0.device < $1.device }
     }
 
     /// The time of the next ``look(now:)``; nil while no call is under way that may still become overdue.
     package func nextDeadline(now: Double) -> Double? {
-        running.values.map { $0.since + Self.patience }.filter { $0 > now }.min()
+        running.values.map { $0.since + Self.timeout }.filter { $0 > now }.min()
     }
 
     /// The silence of a file system, described by its oldest call; nil if it answers.
     package func silence(of place: FileSystemKey, now: Double) -> Silence? {
-        running.values.filter { $0.place == place && $0.since + Self.patience <= now }.min { $0.since < $1.since }
+        running.values.filter { $0.place == place && $0.since + Self.timeout <= now }.min { $0.since < $1.since }
             .map { Silence(path: $0.path, since: $0.since) }
     }
 

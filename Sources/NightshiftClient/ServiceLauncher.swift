@@ -18,7 +18,7 @@ package struct ServiceLauncher: Sendable {
     package var environment: [String: String]
 
     /// The timeout for the start. Even a start with a large backlog is faster. After it, an error is reported.
-    private static let patience: Duration = .seconds(10)
+    private static let timeout: Duration = .seconds(10)
     /// The time for another service to accept connections after the one that was started here has exited.
     private static let grace: Duration = .seconds(2)
     /// The waitpid(2) status of a service that exited because another one has the lock.
@@ -91,7 +91,7 @@ package struct ServiceLauncher: Sendable {
             // The service exits immediately if another one was faster or has lost its socket. The other one will then
             // accept connections as soon as it can.
             current.deadline =
-                status == Self.foundAnother ? now + Self.patience : min(current.deadline, now + Self.grace)
+                status == Self.foundAnother ? now + Self.timeout : min(current.deadline, now + Self.grace)
         }
         guard now < current.deadline else {
             throw ServiceUnusable(
@@ -110,7 +110,7 @@ package struct ServiceLauncher: Sendable {
         return Start(
             process: try DetachedProcess(
                 program: daemon, environment: environment.merging([ServicePaths.startedByClient: "1"]) { $1 }, log: log),
-            deadline: .now + Self.patience, log: log, logSize: logSize)
+            deadline: .now + Self.timeout, log: log, logSize: logSize)
     }
 
     package var location: ServiceLocation { ServiceLocation(paths: paths) }

@@ -11,8 +11,8 @@ package struct URLOpener: Sendable {
 
     /// The time for `xdg-open` to fail because no program is available. If it becomes the program itself, it does not
     /// exit.
-    private static let patience = Duration.seconds(3)
-    private static let queryPatience = Duration.seconds(2)
+    private static let timeout = Duration.seconds(3)
+    private static let queryTimeout = Duration.seconds(2)
 
     /// Opens a URL.
     ///
@@ -38,7 +38,7 @@ package struct URLOpener: Sendable {
             program: program, arguments: ["query", "default", type], environment: environment, log: "/dev/null",
             output: output.fileHandleForWriting.fileDescriptor)
         try? output.fileHandleForWriting.close()
-        let deadline = ContinuousClock.now + Self.queryPatience
+        let deadline = ContinuousClock.now + Self.queryTimeout
         while let process, process.exitStatus == nil, ContinuousClock.now < deadline {
             Thread.sleep(forTimeInterval: 0.01)
         }
@@ -50,7 +50,7 @@ package struct URLOpener: Sendable {
     private func run(_ name: String, _ arguments: [String], log: String) async throws -> Bool {
         guard let program = program(name) else { return false }
         let process = try DetachedProcess(program: program, arguments: arguments, environment: environment, log: log)
-        let deadline = ContinuousClock.now + Self.patience
+        let deadline = ContinuousClock.now + Self.timeout
         while ContinuousClock.now < deadline {
             if let status = process.exitStatus { return status == 0 }
             try await Task.sleep(for: .milliseconds(20))

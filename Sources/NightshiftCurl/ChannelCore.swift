@@ -56,8 +56,8 @@ final class ChannelCore {
         options.set(CURLOPT_NOPROGRESS, 1)
         options.set(CURLOPT_QUICK_EXIT, 1)
         options.set(CURLOPT_TCP_NODELAY, 1)
-        let patience = min(max(request.patience, 0.001) * 1000, 1e9).rounded(.up)
-        options.set(CURLOPT_CONNECTTIMEOUT_MS, Int(saturating: patience))
+        let timeout = min(max(request.timeout, 0.001) * 1000, 1e9).rounded(.up)
+        options.set(CURLOPT_CONNECTTIMEOUT_MS, Int(saturating: timeout))
         socketMaker.set(&options)
         return options.failed.map(end)
     }

@@ -8,13 +8,13 @@ package struct CurlChannelRequest: Hashable, Sendable {
     /// The URL of a proxy through which a tunnel is made; nil or empty for no proxy.
     package var proxy: String?
     /// Seconds until the TLS connection must be established.
-    package var patience: Double
+    package var timeout: Double
 
-    package init(host: String, port: Int, certificateAuthority: String? = nil, patience: Double = 30) {
+    package init(host: String, port: Int, certificateAuthority: String? = nil, timeout: Double = 30) {
         self.host = host
         self.port = port
         self.certificateAuthority = certificateAuthority
-        self.patience = patience
+        self.timeout = timeout
     }
 
     package var url: String { "https://\(host.contains(":") ? "[\(host)]" : host):\(port)/" }

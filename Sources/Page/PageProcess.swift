@@ -8,7 +8,7 @@ import NightshiftClient
 /// The process of `nightshiftd page`, which runs a ``PageServer``.
 package enum PageProcess {
     /// The default time after the last visitor at which the page ends.
-    package static let patience = Duration.seconds(600)
+    package static let timeout = Duration.seconds(600)
 
     /// Serves until there has been no visitor for a while. Writes a link to standard output, as a ``PageAddress`` in
     /// JSON on one line, and closes it.
@@ -17,7 +17,7 @@ package enum PageProcess {
     /// running one does not have gets a process of its own.
     ///
     /// - Returns: the exit status.
-    package static func run(port: Int, patience: Duration) async -> Int32 {
+    package static func run(port: Int, timeout: Duration) async -> Int32 {
         signal(SIGPIPE, SIG_IGN)
         let environment = ProcessInfo.processInfo.environment
         let home = FileManager.default.homeDirectoryForCurrentUser
@@ -37,7 +37,7 @@ package enum PageProcess {
                 return 0
             }
             let socket = running == nil && start.isExclusive ? start.socket : nil
-            try await PageServer(port: port, patience: patience, site: site, linkSocket: socket, logger: logger)
+            try await PageServer(port: port, timeout: timeout, site: site, linkSocket: socket, logger: logger)
                 .run { link in
                     start.finish()
                     try handOver(PageAddress(url: link, processID: getpid()))

@@ -28,7 +28,7 @@ extension PushChanges {
             try each {
                 try transaction.putPushWake(
                     wake.id, of: wake.app, key: wake.key, payload: try JSON.encode(wake.delivery),
-                    patience: wake.patience, now: reading)
+                    timeout: wake.timeout, now: reading)
             }
         }
         for alert in alerts {

@@ -14,8 +14,8 @@ struct TokenWaiter {
 /// Requests of people and apps.
 extension PushService {
     /// The seconds for which a registration waits for its token. The seconds for an enrolment follow.
-    private static let tokenPatience = 10.0
-    private static let enrolmentPatience = 40.0
+    private static let tokenTimeout = 10.0
+    private static let enrolmentTimeout = 40.0
 
     // MARK: - Status
 
@@ -102,7 +102,7 @@ extension PushService {
             return
         }
         lastWaiter += 1
-        let (id, clock, end) = (lastWaiter, environment.clock, reading.bootSeconds + Self.tokenPatience)
+        let (id, clock, end) = (lastWaiter, environment.clock, reading.bootSeconds + Self.tokenTimeout)
         let timeout = Task {
             try? await clock.sleep(untilBootSeconds: end)
             self.resumeWaiter(id)
@@ -182,7 +182,7 @@ extension PushService {
             CurlChannelRequest(host: address.host, port: address.port, certificateAuthority: authority),
             LinkReporter(0, continuation))
         defer { wire.close() }
-        let (clock, end) = (environment.clock, reading.bootSeconds + Self.enrolmentPatience)
+        let (clock, end) = (environment.clock, reading.bootSeconds + Self.enrolmentTimeout)
         let timeout = Task {
             guard (try? await clock.sleep(untilBootSeconds: end)) != nil else { return }
             continuation.finish()

@@ -180,7 +180,7 @@ package actor PushService {
     func setAlarm() {
         let now = reading
         let look = kept.book.nextDeadline.map { now.bootSeconds + max(0, $0 - now.wallSeconds) }
-        let trust = kept.book.isInDoubt(now.wallSeconds) ? clockStandsSince + PushState.clockPatience : nil
+        let trust = kept.book.isInDoubt(now.wallSeconds) ? clockStandsSince + PushState.clockTimeout : nil
         let next = kept.isClosed ? nil : [look, trust, plan.nextDeadline].compactMap(\.self).min()
         alarm.set(for: next, by: environment.clock) { await self.alarmRang($0) }
     }
@@ -193,7 +193,7 @@ package actor PushService {
     }
 
     /// Whether the wall clock may be used to check an expiration date of a sender.
-    var trustsClock: Bool { reading.bootSeconds - clockStandsSince >= PushState.clockPatience }
+    var trustsClock: Bool { reading.bootSeconds - clockStandsSince >= PushState.clockTimeout }
 
     // MARK: - Effects of written changes
 

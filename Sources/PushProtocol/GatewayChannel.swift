@@ -2,7 +2,7 @@
 ///
 /// It is pure: no clock, no randomness. The legal transitions are: `greeting` to `checking` and `enrolling`; these two
 /// to `open`, `greeting` (after an enrolment) and `closed`; `open` to `closed`. The caller measures the timeout
-/// ``patience``.
+/// ``timeout``.
 package struct GatewayChannel: Sendable {
     package enum State: Sendable, Hashable {
         /// The device must identify itself, or enrol.
@@ -37,7 +37,7 @@ package struct GatewayChannel: Sendable {
 
     package private(set) var state = State.greeting
     /// The timeout in seconds for the next bytes.
-    package private(set) var patience = ProtocolLimits.handshakePatience
+    package private(set) var timeout = ProtocolLimits.handshakeTimeout
     private var decoder = FrameDecoder()
     private let nonce: [UInt8]
     private let keepAlive: UInt32
@@ -119,7 +119,7 @@ package struct GatewayChannel: Sendable {
 
     /// Sets the timeout: the interval of keep-alives, half of it, and the delay of a slow network.
     private mutating func expect(_ interval: UInt32) {
-        patience = chosen(interval) * 3 / 2 + 30
+        timeout = chosen(interval) * 3 / 2 + 30
     }
 
     private func chosen(_ interval: UInt32) -> Int {
@@ -170,9 +170,9 @@ package struct GatewayChannel: Sendable {
         return [.send(.pong)]
     }
 
-    /// No bytes arrived within ``patience``.
+    /// No bytes arrived within ``timeout``.
     package mutating func timedOut() -> [Action] {
-        close(Refusal(.idle, "Nothing was received for \(patience) s."))
+        close(Refusal(.idle, "Nothing was received for \(timeout) s."))
     }
 
     /// Closes the channel with a reason.

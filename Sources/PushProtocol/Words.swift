@@ -88,7 +88,7 @@ package enum ProtocolLimits {
     package static let collapseLength = 64
     package static let endpointsLength = 512
     /// The timeout in seconds for the next step of the handshake.
-    package static let handshakePatience = 20
+    package static let handshakeTimeout = 20
     /// The seconds between keep-alives that a gateway accepts.
     package static let keepAlive = 30...3_600
 }

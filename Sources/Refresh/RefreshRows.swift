@@ -18,7 +18,7 @@ extension RefreshChanges: StateChanges {
             try each {
                 try transaction.putWake(
                     wake.app, wake.source, key: wake.key, payload: try wake.task.map { try JSON.encode($0) },
-                    patience: wake.patience, now: reading)
+                    timeout: wake.timeout, now: reading)
                 if wake.source == .fetch { try transaction.noteFetchBegins(of: wake.app) }
             }
         }

@@ -35,11 +35,11 @@ struct SimulatedLocation {
 
         /// The seconds to a fix, with and without recent satellite data, which is valid for two hours. If there is no
         /// location, the receiver gives up after a minute.
-        static let (warm, cold, remembers, patience) = (4.0, 20.0, 7_200.0, 60.0)
+        static let (warm, cold, remembers, timeout) = (4.0, 20.0, 7_200.0, 60.0)
 
         mutating func turnOn(seesPlace: Bool, now: Double) {
             guard request == nil else { return }
-            let seconds = !seesPlace ? Self.patience : now - lastOn < Self.remembers ? Self.warm : Self.cold
+            let seconds = !seesPlace ? Self.timeout : now - lastOn < Self.remembers ? Self.warm : Self.cold
             request = (now, VirtualClock.milliseconds(now + seconds))
         }
 
@@ -62,7 +62,7 @@ struct SimulatedLocation {
         return WantedWake(
             app: wake.app, reason: wake.source == .region ? .region : .significantChange, key: wake.key,
             through: lastWake, payload: try? JSON.encode(wake.event),
-            expires: wake.patience.map { now.bootSeconds + $0 })
+            expires: wake.timeout.map { now.bootSeconds + $0 })
     }
 
     // MARK: - Totals

@@ -45,7 +45,7 @@ struct SimulatedRefresh {
         lastWake += 1
         return WantedWake(
             app: wake.app, reason: wake.source == .processing ? .processing : .fetch, key: wake.key, through: lastWake,
-            payload: wake.task.flatMap { try? JSON.encode($0) }, expires: wake.patience.map { now.bootSeconds + $0 })
+            payload: wake.task.flatMap { try? JSON.encode($0) }, expires: wake.timeout.map { now.bootSeconds + $0 })
     }
 
     /// Adds the end of a wake, in the form of the store's row.

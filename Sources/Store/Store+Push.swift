@@ -84,9 +84,9 @@ extension StoreTransaction {
     /// Adds a wake for a push, after ``putPushMessage(_:of:_:payload:)``. It replaces a pending wake with the same key
     /// that has not begun.
     package func putPushWake(
-        _ id: String, of app: AppID, key: String = "", payload: Data, patience: Double?, now: ClockReading
+        _ id: String, of app: AppID, key: String = "", payload: Data, timeout: Double?, now: ClockReading
     ) throws {
-        try putWake(app, .push, key: key, payload: payload, patience: patience, now: now)
+        try putWake(app, .push, key: key, payload: payload, timeout: timeout, now: now)
         try db.cachedStatement(sql: "UPDATE push_messages SET wake = ? WHERE id = ?")
             .execute(arguments: [db.lastInsertedRowID, id])
     }

@@ -85,7 +85,7 @@ extension StoreTransaction {
     /// - Throws: ``StoreError`` for a session, whose wakes follow from its messages, and for a payload that is too
     ///   large.
     package func putWake(
-        _ app: AppID, _ source: WakeSource, key: String = "", payload: Data? = nil, patience: Double? = nil,
+        _ app: AppID, _ source: WakeSource, key: String = "", payload: Data? = nil, timeout: Double? = nil,
         now: ClockReading
     ) throws {
         // The new wake gets a new number: an app that was woken for the old one has not received the new one.
@@ -97,7 +97,7 @@ extension StoreTransaction {
                 VALUES (?, ?, ?, ?, ?, (SELECT seen_before FROM clock) + ?)
                 """
         ).execute(arguments: [
-            app.rawValue, source.rawValue, key, payload, now.wallSeconds, patience.map { now.bootSeconds + $0 },
+            app.rawValue, source.rawValue, key, payload, now.wallSeconds, timeout.map { now.bootSeconds + $0 },
         ])
     }
 

@@ -19,15 +19,15 @@ struct PageProcessCommand: AsyncParsableCommand {
     var port = 0
 
     @Option(help: ArgumentHelp("Seconds without a visitor after which it exits.", visibility: .hidden))
-    var patience = Int(PageProcess.patience.components.seconds)
+    var timeout = Int(PageProcess.timeout.components.seconds)
 
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("The port must be a number from 0 to 65535.") }
-        guard patience > 0 else { throw ValidationError("The patience must be a number of seconds above 0.") }
+        guard timeout > 0 else { throw ValidationError("The patience must be a number of seconds above 0.") }
     }
 
     func run() async throws {
-        let status = await PageProcess.run(port: port, patience: .seconds(patience))
+        let status = await PageProcess.run(port: port, timeout: .seconds(timeout))
         if status != 0 { throw ExitCode(status) }
     }
 }

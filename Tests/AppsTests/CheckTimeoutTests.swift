@@ -5,16 +5,16 @@ import Testing
 /// Timeouts for other processes, which count planned pauses and not the clock.
 struct CheckTimeoutTests {
     @Test func `The pauses double up to the longest one, and add up to the total`() {
-        var patience = CheckTimeout(.milliseconds(40), first: .milliseconds(1), longest: .milliseconds(10))
+        var timeout = CheckTimeout(.milliseconds(40), first: .milliseconds(1), longest: .milliseconds(10))
         var pauses: [Duration] = []
-        while let pause = patience.pause() { pauses.append(pause) }
+        while let pause = timeout.pause() { pauses.append(pause) }
         #expect(pauses == [1, 2, 4, 8, 10, 10, 5].map { .milliseconds($0) })
-        #expect(patience.pause() == nil)
+        #expect(timeout.pause() == nil)
     }
 
     @Test func `Without a pause the first check is the last`() {
-        var patience = CheckTimeout(.zero, first: .milliseconds(1), longest: .milliseconds(10))
-        #expect(patience.pause() == nil)
+        var timeout = CheckTimeout(.zero, first: .milliseconds(1), longest: .milliseconds(10))
+        #expect(timeout.pause() == nil)
     }
 
     /// The machine sleeps for an hour in each of the pauses in turn, and the other processes need one more pause.
@@ -23,9 +23,9 @@ struct CheckTimeoutTests {
         var count = 0
         while whole.pause() != nil { count += 1 }
         for stoodStill in 0..<(count - 1) {
-            var patience = CheckTimeout(.seconds(2), first: .microseconds(100), longest: .milliseconds(10))
+            var timeout = CheckTimeout(.seconds(2), first: .microseconds(100), longest: .milliseconds(10))
             var (taken, clock) = (0, Duration.zero)
-            while taken <= stoodStill + 1, let pause = patience.pause() {
+            while taken <= stoodStill + 1, let pause = timeout.pause() {
                 clock += taken == stoodStill ? .seconds(3_600) : pause
                 taken += 1
             }

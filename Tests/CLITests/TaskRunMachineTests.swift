@@ -22,7 +22,7 @@ struct TaskRunMachineTests {
 
         func received(_ number: Int32) -> [RunMachine.Action] { machine.received(number) }
 
-        func patienceIsOver() -> [RunMachine.Action] { machine.patienceIsOver() }
+        func timeoutIsOver() -> [RunMachine.Action] { machine.timeoutIsOver() }
     }
 
     private func running(isInApp: Bool = false) -> Decider {
@@ -36,7 +36,7 @@ struct TaskRunMachineTests {
         #expect(machine.heard(.granted) == [.begin])
         // The service accepts it again after a reconnection.
         #expect(machine.heard(.granted).isEmpty)
-        #expect(machine.patienceIsOver().isEmpty)
+        #expect(machine.timeoutIsOver().isEmpty)
         #expect(machine.heard(.ended(.exited(0))) == [.finish(.exited(0))])
     }
 
@@ -45,7 +45,7 @@ struct TaskRunMachineTests {
         let refused = machine.heard(.refused("no"))
         #expect(refused == [.abandon, .print("n was not started: no"), .finish(.refused("no"))])
         #expect(machine.heard(.granted).isEmpty && machine.heard(.ended(.exited(0))).isEmpty)
-        #expect(Decider(name: "n", isInApp: false).patienceIsOver().first == .abandon)
+        #expect(Decider(name: "n", isInApp: false).timeoutIsOver().first == .abandon)
         #expect(Decider(name: "n", isInApp: false).received(SIGINT) == [.abandon, .finish(.signalled(SIGINT))])
     }
 

@@ -49,10 +49,10 @@ import Testing
 
     @Test func aLateAnswerCountsAndIsNotAskedForTwice() {
         var (observer, _) = Self.present(.networkManager)
-        #expect(observer.deadline == BusObserver.patience)
-        observer.tick(now: BusObserver.patience - 0.1)
+        #expect(observer.deadline == BusObserver.timeout)
+        observer.tick(now: BusObserver.timeout - 0.1)
         #expect(!observer.isSettled)
-        observer.tick(now: BusObserver.patience)
+        observer.tick(now: BusObserver.timeout)
         #expect(observer.isSettled && observer[.networkManager].failure == BusFailure("does not answer"))
         let change = PropertyChange(changed: ["State": .integer(20)], invalidated: ["Metered"])
         #expect(observer.handle(.changed(.networkManager, sender: ":1.1", change), now: 9).isEmpty)
@@ -134,10 +134,10 @@ import Testing
         var (observer, _) = Self.present(.logind)
         _ = observer.handle(.properties(.logind, number: 1, .success(["IdleHint": .truth(true)])), now: 0)
         _ = observer.handle(.owner(.logind, nil), now: 1)
-        #expect(observer.deadline == 1 + BusObserver.patience)
-        observer.tick(now: BusObserver.patience)
+        #expect(observer.deadline == 1 + BusObserver.timeout)
+        observer.tick(now: BusObserver.timeout)
         #expect(observer.readings[3].values[.idle] == "yes")
-        observer.tick(now: 1 + BusObserver.patience)
+        observer.tick(now: 1 + BusObserver.timeout)
         #expect(observer.readings[3] == .absent(.logind, "not running") && observer.deadline == nil)
     }
 
@@ -145,10 +145,10 @@ import Testing
         var (observer, _) = Self.present(.logind)
         _ = observer.handle(.properties(.logind, number: 1, .success(["IdleHint": .truth(true)])), now: 0)
         _ = observer.handle(.prepareForSleep(sender: ":1.1", false), now: 0)
-        observer.tick(now: BusObserver.patience)
+        observer.tick(now: BusObserver.timeout)
         #expect(observer[.logind].failure == BusFailure("does not answer"))
         #expect(observer.readings[3].values[.idle] == "yes")
-        observer.tick(now: 2 * BusObserver.patience)
+        observer.tick(now: 2 * BusObserver.timeout)
         #expect(observer.readings[3].values.isEmpty && observer.deadline == nil)
         // Its late answer is accepted.
         _ = observer.handle(.properties(.logind, number: 2, .success(["IdleHint": .truth(true)])), now: 99)
@@ -162,11 +162,11 @@ import Testing
         #expect(observer.readings[3].values[.idle] == "yes" && !observer.readings[3].isPresent)
         // Failed attempts do not postpone the end.
         _ = observer.disconnected("gone", now: 3)
-        #expect(observer.deadline == 1 + BusObserver.patience)
+        #expect(observer.deadline == 1 + BusObserver.timeout)
         _ = observer.connected(now: 4)
         _ = observer.handle(.owner(.logind, ":1.1"), now: 4)
         #expect(observer.readings[3].values[.idle] == "yes")
-        observer.tick(now: 1 + BusObserver.patience)
+        observer.tick(now: 1 + BusObserver.timeout)
         #expect(observer.readings[3].values.isEmpty)
     }
 

@@ -74,9 +74,9 @@ import Testing
         _ = observer.handle(.properties(.logind, number: 3, .success(idle)), now: 3)
         #expect(observer.isRefreshed)
         _ = observer.refresh(now: 10)
-        observer.tick(now: 10 + BusObserver.patience)
+        observer.tick(now: 10 + BusObserver.timeout)
         #expect(!observer.isRefreshed, "overdue, and what it said before counts still")
-        observer.tick(now: 10 + 2 * BusObserver.patience)
+        observer.tick(now: 10 + 2 * BusObserver.timeout)
         #expect(observer.isRefreshed && observer[.logind].properties == nil)
     }
 }

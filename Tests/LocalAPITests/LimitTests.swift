@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test func `A stalled large body ends with its connection and does not block others`() async throws {
-        let decoder = RequestDecoder(patience: .milliseconds(200))
+        let decoder = RequestDecoder(timeout: .milliseconds(200))
         let enqueue = Route(.post, "/tasks") { call in
             let request = try await decoder.decode(EnqueueRequest.self, from: call.request, limit: Limits.requestBody)
             return try Reply.json(request.tasks.count).response

@@ -29,7 +29,7 @@ import Testing
     @Test func `R6: A request for one location turns the receiver on once, even without wakes`() throws {
         var scene = Self.allowed()
         Self.follow(&scene, isOnce: true)
-        #expect(scene.wish.fix == 10 && scene.wish.patience < FixDemand.usualPatience)
+        #expect(scene.wish.fix == 10 && scene.wish.timeout < FixDemand.usualTimeout)
         scene.pass(60)
         let answers = scene.book.takeDeliveries()
         #expect(answers.count == 1 && answers.first?.isLast == true)
@@ -78,9 +78,9 @@ import Testing
         scene.delay = 50
         scene.move(80_000)
         scene.add(Scene.region(radius: 5_000))
-        #expect(scene.wish.patience == FixDemand.usualPatience)
+        #expect(scene.wish.timeout == FixDemand.usualTimeout)
         Self.follow(&scene, isOnce: true, app: Scene.other)
-        #expect(scene.wish.fix == 10 && scene.wish.patience < FixDemand.usualPatience && scene.asked.count == 2)
+        #expect(scene.wish.fix == 10 && scene.wish.timeout < FixDemand.usualTimeout && scene.asked.count == 2)
     }
 
     @Test func `R6: Without a receiver a request fails once and is tried again; a region is tried at once`() {

@@ -38,7 +38,7 @@ import Testing
         #expect(scene.words == ["entered home", "left home"])
         let wake = try #require(scene.rows.wakes.last)
         // The later event has replaced the earlier one.
-        #expect(scene.rows.wakes.count == 1 && wake.source == .region && wake.key == "home" && wake.patience == nil)
+        #expect(scene.rows.wakes.count == 1 && wake.source == .region && wake.key == "home" && wake.timeout == nil)
         #expect(wake.event.kind == .left && wake.event.region == Scene.region())
         let place = try #require(wake.event.place)
         let there = try #require(Coordinate(latitude: place.latitude, longitude: place.longitude))
@@ -102,7 +102,7 @@ import Testing
         scene.move(0)
         scene.pass(900)
         #expect(scene.words == ["entered home"])
-        #expect(scene.told[0].wake.patience == 30)
+        #expect(scene.told[0].wake.timeout == 30)
         scene.step { $0.use(Scene.app, isInFront: false, now: $1) }
         #expect(scene.rows.wakes.isEmpty && scene.effects.contains(.wakesChanged(Scene.app)))
         let asked = scene.asked.count

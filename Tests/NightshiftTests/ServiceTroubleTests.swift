@@ -148,7 +148,7 @@ import Testing
         let line = "POST /v1/process/sessions/org.example.photos/tasks"
         world.service.state.update { $0.unanswered[line] = .max }
         // This happens if an app enters the background with a task that it has not resumed.
-        process.connection.sessions.handOverAll(patience: .seconds(1))
+        process.connection.sessions.handOverAll(timeout: .seconds(1))
         #expect(world.service.state.read { $0.tasks.values.map(\.task.state) } == [.suspended])
         world.service.state.update { $0.unanswered = [:] }
         task.resume()

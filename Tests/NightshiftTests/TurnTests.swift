@@ -17,8 +17,8 @@ import Testing
             }
         }
         try await heard.wait(for: "the first") { $0 == ["first"] }
-        for patience: Duration in [.zero, .milliseconds(1)] {
-            #expect(throws: ServiceUnreachable.self) { try turn.run(within: patience) { _ in } }
+        for timeout: Duration in [.zero, .milliseconds(1)] {
+            #expect(throws: ServiceUnreachable.self) { try turn.run(within: timeout) { _ in } }
         }
         Thread.detachNewThread {
             try? turn.run(within: .seconds(60)) { left in

@@ -142,7 +142,7 @@ import Testing
     @Test("B5: the page's program ends without a visitor, and an event stream counts as one")
     func ends() async throws {
         let fixture = try await PageFixture()
-        let address = try await fixture.brief(patience: 2)
+        let address = try await fixture.brief(timeout: 2)
         let raw = RawClient(address: address)
         let cookie = try await raw.letIn()
         var request = CurlRequest(url: raw.origin + "/v1/events", method: "GET")

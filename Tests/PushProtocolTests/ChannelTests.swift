@@ -94,10 +94,10 @@ import Testing
         #expect(device.state == .closed)
         var gateway = Self.openGateway()
         #expect(gateway.received(Frame.ping(interval: 300).encoded) == [.keepAlive])
-        #expect(gateway.patience == 480)
+        #expect(gateway.timeout == 480)
         #expect(gateway.answerKeepAlive() == [.send(.pong)])
         _ = gateway.received(Frame.ping(interval: .max).encoded)
-        #expect(gateway.patience == 3_600 * 3 / 2 + 30)
+        #expect(gateway.timeout == 3_600 * 3 / 2 + 30)
     }
 
     @Test func `R5: A peer that sends faster than it reads is disconnected`() {

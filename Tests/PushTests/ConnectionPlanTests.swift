@@ -126,7 +126,7 @@ import Testing
         #expect(plan.interval == Double(KeepAliveInterval.longest))
         now += plan.interval
         _ = plan.tick(jitter: 0, now: now)
-        #expect(plan.tick(jitter: 0, now: now + ConnectionPlan.answerPatience) == [.connect])
+        #expect(plan.tick(jitter: 0, now: now + ConnectionPlan.answerTimeout) == [.connect])
         plan.connected(keepAlive: 0, now: now + 30)
         #expect(plan.interval < Double(KeepAliveInterval.longest))
     }

@@ -157,14 +157,14 @@ import Testing
                 if let next = scene.clock.nextWaking { scene.clock.advance(to: next) }
                 return try await scene.service.status(of: Scene.app).pushes.map(\.state) == [.discarded]
             }
-            #expect(scene.clock.now().bootSeconds >= 1_000 + PushState.clockPatience)
+            #expect(scene.clock.now().bootSeconds >= 1_000 + PushState.clockTimeout)
         }
         await scene.end()
     }
 
     @Test func `R4: A delayed step uses the trust in the clock at its own time`() async throws {
         let scene = try await Scene.registered()
-        scene.clock.advance(to: 1_000 + PushState.clockPatience)
+        scene.clock.advance(to: 1_000 + PushState.clockTimeout)
         await scene.service.apply(DeviceState(conditions: DeviceConditions(), phase: .dozing))
         try await scene.deliver([scene.message(1)])
         #expect(try await scene.service.status(of: Scene.app).pushes.map(\.state) == [.waiting])
@@ -339,7 +339,7 @@ import Testing
         try await scene.passToAlarm()
         try await scene.gateway.state.wait(for: "another one") { $0.pings == 2 }
         try await eventually("a bound for the answer") {
-            scene.clock.nextWaking == scene.clock.now().bootSeconds + ConnectionPlan.answerPatience
+            scene.clock.nextWaking == scene.clock.now().bootSeconds + ConnectionPlan.answerTimeout
         }
         let count = scene.gateway.state.read { $0.connections.count }
         try await scene.passToAlarm()

@@ -14,7 +14,7 @@ import Testing
         #expect(scene.state(id) == .running && scene.record(id)?.isSilent == true)
         let wake = try #require(scene.wakes[StateScene.app])
         #expect(wake.wake.delivery.payload == StateScene.silent && wake.wake.delivery.id == id)
-        #expect(wake.wake.patience == 86_400)
+        #expect(wake.wake.timeout == 86_400)
         scene.endWake(StateScene.app, .noData)
         #expect(scene.state(id) == .handled && scene.record(id)?.result == .noData)
         #expect(scene.due == [] && scene.held == [] && scene.ends.isEmpty && scene.payloads[id] == nil)

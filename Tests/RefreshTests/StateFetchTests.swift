@@ -27,7 +27,7 @@ import Testing
         scene.pass(to: 24)
         let first = try #require(scene.begun.first)
         #expect(first.wake.app == Scene.app && first.wake.source == .fetch && first.wake.key == "")
-        #expect(first.wake.patience == 900)
+        #expect(first.wake.timeout == 900)
         #expect((6...23).contains(first.hour))
         #expect(scene.fetches.count == scene.begun.count && scene.rows.wakes.isEmpty && scene.rows.ends.isEmpty)
         #expect(scene.fetches.allSatisfy { $0.result == .newData && $0.ended != nil && $0.bytes == 1_000 })

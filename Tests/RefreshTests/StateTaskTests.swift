@@ -198,7 +198,7 @@ import Testing
             try Self.submit(Scene.task(.continued, "a.\(number)"), to: &scene, isInFront: true)
         }
         #expect(scene.begun.map(\.wake.key) == (0..<count).map { "a.\($0)" })
-        #expect(scene.begun.allSatisfy { $0.wake.source == .continued && $0.wake.patience == nil })
+        #expect(scene.begun.allSatisfy { $0.wake.source == .continued && $0.wake.timeout == nil })
         var impatient = Scene.task(.continued)
         impatient.strategy = .fail
         #expect(Self.refusal(impatient, to: &scene, isInFront: true)?.type == "/problems/no-room-for-task")

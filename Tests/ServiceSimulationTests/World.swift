@@ -237,9 +237,9 @@ final class World {
         let answer = Answer<Value>()
         Task { answer.value = await body() }
         await settle()
-        var patience = 500
-        while answer.value == nil, !isDying, patience > 0, let next = nextEvent {
-            patience -= 1
+        var timeout = 500
+        while answer.value == nil, !isDying, timeout > 0, let next = nextEvent {
+            timeout -= 1
             clock.advance(to: max(next, clock.now().bootSeconds))
             transport.runDue()
             await settle()

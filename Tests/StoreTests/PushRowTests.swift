@@ -26,7 +26,7 @@ import Testing
                 try transaction.putPush(Record(value: 3), of: app)
                 try transaction.putPushMessage("1 \(app)", of: app, Record(value: 4), payload: Data("{}".utf8))
                 try transaction.putPushWake(
-                    "1 \(app)", of: app, payload: Data("p".utf8), patience: 5, now: StoreFixture.now)
+                    "1 \(app)", of: app, payload: Data("p".utf8), timeout: 5, now: StoreFixture.now)
                 try transaction.putWake(app, .fetch, now: StoreFixture.now)
             }
             try transaction.putPushMessage("0", of: Self.app, Record(value: 6), payload: nil)
@@ -58,7 +58,7 @@ import Testing
                 let key = id == "a" || id == "d" ? "" : id
                 try transaction.putPushMessage(id, of: Self.app, Record(value: 1), payload: Data())
                 try transaction.putPushWake(
-                    id, of: Self.app, key: key, payload: Data(id.utf8), patience: nil, now: StoreFixture.now)
+                    id, of: Self.app, key: key, payload: Data(id.utf8), timeout: nil, now: StoreFixture.now)
             }
             let wakes = try transaction.wantedWakes()
             #expect(wakes.map(\.payload) == ["b", "c", "d"].map { Data($0.utf8) })
@@ -75,12 +75,12 @@ import Testing
         try await store.write { transaction in
             for id in ["a", "b"] {
                 try transaction.putPushMessage(id, of: Self.app, Record(value: 1), payload: Data())
-                try transaction.putPushWake(id, of: Self.app, payload: Data(), patience: nil, now: StoreFixture.now)
+                try transaction.putPushWake(id, of: Self.app, payload: Data(), timeout: nil, now: StoreFixture.now)
                 let wake = try transaction.wantedWakes()[0]
                 if id == "a" { try transaction.finishWake(wake, WakeEnd(result: .noData, time: 1)) }
             }
             try transaction.putPushMessage("c", of: Self.app, Record(value: 1), payload: Data())
-            try transaction.putPushWake("c", of: Self.app, payload: Data(), patience: nil, now: StoreFixture.now)
+            try transaction.putPushWake("c", of: Self.app, payload: Data(), timeout: nil, now: StoreFixture.now)
             let wakes = try transaction.wantedWakes()
             #expect(wakes.count == 1, "one waits, the newest")
             try transaction.finishWake(wakes[0], WakeEnd(result: .newData, time: 2))

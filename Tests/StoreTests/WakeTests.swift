@@ -15,11 +15,11 @@ import Testing
 
     private static func put(
         _ store: Store, _ source: WakeSource, key: String = "", app: AppID = app, payload: String? = nil,
-        patience: Double? = nil
+        timeout: Double? = nil
     ) async throws {
         try await store.write {
             try $0.putWake(
-                app, source, key: key, payload: payload.map { Data($0.utf8) }, patience: patience, now: StoreFixture.now
+                app, source, key: key, payload: payload.map { Data($0.utf8) }, timeout: timeout, now: StoreFixture.now
             )
         }
     }
@@ -29,7 +29,7 @@ import Testing
         let bytes = Data([0, 255, 10])
         try await store.write {
             try $0.putWake(
-                Self.app, source, key: "k", payload: bytes, patience: 60.5, now: StoreFixture.now)
+                Self.app, source, key: "k", payload: bytes, timeout: 60.5, now: StoreFixture.now)
         }
         let wake = WantedWake(
             app: Self.app, reason: WakeReason(source), key: "k", through: 1, payload: bytes, expires: 1_060.5)
@@ -55,7 +55,7 @@ import Testing
         let store = try await StoreFixture.inMemory()
         try await Self.put(store, .region, key: "home", payload: "in")
         let first = try #require(try await Self.wanted(store).first)
-        try await Self.put(store, .region, key: "home", payload: "out", patience: 5)
+        try await Self.put(store, .region, key: "home", payload: "out", timeout: 5)
         let second = try #require(try await Self.wanted(store).first)
         #expect(second.identity == first.identity && second.through > first.through)
         #expect(second.payload == Data("out".utf8) && second.expires == 1_005)
@@ -113,7 +113,7 @@ import Testing
     @Test func `A service that crashes between the row and the wake finds the row again`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
-        try await Self.put(store, .push, payload: "{}", patience: 30)
+        try await Self.put(store, .push, payload: "{}", timeout: 30)
         var before = try await Self.wanted(store)
         #expect(before.map(\.expires) == [1_030])
         // The service crashes, so nothing is closed. The next one opens the same files after a reboot. The time in
@@ -154,7 +154,7 @@ import Testing
     ) async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
-        try await Self.put(store, .processing, key: "work", patience: 900)
+        try await Self.put(store, .processing, key: "work", timeout: 900)
         try store.close()
         var now = StoreFixture.now
         now.bootID = bootID

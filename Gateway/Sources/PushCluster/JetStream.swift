@@ -76,7 +76,7 @@ struct JetStream: Sendable {
     typealias Completion<Value> = @Sendable (Result<Value, StoreError>) -> Void
 
     /// Seconds for which a repeatable request is retried. Streams find a new leader in less time.
-    static let patience = 20.0
+    static let timeout = 20.0
     private static let pause = 0.25
 
     // MARK: - Writing
@@ -197,7 +197,7 @@ struct JetStream: Sendable {
     func ask<Value: Decodable & Sendable>(
         _ name: String, _ request: String, as type: Value.Type, completion: @escaping Completion<Value>
     ) {
-        ask(name, request, until: .now + .seconds(Self.patience), type, completion)
+        ask(name, request, until: .now + .seconds(Self.timeout), type, completion)
     }
 
     private struct Refused: Decodable {

@@ -158,7 +158,7 @@ package final class NATSStore: Sendable {
             return true
         }
         guard isHere else { return connection.pause(0) { self.drop(device, number) } }
-        see(device, number, at: at, until: .now + .seconds(JetStream.patience))
+        see(device, number, at: at, until: .now + .seconds(JetStream.timeout))
     }
 
     /// Records that the device is connected to this gateway. The order of these records is the order of the device's

@@ -67,7 +67,7 @@ package struct GatewaySettings: Sendable {
     /// Seconds after which a silent provider connection is closed.
     package var providerIdle = 3_600
     /// Seconds from the head of a request within which its end must arrive.
-    package var bodyPatience = 30
+    package var bodyTimeout = 30
     /// The most concurrent streams of a provider with a valid token.
     package var streams = 1_000
     package var providerLimit = 1_000

@@ -18,7 +18,7 @@ final class StoreEcho: StoreListener {
     private static let portion = 200
     private static let pause = Duration.milliseconds(100)
     /// The pause before a failed read is repeated.
-    private static let patience = Duration.seconds(5)
+    private static let timeout = Duration.seconds(5)
 
     /// The state of a round of reads, and whether a further round is wanted after it.
     struct Rounds {
@@ -93,7 +93,7 @@ final class StoreEcho: StoreListener {
                 logger.error("Teams, keys and topics could not be read again.", metadata: ["reason": "\(error)"])
                 // The change is not reported again, so request a further round.
                 _ = reloads.withLock { $0.want() }
-                try? await Task.sleep(for: Self.patience)
+                try? await Task.sleep(for: Self.timeout)
             }
         }
     }

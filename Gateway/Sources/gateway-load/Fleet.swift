@@ -15,7 +15,7 @@ actor Fleet {
     /// The first pause before a reconnection, in seconds, as for a real device. Failures double it.
     private static let firstPause = 5.0
     private static let longestPause = 1_800.0
-    private static let attemptPatience = TimeAmount.seconds(60)
+    private static let attemptTimeout = TimeAmount.seconds(60)
     /// The most connections from one source address, which has some 28,000 ports.
     private static let perAddress = 20_000
 
@@ -187,12 +187,12 @@ actor Fleet {
     ) async throws -> (channel: any Channel, device: DeviceID?) {
         let loop = group.next()
         let outcome = loop.makePromise(of: DeviceID?.self)
-        let patience = loop.scheduleTask(in: Self.attemptPatience) {
+        let timeout = loop.scheduleTask(in: Self.attemptTimeout) {
             outcome.fail(GatewayError("The gateway did not answer."))
         }
-        defer { patience.cancel() }
+        defer { timeout.cancel() }
         var bootstrap = ClientBootstrap(group: loop)
-            .connectTimeout(Self.attemptPatience)
+            .connectTimeout(Self.attemptTimeout)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelInitializer { [context, deliveries] channel in
                 channel.eventLoop.makeCompletedFuture {

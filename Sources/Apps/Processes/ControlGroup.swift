@@ -26,7 +26,7 @@ struct ControlGroup: Hashable, Sendable {
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         // A notification of the kernel file ends a pause early.
-        var patience = CheckTimeout(bound, first: .milliseconds(100), longest: .milliseconds(100))
+        var timeout = CheckTimeout(bound, first: .milliseconds(100), longest: .milliseconds(100))
         var buffer = [UInt8](repeating: 0, count: 256)
         while true {
             // Reading also re-arms the notification of the next change.
@@ -34,7 +34,7 @@ struct ControlGroup: Hashable, Sendable {
             guard count >= 0 else { return false }
             let lines = String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n")
             if lines.contains("frozen 1") { return true }
-            guard let pause = patience.pause() else { return false }
+            guard let pause = timeout.pause() else { return false }
             var event = pollfd(fd: descriptor, events: Int16(POLLPRI), revents: 0)
             poll(&event, 1, Int32(saturating: (pause / .milliseconds(1)).rounded(.up)))
         }

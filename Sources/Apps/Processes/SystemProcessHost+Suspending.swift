@@ -7,7 +7,7 @@ import Synchronization
 extension SystemProcessHost {
     /// The timeout for freezing. A process that waits for a disk freezes only after the disk has answered; longer than
     /// this is treated as a failure.
-    private static let patience: Duration = .seconds(2)
+    private static let timeout: Duration = .seconds(2)
 
     package func suspend(_ process: ProcessIdentity) -> Bool {
         let begun = state.withLock { state -> Hosted? in
@@ -17,7 +17,7 @@ extension SystemProcessHost {
         }
         guard let begun else { return false }
         // Not under the lock, because this takes time, and handling the end of a process must not wait for it.
-        let standsStill = begun.group.map { $0.waitUntilFrozen(within: Self.patience) } ?? waitUntilStopped(process)
+        let standsStill = begun.group.map { $0.waitUntilFrozen(within: Self.timeout) } ?? waitUntilStopped(process)
         return state.withLock { state in
             guard let hosted = state.processes[process], hosted.isSuspended else { return false }
             if !standsStill { state.thaw(process) }
@@ -37,13 +37,13 @@ extension SystemProcessHost {
     /// another instruction of its own. Only a parent is notified of that, so the state of the leader is checked
     /// repeatedly.
     private func waitUntilStopped(_ process: ProcessIdentity) -> Bool {
-        var patience = CheckTimeout(Self.patience, first: .microseconds(100), longest: .milliseconds(10))
+        var timeout = CheckTimeout(Self.timeout, first: .microseconds(100), longest: .milliseconds(10))
         while true {
             guard let statistics = ProcessStatistics(of: process.pid), statistics.startTime == process.startTime,
                 !statistics.isZombie
             else { return false }
             if statistics.isStopped(as: process.pid) { return true }
-            guard let pause = patience.pause() else { return false }
+            guard let pause = timeout.pause() else { return false }
             usleep(useconds_t(saturating: pause / .microseconds(1)))
         }
     }

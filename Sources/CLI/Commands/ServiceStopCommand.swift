@@ -23,7 +23,7 @@ struct ServiceStopCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     /// The service stops within 2 s. A stuck disk may take longer.
-    private static let patience: Duration = .seconds(15)
+    private static let timeout: Duration = .seconds(15)
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let service = invocation.service
@@ -35,7 +35,7 @@ struct ServiceStopCommand: ClientCommand {
         let process = try await service.client.send(.status).processID
         try await service.client.send(.shutdown)
         let clock = ContinuousClock()
-        let deadline = clock.now + Self.patience
+        let deadline = clock.now + Self.timeout
         while true {
             // The deadline is checked before the process, so that the last check comes after the deadline even on a
             // busy machine.

@@ -60,7 +60,7 @@ struct RunMachine {
     }
 
     /// Handles the timeout for the first response of the service.
-    mutating func patienceIsOver() -> [Action] {
+    mutating func timeoutIsOver() -> [Action] {
         phase == .atGate ? refuse("The service does not answer.") : []
     }
 

@@ -19,7 +19,7 @@ struct TaskRun: Sendable {
     static let notRunnable: Int32 = 126
     static let notFound: Int32 = 127
     /// The timeout for a service that accepts connections but does not respond. It is longer than a start may take.
-    private static let patience: Duration = .seconds(15)
+    private static let timeout: Duration = .seconds(15)
     /// The longest time in seconds for reporting the end of the program. The service also detects it without a report.
     private static let endTimeout = 2.0
     /// The number of the background task, which is the only one of this process.
@@ -29,7 +29,7 @@ struct TaskRun: Sendable {
         case channel(ProcessChannel.Event)
         case process(GatedProcess.Event)
         case signal(Int32)
-        case patienceIsOver
+        case timeoutIsOver
     }
 
     /// Runs the program, and returns the exit status.
@@ -88,7 +88,7 @@ struct TaskRun: Sendable {
             group.addTask { for await event in process.events { continuation.yield(.process(event)) } }
             group.addTask { for await number in numbers { continuation.yield(.signal(number)) } }
             group.addTask {
-                if (try? await Task.sleep(for: Self.patience)) != nil { continuation.yield(.patienceIsOver) }
+                if (try? await Task.sleep(for: Self.timeout)) != nil { continuation.yield(.timeoutIsOver) }
             }
             defer { group.cancelAll() }
             return await decide(events, process, channel)
@@ -106,7 +106,7 @@ struct TaskRun: Sendable {
                 case .channel(let event): machine.heard(event)
                 case .process(let event): machine.heard(event)
                 case .signal(let number): machine.received(number)
-                case .patienceIsOver: machine.patienceIsOver()
+                case .timeoutIsOver: machine.timeoutIsOver()
                 }
             for action in actions {
                 switch action {

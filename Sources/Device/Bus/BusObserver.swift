@@ -37,7 +37,7 @@ struct BusObserver {
 
     /// Seconds within which a service on the same machine answers even under load. The last values of a service that is
     /// gone or overdue remain valid for the same time, so that a restart is not treated as absence.
-    static let patience = 5.0
+    static let timeout = 5.0
 
     /// Whether all initial requests have been answered or are overdue.
     var isSettled: Bool {
@@ -161,7 +161,7 @@ struct BusObserver {
                 var overdue = self[object]
                 overdue.failure = BusFailure("does not answer")
                 overdue.question = number
-                if overdue.properties != nil, overdue.countsUntil == nil { overdue.countsUntil = now + Self.patience }
+                if overdue.properties != nil, overdue.countsUntil == nil { overdue.countsUntil = now + Self.timeout }
                 objects[object] = overdue
             case .inhibit(_, let number): lock.isOverdue(number: number)
             case .owner, .subscribe, .device, .deviceState: break
@@ -193,7 +193,7 @@ struct BusObserver {
         let former = self[object]
         if let question = former.question { due[.properties(object, number: question)] = nil }
         objects[object] = former.properties.map {
-            Knowledge(properties: $0, countsUntil: former.countsUntil ?? now + Self.patience)
+            Knowledge(properties: $0, countsUntil: former.countsUntil ?? now + Self.timeout)
         }
     }
 
@@ -236,7 +236,7 @@ struct BusObserver {
     }
 
     private mutating func send(_ request: BusRequest, now: Double) -> [Action] {
-        due[request] = now + Self.patience
+        due[request] = now + Self.timeout
         return [.send(request)]
     }
 

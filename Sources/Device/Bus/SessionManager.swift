@@ -16,7 +16,7 @@ package struct SessionManager: Sendable {
 
     /// Microseconds to wait for the manager: more than a working one needs on a busy machine. Calls block for at most
     /// this time.
-    private static let patience: UInt64 = 1_000_000
+    private static let timeout: UInt64 = 1_000_000
 
     /// The current environment that the manager gives to the programs it starts (`systemctl --user show-environment`).
     /// A desktop adds its own variables after the login. Nil if there is no such manager, or it does not answer.
@@ -42,14 +42,14 @@ package struct SessionManager: Sendable {
         // A bus without systemd must not try to start it.
         sd_bus_message_set_auto_start(question, 0)
         var answer: OpaquePointer?
-        guard sd_bus_call(bus, question, Self.patience, nil, &answer) >= 0, let answer else { return nil }
+        guard sd_bus_call(bus, question, Self.timeout, nil, &answer) >= 0, let answer else { return nil }
         defer { sd_bus_message_unref(answer) }
         return Self.assignments(answer)
     }
 
     /// Waits for the bus. By itself, sd-bus would wait 90 seconds for a bus that does not answer.
     private static func waitUntilReady(_ bus: OpaquePointer) -> Bool {
-        let end = ContinuousClock.now + .microseconds(Int64(patience))
+        let end = ContinuousClock.now + .microseconds(Int64(timeout))
         while sd_bus_is_ready(bus) == 0 {
             let left = ContinuousClock.now.duration(to: end) / .microseconds(1)
             guard left > 0 else { return false }

@@ -18,7 +18,7 @@ package struct FocusReport: Equatable, Sendable {
 /// Pure. A change to another application's window is reported at once.
 struct FrontSettling {
     /// Seconds without a foreground application after which this is reported.
-    static let patience = 0.5
+    static let timeout = 0.5
 
     private(set) var told: FrontApplication?
     /// Whether anything has been reported.
@@ -44,7 +44,7 @@ struct FrontSettling {
     /// - Returns: whether ``told`` has changed.
     mutating func update(_ application: FrontApplication?, now: Double) -> Bool {
         guard let application else {
-            if !hasTold || told != nil, deadline == nil { deadline = now + Self.patience }
+            if !hasTold || told != nil, deadline == nil { deadline = now + Self.timeout }
             return tick(now: now)
         }
         deadline = nil

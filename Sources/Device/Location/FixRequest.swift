@@ -12,15 +12,15 @@ struct FixRequest: Equatable {
 
     /// Seconds after which the second source is also asked; less for a request with a shorter time.
     static let secondOpinion = 20.0
-    static let lookPatience = 5.0
+    static let lookTimeout = 5.0
     /// Seconds within which a receiver that reports accuracies begins to do so.
-    static let assumedPatience = 5.0
+    static let assumedTimeout = 5.0
     /// Metres. For a smaller accuracy the receiver is asked first, because a boundary is near.
     static let near = 200.0
 
     private(set) var accuracy: Double
     /// Seconds after which the best fix so far is taken.
-    private var patience: Double
+    private var timeout: Double
     private(set) var begun: Double
     /// The time at which gpsd was last reached.
     private var greetedAt: Double?
@@ -35,27 +35,27 @@ struct FixRequest: Equatable {
     private(set) var onSince: Double?
     private var seconds = 0.0
 
-    init(accuracy: Double, patience: Double, now: Double) {
+    init(accuracy: Double, timeout: Double, now: Double) {
         self.accuracy = accuracy
-        self.patience = patience
+        self.timeout = timeout
         begun = now
     }
 
     var isNear: Bool { accuracy < Self.near }
     /// The time at which the request ends. A request with less than the usual time ends sooner after its first fix.
     var deadline: Double {
-        guard let firstFix, patience < FixDemand.usualPatience else { return begun + patience }
-        return min(begun + patience, firstFix + FixProgress.steady)
+        guard let firstFix, timeout < FixDemand.usualTimeout else { return begun + timeout }
+        return min(begun + timeout, firstFix + FixProgress.steady)
     }
     /// The time at which a gpsd without a reported receiver counts as having none. A gpsd that has just started reports
     /// it a moment later.
-    var lookDeadline: Double { max(begun, greetedAt ?? begun) + Self.lookPatience }
-    var otherSourceDeadline: Double { begun + min(Self.secondOpinion, patience / 3) }
+    var lookDeadline: Double { max(begun, greetedAt ?? begun) + Self.lookTimeout }
+    var otherSourceDeadline: Double { begun + min(Self.secondOpinion, timeout / 3) }
 
     /// Handles another request for a fix while one is in progress.
-    mutating func askAgain(accuracy: Double, patience: Double, now: Double) {
+    mutating func askAgain(accuracy: Double, timeout: Double, now: Double) {
         self.accuracy = accuracy
-        self.patience = patience
+        self.timeout = timeout
         begun = now
     }
 
@@ -74,7 +74,7 @@ struct FixRequest: Equatable {
         guard isAssumed else { return false }
         let since = assumedSince ?? fix.time
         assumedSince = since
-        return fix.time >= since + Self.assumedPatience
+        return fix.time >= since + Self.assumedTimeout
     }
 
     mutating func receiver(isOn: Bool, now: Double) {

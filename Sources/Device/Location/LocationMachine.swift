@@ -25,7 +25,7 @@ struct LocationMachine {
         var bus = true
 
         /// Seconds within which a service on the same machine answers even under load.
-        static let patience = 5.0
+        static let timeout = 5.0
     }
 
     let configuration: LocationConfiguration
@@ -85,10 +85,10 @@ struct LocationMachine {
             if wish.fix != nil { actions.append(.tell(.receiver(seconds: 0))) }
         } else if let accuracy = wish.fix {
             if request == nil {
-                request = FixRequest(accuracy: accuracy, patience: wish.patience, now: now)
+                request = FixRequest(accuracy: accuracy, timeout: wish.timeout, now: now)
                 gpsd.requestBegins()
             } else {
-                request?.askAgain(accuracy: accuracy, patience: wish.patience, now: now)
+                request?.askAgain(accuracy: accuracy, timeout: wish.timeout, now: now)
             }
         } else {
             actions += endRequest(with: nil, now: now)
@@ -199,7 +199,7 @@ struct LocationMachine {
             return []
         }
         // A receiver that is followed reports its changes by itself.
-        look = Look(deadline: now + Look.patience, gpsd: gpsd.isAsked && !gpsd.isFollowed)
+        look = Look(deadline: now + Look.timeout, gpsd: gpsd.isAsked && !gpsd.isFollowed)
         return bus.lookAgain().map(Action.send)
     }
 

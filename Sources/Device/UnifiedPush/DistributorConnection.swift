@@ -24,9 +24,9 @@ final class DistributorConnection: SessionBusConnection {
     /// The maximum number of calls of apps that wait for their answers at one time.
     private static let mostHeld = 64
     /// Seconds for an app to start. dbus-daemon allows two minutes.
-    private static let startPatience = 130.0
+    private static let startTimeout = 130.0
     /// Seconds for an app to answer.
-    private static let answerPatience = 30.0
+    private static let answerTimeout = 30.0
     /// Seconds after which a call counts as accepted if the app is present and has not refused. Connectors of version 1
     /// need not answer.
     private static let silence = 5.0
@@ -63,7 +63,7 @@ final class DistributorConnection: SessionBusConnection {
                 guard let (call, version) = held.removeValue(forKey: number) else { return true }
                 try self.answer(call, version, answer)
             case .call(let number, let call):
-                waiting[number] = (call, now + Self.startPatience)
+                waiting[number] = (call, now + Self.startTimeout)
                 try start(call.service, number)
             case .watch(let services): try watch(services)
             }
@@ -181,7 +181,7 @@ final class DistributorConnection: SessionBusConnection {
             if message.isError, message.errorName != Self.unknownService {
                 return [end(number, .absent(message.failure.text))]
             }
-            waiting[number]?.until = now + (call.version == .one ? Self.silence : Self.answerPatience)
+            waiting[number]?.until = now + (call.version == .one ? Self.silence : Self.answerTimeout)
             do throws(BusFailure) {
                 try send(call, number)
                 return nil

@@ -81,7 +81,7 @@ package struct LocationWake: Hashable, Sendable {
     package var key: String
     package var event: LocationEvent
     /// The seconds after which the wake is dropped unless it has begun.
-    package var patience: Double?
+    package var timeout: Double?
 }
 
 /// A set of waiting wakes to cancel.
@@ -145,7 +145,7 @@ struct PendingFixRequest: Hashable, Sendable {
     /// Whether the location of a new cell is one of its purposes.
     var isForChanges: Bool
     /// The seconds that the sources have for it.
-    var patience: Double
+    var timeout: Double
     /// Whether it repeats a request whose reported end may have belonged to an earlier, cancelled request.
     var isRepeated: Bool
     /// Whether a fix has arrived since.

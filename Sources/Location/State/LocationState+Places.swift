@@ -131,8 +131,8 @@ extension LocationState {
         apps[app]?.wakes += 1
         // An app in the foreground receives it at once. The limit is short because the app may just have left the
         // foreground, and must not be woken then.
-        let patience = apps[app]?.permission == .whenInUse ? Self.frontPatience : nil
-        let wake = LocationWake(app: app, source: source, key: key, event: event, patience: patience)
+        let timeout = apps[app]?.permission == .whenInUse ? Self.foregroundNoticeTimeout : nil
+        let wake = LocationWake(app: app, source: source, key: key, event: event, timeout: timeout)
         marks.begun.removeAll { $0.app == app && $0.source == source && $0.key == key }
         marks.begun.append(wake)
         marks.apps.insert(app)
@@ -166,7 +166,7 @@ extension LocationState {
 
     mutating func askForFix(_ now: LocationMoment) {
         let time = now.bootSeconds
-        if let request, time - request.since >= Self.patience { requestEnded(0, now) }
+        if let request, time - request.since >= Self.timeout { requestEnded(0, now) }
         let isForChanges = changesDue(now).map { $0 <= time } ?? false
         let question = followers.question(at: time)
         // Apps that need a fix soon share this one.
@@ -191,7 +191,7 @@ extension LocationState {
         let apps = Set(wanting).union(isForChanges ? watchingChanges : []).union(apps(asking: question))
         request = PendingFixRequest(
             since: time, accuracy: accuracy, apps: apps, isForRegions: !wanting.isEmpty, isForChanges: isForChanges,
-            patience: question == nil ? FixDemand.usualPatience : Self.patienceInFront, isRepeated: repeatsQuestion)
+            timeout: question == nil ? FixDemand.usualTimeout : Self.foregroundTimeout, isRepeated: repeatsQuestion)
         repeatsQuestion = false
         charged = apps
         followers.ask(for: question?.numbers ?? [], now: time)
@@ -204,7 +204,7 @@ extension LocationState {
     var currentWish: FixDemand {
         FixDemand(
             fix: request?.accuracy, watchesChanges: !watchingChanges.isEmpty,
-            patience: request?.patience ?? FixDemand.usualPatience)
+            timeout: request?.timeout ?? FixDemand.usualTimeout)
     }
 
     private func apps(asking question: LocationFollowers.Question?) -> Set<AppID> {
@@ -217,7 +217,7 @@ extension LocationState {
     /// wait for its end. If it has a long one, it is changed to the accuracy and time limit that they need.
     private mutating func join(_ question: LocationFollowers.Question, _ time: Double) {
         guard let request, !request.isAnswered else { return }
-        let isPatient = request.patience > Self.patienceInFront
+        let isPatient = request.timeout > Self.foregroundTimeout
         let numbers =
             isPatient ? question.numbers : followers.joining(question, accuracy: request.accuracy)
         guard !numbers.isEmpty else { return }
@@ -227,7 +227,7 @@ extension LocationState {
         charged.formUnion(apps)
         guard isPatient else { return }
         self.request?.accuracy = min(request.accuracy, question.accuracy)
-        self.request?.patience = Self.patienceInFront
+        self.request?.timeout = Self.foregroundTimeout
         wish = currentWish
     }
 
@@ -267,7 +267,7 @@ extension LocationState {
     private static let sharing = FixSchedule.shortest / 2
     /// The seconds that the sources have for a fix that a running app waits for. After that the app gets the best one
     /// so far.
-    static let patienceInFront = 15.0
+    static let foregroundTimeout = 15.0
     /// The seconds before the next request after one that has ended at once.
     private static let soon = 5.0
     /// An accuracy in metres without any information: half of the earth's circumference.

@@ -76,12 +76,12 @@ package struct LocationState: Sendable {
     /// The seconds for which the report of available sources counts as current.
     static let sourcesFreshness = 5.0
     /// The seconds after which a request counts as ended if the sources report nothing.
-    static let patience = 180.0
+    static let timeout = 180.0
     /// The seconds before the next request after one without an answer; doubled by each further one.
     static let pauseWithoutFix = 60.0
     /// The seconds for which an event of an app with the permission *when in use* is valid, because the app may have
     /// left the foreground by then.
-    static let frontPatience = 30.0
+    static let foregroundNoticeTimeout = 30.0
 
     package init(bootID: String) { self.bootID = bootID }
 
@@ -261,7 +261,7 @@ package struct LocationState: Sendable {
         let wish = currentWish
         if wish != toldWish { self.wish = wish }
         let held = watchingChanges.compactMap { apps[$0]?.change.due }.min()
-        let asked = request.map { $0.since + Self.patience } ?? nextFix(now)
+        let asked = request.map { $0.since + Self.timeout } ?? nextFix(now)
         nextDeadline = [held, asked].compactMap(\.self).min()
         if now.bootSeconds - marks.laterSince >= Self.longestDelay { writeAll() }
     }

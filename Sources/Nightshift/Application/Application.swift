@@ -49,7 +49,7 @@ import NightshiftAPI
 
     /// The time that the launch waits on a background thread for the first connection. Attempts to connect continue
     /// afterwards.
-    private nonisolated static let launchPatience: Duration = .seconds(10)
+    private nonisolated static let launchTimeout: Duration = .seconds(10)
 
     /// Launches the app and serves the main thread until the process ends.
     public func run() -> Never {
@@ -72,7 +72,7 @@ import NightshiftAPI
         // function.
         connection.commands.setReceiver(self)
         DispatchQueue.global().async { [connection] in
-            _ = try? connection.openChannel(until: .now + Self.launchPatience)
+            _ = try? connection.openChannel(until: .now + Self.launchTimeout)
         }
         let isBackgroundLaunch = environment["NIGHTSHIFT_LAUNCH"] == "background"
         if isBackgroundLaunch {

@@ -27,10 +27,10 @@ final class BackgroundTaskHandler: Sendable {
     }
 
     /// The time for which the beginning of a task waits if the service does not answer.
-    private static let patience: Duration = .seconds(2)
+    private static let timeout: Duration = .seconds(2)
     /// The time in seconds within which a reachable service has to answer about one task.
-    private static let answerPatience = 2.0
-    private static let endPatience: Duration = .seconds(30)
+    private static let answerTimeout = 2.0
+    private static let endTimeout: Duration = .seconds(30)
 
     func connect(to connection: ServiceConnection) {
         state.withLock { $0.connection = connection }
@@ -53,7 +53,7 @@ final class BackgroundTaskHandler: Sendable {
             (state.clock, state.channels == 0 && state.isInBackground && !state.isUnreachable ? state.connection : nil)
         }
         guard let beginner else { return clock?.remaining ?? .infinity }
-        if (try? beginner.openChannel(until: .now + Self.patience)) == nil {
+        if (try? beginner.openChannel(until: .now + Self.timeout)) == nil {
             state.withLock { $0.isUnreachable = $0.channels == 0 }
         }
         return state.withLock(\.clock)?.remaining ?? .infinity
@@ -100,12 +100,12 @@ final class BackgroundTaskHandler: Sendable {
     private func requestTask(_ request: BackgroundTaskRequest) -> Answer {
         let (connection, isUnreachable) = state.withLock { ($0.connection, $0.isUnreachable) }
         guard let connection else { return .refused("The app is ending.") }
-        let patience = isUnreachable ? .zero : Self.patience
+        let timeout = isUnreachable ? .zero : Self.timeout
         func send() throws -> Int {
-            try connection.openChannel(until: .now + patience)
+            try connection.openChannel(until: .now + timeout)
             let channel = state.withLock(\.channels)
             try connection.notify(
-                .beginBackgroundTask(request), patience: patience, retries: { $0.isPassing && $0.status != 429 })
+                .beginBackgroundTask(request), timeout: timeout, retries: { $0.isPassing && $0.status != 429 })
             return channel
         }
         do {
@@ -116,7 +116,7 @@ final class BackgroundTaskHandler: Sendable {
                 // sent first.
                 let isTold = DispatchSemaphore(value: 0)
                 queue.async { isTold.signal() }
-                _ = isTold.wait(timeout: .now() + Self.answerPatience)
+                _ = isTold.wait(timeout: .now() + Self.answerTimeout)
                 return .granted(try send())
             }
         } catch let problem as Problem {
@@ -175,7 +175,7 @@ final class BackgroundTaskHandler: Sendable {
     private func tell() {
         while let connection = state.withLock({ $0.ledger.news == nil ? nil : $0.connection }) {
             do {
-                try connection.openChannel(until: .now + Self.endPatience)
+                try connection.openChannel(until: .now + Self.endTimeout)
                 // Opening the channel may have sent all reports already.
                 guard let news = state.withLock(\.ledger.news) else { return }
                 try tell(news, connection)
@@ -192,8 +192,8 @@ final class BackgroundTaskHandler: Sendable {
         do {
             switch news {
             case .beginning(let request):
-                try connection.notify(.beginBackgroundTask(request), patience: Self.endPatience)
-            case .end(let number): try connection.notify(.endBackgroundTask(number), patience: Self.endPatience)
+                try connection.notify(.beginBackgroundTask(request), timeout: Self.endTimeout)
+            case .end(let number): try connection.notify(.endBackgroundTask(number), timeout: Self.endTimeout)
             }
         } catch is Problem {
             // The service does not know the task. For the end of a task that is success.
@@ -219,7 +219,7 @@ final class BackgroundTaskHandler: Sendable {
         for request in requests where state.withLock({ $0.ledger.isOpen(request.number) }) {
             do {
                 try connection.client.on(hello.channel).wait(
-                    for: .beginBackgroundTask(request), within: Self.answerPatience)
+                    for: .beginBackgroundTask(request), within: Self.answerTimeout)
                 state.withLock { $0.ledger.told(.beginning(request)) }
             } catch let problem as Problem where problem.status != 503 && problem.type != Problem.notConnectedType {
                 // The app continues without background time, so the handler is called to finish the work.

@@ -18,11 +18,11 @@ package struct BatteryReading: Hashable, Sendable {
 
 extension Application {
     /// The timeout for a request for the device state.
-    nonisolated static let devicePatience: Duration = .seconds(2)
+    nonisolated static let deviceTimeout: Duration = .seconds(2)
 
     /// The current battery state, requested from the service. Nil if there is no service or no battery.
     package nonisolated var battery: BatteryReading? {
-        let status = try? connection.request(.device, hasty: true, patience: Self.devicePatience)
+        let status = try? connection.request(.device, hasty: true, timeout: Self.deviceTimeout)
         return status.flatMap { BatteryReading($0.conditions) }
     }
 }

@@ -111,9 +111,9 @@ final class CommandHandler: Sendable {
 
     /// The maximum number of finished commands that are remembered. Unfinished commands are kept in addition.
     private static let mostKnown = 64
-    private static let patience: Duration = .seconds(30)
+    private static let timeout: Duration = .seconds(30)
     /// The time that sessions have to send their tasks to the service before the app may be suspended or terminated.
-    private static let handoverPatience: Duration = .seconds(3)
+    private static let handoverTimeout: Duration = .seconds(3)
 
     func connect(to connection: ServiceConnection) {
         state.withLock { $0.connection = connection }
@@ -211,7 +211,7 @@ final class CommandHandler: Sendable {
     }
 
     private func handOver() {
-        state.withLock(\.connection)?.sessions.handOverAll(patience: Self.handoverPatience)
+        state.withLock(\.connection)?.sessions.handOverAll(timeout: Self.handoverTimeout)
     }
 
     // MARK: - Session events
@@ -370,7 +370,7 @@ final class CommandHandler: Sendable {
     ) -> Bool {
         do {
             try state.withLock(\.connection)?.notify(
-                endpoint, on: channel, patience: Self.patience, while: isWanted)
+                endpoint, on: channel, timeout: Self.timeout, while: isWanted)
         } catch is ServiceUnreachable {
             return false
         } catch {

@@ -48,7 +48,7 @@ struct VendorIdentifier: Sendable {
 extension Application {
     /// The identifier of the app's vendor. Waits for the service, which knows the app's id. Nil if there is no service.
     package nonisolated var vendorIdentifier: UUID? {
-        guard let hello = try? connection.openChannel(until: .now + Self.devicePatience, hasty: true) else {
+        guard let hello = try? connection.openChannel(until: .now + Self.deviceTimeout, hasty: true) else {
             return nil
         }
         return VendorIdentifier(connection.paths, of: hello.app).value()

@@ -76,7 +76,7 @@ extension SessionCore {
     private func answer(_ answer: MessageAnswer) {
         requests.async { [self] in
             do {
-                try connection.notify(.answer(answer, inSession: identifier), patience: Self.requestPatience)
+                try connection.notify(.answer(answer, inSession: identifier), timeout: Self.requestTimeout)
             } catch let problem as Problem where problem.isAboutContent && answer.disposition != .cancel {
                 // The service rejected the answer and the task still waits for one, so the task is cancelled.
                 Notice.print(

@@ -75,7 +75,7 @@ package final class ServiceConnection: Sendable {
             // A child that has forked without executing a program inherits this handler, but none of the threads that
             // would receive an answer.
             guard getpid() == ServiceConnection.ownProcess else { return }
-            ServiceConnection.shared.sessions.handOverAll(patience: .seconds(2))
+            ServiceConnection.shared.sessions.handOverAll(timeout: .seconds(2))
         }
         return connection
     }()
@@ -118,7 +118,7 @@ package final class ServiceConnection: Sendable {
 
     // MARK: - Requests
 
-    /// Sends a request and returns its answer. The request is retried until `patience` is over, because every request
+    /// Sends a request and returns its answer. The request is retried until `timeout` is over, because every request
     /// of the library may be repeated. Blocks the thread, so never call it on ``queue``.
     ///
     /// Throws ``Problem`` for a permanent refusal and `CancellationError` after ``close()``. Throws
@@ -127,10 +127,10 @@ package final class ServiceConnection: Sendable {
     /// - Parameters:
     ///   - hasty: Whether to fail at once if no service is running and none can be started.
     func request<Answer>(
-        _ endpoint: Endpoint<Answer>, hasty: Bool = false, patience: Duration, while isWanted: () -> Bool = { true }
+        _ endpoint: Endpoint<Answer>, hasty: Bool = false, timeout: Duration, while isWanted: () -> Bool = { true }
     ) throws -> Answer {
         try endpoint.answer(
-            from: send(try endpoint.encoded(), nil, hasty, patience, while: isWanted, retries: \.isPassing))
+            from: send(try endpoint.encoded(), nil, hasty, timeout, while: isWanted, retries: \.isPassing))
     }
 
     /// Repeats `ask` for as long as the service is reachable, however slow it is. Only for requests that do not block a
@@ -151,7 +151,7 @@ package final class ServiceConnection: Sendable {
 
     /// Sends a request without returning its answer. The request must only be accepted by the service.
     ///
-    /// Throws the same errors as ``request(_:hasty:patience:while:)``, and `CancellationError` if `channel` is no
+    /// Throws the same errors as ``request(_:hasty:timeout:while:)``, and `CancellationError` if `channel` is no
     /// longer the open one.
     ///
     /// - Parameters:
@@ -160,17 +160,17 @@ package final class ServiceConnection: Sendable {
     ///   - isWanted: Returns whether to retry the request.
     ///   - retries: Returns whether a refusal is temporary.
     func notify<Answer>(
-        _ endpoint: Endpoint<Answer>, on channel: String? = nil, hasty: Bool = false, patience: Duration,
+        _ endpoint: Endpoint<Answer>, on channel: String? = nil, hasty: Bool = false, timeout: Duration,
         while isWanted: () -> Bool = { true }, retries: (Problem) -> Bool = \.isPassing
     ) throws {
-        _ = try send(try endpoint.encoded(), channel, hasty, patience, while: isWanted, retries: retries)
+        _ = try send(try endpoint.encoded(), channel, hasty, timeout, while: isWanted, retries: retries)
     }
 
     private func send(
-        _ request: EncodedRequest, _ channel: String?, _ hasty: Bool, _ patience: Duration, while isWanted: () -> Bool,
+        _ request: EncodedRequest, _ channel: String?, _ hasty: Bool, _ timeout: Duration, while isWanted: () -> Bool,
         retries: (Problem) -> Bool
     ) throws -> Data {
-        let deadline = ContinuousClock.now + patience
+        let deadline = ContinuousClock.now + timeout
         var pause: Duration = .milliseconds(10)
         while true {
             var message: String
@@ -210,7 +210,7 @@ package final class ServiceConnection: Sendable {
         DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int(pause.components.seconds))) { [weak self] in
             guard let self, isOpen(hello) else { return }
             do {
-                _ = try client.on(hello.channel).wait(for: .status, within: Self.lookPatience)
+                _ = try client.on(hello.channel).wait(for: .status, within: Self.lookTimeout)
             } catch let problem as Problem where problem.status != 503 {
                 // A refusal is also an answer.
             } catch {
@@ -227,7 +227,7 @@ package final class ServiceConnection: Sendable {
     private static let firstLook: Duration = .seconds(1)
     private static let lastLook: Duration = .seconds(8)
     /// The timeout of such a check in seconds.
-    private static let lookPatience: Double = 5
+    private static let lookTimeout: Double = 5
 
     /// Notifies all parts that the service can be reached, for the first time or again, so that they send what is
     /// unsent.

@@ -41,8 +41,8 @@ final class SessionRegistry: Sendable {
 
     /// Sends unsent tasks to the service: tasks that were never resumed, and resumed tasks that were not sent because
     /// the service could not be reached.
-    func handOverAll(patience: Duration) {
-        let deadline = ContinuousClock.now + patience
+    func handOverAll(timeout: Duration) {
+        let deadline = ContinuousClock.now + timeout
         for core in sessions.withLock({ Array($0.values) }) { core.handOver(until: deadline) }
     }
 }

@@ -20,25 +20,25 @@ final class Turn: Sendable {
     /// - Parameters:
     ///   - patience: The timeout for getting the turn and running `body`. `body` gets the remaining time.
     /// - Throws: ``ServiceUnreachable`` if other threads, which are waiting for the service, keep the turn for longer.
-    func run<Result>(within patience: Duration, _ body: (_ left: Duration) throws -> Result) throws -> Result {
-        let deadline = ContinuousClock.now + patience
-        guard take(within: patience) else {
+    func run<Result>(within timeout: Duration, _ body: (_ left: Duration) throws -> Result) throws -> Result {
+        let deadline = ContinuousClock.now + timeout
+        guard take(within: timeout) else {
             throw ServiceUnreachable(message: "The service has not responded to an earlier request yet.")
         }
         defer { giveBack() }
         return try body(max(.zero, deadline - .now))
     }
 
-    private func take(within patience: Duration) -> Bool {
+    private func take(within timeout: Duration) -> Bool {
         let waiter = DispatchSemaphore(value: 0)
         let isFree = state.withLock { state in
-            if state.isTaken && patience > .zero { state.waiters.append(waiter) }
+            if state.isTaken && timeout > .zero { state.waiters.append(waiter) }
             defer { state.isTaken = true }
             return !state.isTaken
         }
         if isFree { return true }
-        guard patience > .zero else { return false }
-        if waiter.wait(within: patience) { return true }
+        guard timeout > .zero else { return false }
+        if waiter.wait(within: timeout) { return true }
         return state.withLock { state in
             // The turn may have been handed over just after the timeout.
             guard let place = state.waiters.firstIndex(where: { $0 === waiter }) else { return true }

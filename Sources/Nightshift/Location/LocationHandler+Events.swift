@@ -31,8 +31,8 @@ extension LocationHandler {
             if tell(event) { return done(true) }
             let (number, superseded) = hold(event, done)
             superseded?(false)
-            let patience = (limit ?? Self.usualLimit) / 2
-            DispatchQueue.global().asyncAfter(deadline: .now() + patience) { [self] in giveUp(number) }
+            let timeout = (limit ?? Self.usualLimit) / 2
+            DispatchQueue.global().asyncAfter(deadline: .now() + timeout) { [self] in giveUp(number) }
         }
     }
 

@@ -41,8 +41,8 @@ final class LocationHandler: Sendable {
     }
 
     /// The time that a caller waits for the service's response.
-    private static let patience: Duration = .seconds(2)
-    private static let requestPatience: Duration = .seconds(30)
+    private static let timeout: Duration = .seconds(2)
+    private static let requestTimeout: Duration = .seconds(30)
     /// The pauses in seconds between two readings of a region's state that the app has requested. The receiver may have
     /// found the location meanwhile.
     private static let statePauses: [Double] = [0.5, 1, 2, 4, 8, 15, 30]
@@ -78,7 +78,7 @@ final class LocationHandler: Sendable {
     // MARK: - Responses and events of the service
 
     /// Returns the known state. If no state is known, waits once for the service's first response, for at most
-    /// ``patience``.
+    /// ``timeout``.
     func current() -> LocationManagers {
         let (book, mustAsk) = state.withLock { ($0.book, !$0.isSettled) }
         guard mustAsk else { return book }
@@ -112,7 +112,7 @@ final class LocationHandler: Sendable {
         guard let connection = state.withLock(\.connection) else { return false }
         let places = state.withLock(\.book.eventPlaces)
         do {
-            let answer = try connection.request(.processLocation, hasty: true, patience: Self.patience)
+            let answer = try connection.request(.processLocation, hasty: true, timeout: Self.timeout)
             state.withLock { $0.book.learn(answer, isFirst: isFirst, askedAfter: places) }
             return true
         } catch let problem as Problem {
@@ -223,15 +223,15 @@ final class LocationHandler: Sendable {
     }
 
     private func tell(_ wish: LocationManagers.Wish, _ connection: ServiceConnection) throws -> ProcessLocation? {
-        let patience = Self.requestPatience
+        let timeout = Self.requestTimeout
         switch wish {
-        case .monitor(let region): return try connection.request(.monitor(region), hasty: true, patience: patience)
+        case .monitor(let region): return try connection.request(.monitor(region), hasty: true, timeout: timeout)
         case .significantChanges(true):
-            return try connection.request(.monitorSignificantChanges, hasty: true, patience: patience)
+            return try connection.request(.monitorSignificantChanges, hasty: true, timeout: timeout)
         case .stopMonitoring(let identifier):
-            try connection.notify(.stopMonitoring(identifier), hasty: true, patience: patience)
+            try connection.notify(.stopMonitoring(identifier), hasty: true, timeout: timeout)
         case .significantChanges(false):
-            try connection.notify(.stopMonitoringSignificantChanges, hasty: true, patience: patience)
+            try connection.notify(.stopMonitoringSignificantChanges, hasty: true, timeout: timeout)
         }
         return nil
     }
@@ -309,7 +309,7 @@ final class LocationHandler: Sendable {
             // The user's answer arrives as an event, at any later time.
             try connection.notify(
                 .requestLocation(LocationAuthorizationRequest(permission: wish)), hasty: true,
-                patience: Self.requestPatience)
+                timeout: Self.requestTimeout)
         } catch let problem as Problem {
             Notice.print(
                 "The user cannot be asked for permission to use the location. \(problem.detail ?? problem.title)")

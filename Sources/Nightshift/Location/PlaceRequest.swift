@@ -23,7 +23,7 @@ final class PlaceRequest: Sendable {
     }
 
     /// The time that the service has to open the app's channel.
-    private static let patience: Duration = .seconds(15)
+    private static let timeout: Duration = .seconds(15)
     /// The range of the pause between two attempts to open the stream. The pause doubles with each attempt.
     private static let pauses: ClosedRange<Duration> = .milliseconds(20)...(.seconds(5))
 
@@ -62,7 +62,7 @@ final class PlaceRequest: Sendable {
         guard state.withLock({ !$0.isOver && $0.reader == nil }) else { return }
         let hello: ProcessHello
         do {
-            hello = try connection.openChannel(until: .now + Self.patience, hasty: true)
+            hello = try connection.openChannel(until: .now + Self.timeout, hasty: true)
         } catch is ServiceUnreachable {
             // Continuous updates wait until the service can be reached again.
             if wanted.isOnce { DispatchQueue.main.async { [self] in end(.unknown) } }

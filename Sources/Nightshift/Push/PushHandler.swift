@@ -30,7 +30,7 @@ final class PushHandler: Sendable {
         case unregistered
     }
 
-    private static let patience: Duration = .seconds(30)
+    private static let timeout: Duration = .seconds(30)
 
     func connect(to connection: ServiceConnection) {
         state.withLock { $0.connection = connection }
@@ -81,7 +81,7 @@ final class PushHandler: Sendable {
 
     private func register(on connection: ServiceConnection) {
         do {
-            receive(try connection.request(.registerForPush, patience: Self.patience))
+            receive(try connection.request(.registerForPush, timeout: Self.timeout))
         } catch let problem as Problem {
             receive(PushNotice(error: problem.detail ?? problem.title))
         } catch {
@@ -91,7 +91,7 @@ final class PushHandler: Sendable {
 
     private func unregister(on connection: ServiceConnection) {
         do {
-            try connection.notify(.unregisterFromPush, patience: Self.patience)
+            try connection.notify(.unregisterFromPush, timeout: Self.timeout)
         } catch is Problem {
             // The app was not registered, so there is nothing to do.
         } catch {

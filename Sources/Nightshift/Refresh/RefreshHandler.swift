@@ -26,8 +26,8 @@ final class RefreshHandler: Sendable {
     }
 
     /// How long a caller waits for a service that does not answer.
-    static let patience: Duration = .seconds(2)
-    private static let reportPatience: Duration = .seconds(30)
+    static let timeout: Duration = .seconds(2)
+    private static let reportTimeout: Duration = .seconds(30)
 
     func connect(to connection: ServiceConnection) {
         state.withLock { $0.connection = connection }
@@ -51,7 +51,7 @@ final class RefreshHandler: Sendable {
             let (connection, interval) = state.withLock { ($0.connection, $0.interval) }
             guard let connection, let interval else { return }
             // If sending fails, the interval is sent on the next channel.
-            try? connection.notify(.setInterval(interval), patience: Self.reportPatience)
+            try? connection.notify(.setInterval(interval), timeout: Self.reportTimeout)
             if interval != .never { adviseMode() }
         }
     }
@@ -78,7 +78,7 @@ final class RefreshHandler: Sendable {
 
     // MARK: - Availability
 
-    /// The availability that the service reported. Nil if the service does not report it within ``patience``.
+    /// The availability that the service reported. Nil if the service does not report it within ``timeout``.
     var availability: RefreshAvailability? {
         let waiter = DispatchSemaphore(value: 0)
         let (known, connection) = state.withLock { state -> (RefreshAvailability?, ServiceConnection?) in
@@ -90,7 +90,7 @@ final class RefreshHandler: Sendable {
             return (nil, state.connection)
         }
         guard let connection else { return known }
-        let deadline = ContinuousClock.now + Self.patience
+        let deadline = ContinuousClock.now + Self.timeout
         let isConnected = (try? connection.openChannel(until: deadline, hasty: true)) != nil
         let left = (deadline - .now).components
         if isConnected { _ = waiter.wait(timeout: .now() + Double(left.seconds) + Double(left.attoseconds) / 1e18) }
@@ -124,15 +124,15 @@ final class RefreshHandler: Sendable {
         case unknown
     }
 
-    /// Returns the app's desktop entry, which is requested once per channel. Waits for at most ``patience``.
+    /// Returns the app's desktop entry, which is requested once per channel. Waits for at most ``timeout``.
     func entry() -> Entry {
         guard let connection = state.withLock(\.connection),
-            let hello = try? connection.openChannel(until: .now + Self.patience, hasty: true)
+            let hello = try? connection.openChannel(until: .now + Self.timeout, hasty: true)
         else { return .unknown }
         if let entry = state.withLock(\.entry), entry.channel == hello.channel { return .known(entry.manifest) }
         guard hello.isInstalled else { return .known(nil) }
         do {
-            let app = try connection.request(.app(hello.app), hasty: true, patience: Self.patience)
+            let app = try connection.request(.app(hello.app), hasty: true, timeout: Self.timeout)
             state.withLock { $0.entry = (hello.channel, app.manifest) }
             return .known(app.manifest)
         } catch {

@@ -113,10 +113,10 @@ public final class BGTaskScheduler: NSObject, Sendable {
 
     private func submit(_ task: ScheduledTask) throws {
         connection.wake()
-        let deadline = ContinuousClock.now + RefreshHandler.patience
+        let deadline = ContinuousClock.now + RefreshHandler.timeout
         do {
-            try connection.cancellations.send(within: RefreshHandler.patience)
-            try connection.notify(.submit(task), hasty: true, patience: max(.zero, deadline - .now))
+            try connection.cancellations.send(within: RefreshHandler.timeout)
+            try connection.notify(.submit(task), hasty: true, timeout: max(.zero, deadline - .now))
         } catch let problem as Problem {
             throw Error(problem)
         } catch let failure as ServiceUnreachable {
@@ -158,8 +158,8 @@ public final class BGTaskScheduler: NSObject, Sendable {
 
     private func pendingTasks() -> [ScheduledTask] {
         let known = connection.patiently {
-            try connection.cancellations.send(within: RefreshHandler.patience)
-            return try connection.request(.scheduledTasks, hasty: true, patience: RefreshHandler.patience)
+            try connection.cancellations.send(within: RefreshHandler.timeout)
+            return try connection.request(.scheduledTasks, hasty: true, timeout: RefreshHandler.timeout)
         }
         return known?.tasks ?? []
     }

@@ -30,7 +30,7 @@ final class ContinuedTaskReporter: Sendable {
     }
 
     private static let interval: Duration = .milliseconds(250)
-    private static let patience: Duration = .seconds(2)
+    private static let timeout: Duration = .seconds(2)
 
     init(_ task: ScheduledTask, on connection: ServiceConnection) {
         identifier = task.identifier
@@ -102,7 +102,7 @@ final class ContinuedTaskReporter: Sendable {
         guard state.withLock({ $0.reported != news }) else { return }
         var isHeard = false
         do {
-            try connection.notify(.report(news, ofTask: identifier), hasty: true, patience: Self.patience)
+            try connection.notify(.report(news, ofTask: identifier), hasty: true, timeout: Self.timeout)
             isHeard = true
         } catch {
             // The progress is reported when the service is back, or at the next change.

@@ -26,30 +26,30 @@ final class TaskCancellations: Sendable {
     /// - Parameter identifier: The identifier of the request, or nil for all requests.
     func add(_ identifier: String?) {
         state.withLock { $0.unsent.append(identifier) }
-        try? send(within: RefreshHandler.patience)
+        try? send(within: RefreshHandler.timeout)
     }
 
     /// Called when the service can be reached, for the first time or again.
     func onReconnect() {
-        queue.async { [self] in try? send(within: RefreshHandler.patience) }
+        queue.async { [self] in try? send(within: RefreshHandler.timeout) }
     }
 
-    /// Sends the cancellations. Blocks for at most `patience`, regardless of their number, and even if other threads
+    /// Sends the cancellations. Blocks for at most `timeout`, regardless of their number, and even if other threads
     /// are sending them.
     ///
     /// - Throws: ``ServiceUnreachable`` if the service cannot be reached, `CancellationError` if the connection is
     ///   closed.
-    func send(within patience: Duration) throws {
+    func send(within timeout: Duration) throws {
         // If the array is empty, no other thread is sending either.
         guard state.withLock({ !$0.unsent.isEmpty }) else { return }
-        try turn.run(within: patience) { try sendInTurn(until: .now + $0) }
+        try turn.run(within: timeout) { try sendInTurn(until: .now + $0) }
     }
 
     private func sendInTurn(until deadline: ContinuousClock.Instant) throws {
         while let (connection, identifier) = next() {
             do {
                 try connection.notify(
-                    .cancelScheduledTask(identifier), hasty: true, patience: max(.zero, deadline - .now))
+                    .cancelScheduledTask(identifier), hasty: true, timeout: max(.zero, deadline - .now))
             } catch is Problem {
                 // The service has no such request, so the cancellation is done.
             }

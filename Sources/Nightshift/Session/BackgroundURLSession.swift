@@ -130,7 +130,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         // The handler is called once, on the delegate queue.
         nonisolated(unsafe) let handler = completionHandler
         core.requests.async { [core] in
-            core.handOver(until: .now + SessionCore.requestPatience)
+            core.handOver(until: .now + SessionCore.requestTimeout)
             core.onDelegateQueue { handler() }
         }
     }

@@ -73,11 +73,11 @@ extension SessionCore {
         if number == nil { proceed() }
     }
 
-    /// Blocks the thread until the event of `input` has happened, for at most `patience`. Returns at once if the
+    /// Blocks the thread until the event of `input` has happened, for at most `timeout`. Returns at once if the
     /// machine has nothing to wait for.
-    func wait(within patience: Duration, _ input: (inout SessionMachine) -> Int?) {
+    func wait(within timeout: Duration, _ input: (inout SessionMachine) -> Int?) {
         let semaphore = DispatchSemaphore(value: 0)
-        guard let number = addWaiter({ semaphore.signal() }, input), !semaphore.wait(within: patience) else { return }
+        guard let number = addWaiter({ semaphore.signal() }, input), !semaphore.wait(within: timeout) else { return }
         state.withLock { state in
             state.machine.stopWaiting(number)
             state.waiters[number] = nil

@@ -19,7 +19,7 @@ extension SessionCore {
     /// numbers of all tasks of the session, and the service continues from there. A clock cannot replace the random
     /// number: after the clock is set back, a number could be used twice, and the service would confuse the two tasks.
     func newIdentifier() -> Int {
-        wait(within: Self.attachmentPatience) { $0.waitForAttachment(failsFast: true) }
+        wait(within: Self.attachmentTimeout) { $0.waitForAttachment(failsFast: true) }
         return state.withLock { $0.machine.newTaskNumber(orFrom: .random(in: 1 << 42..<1 << 52)) }
     }
 
@@ -28,7 +28,7 @@ extension SessionCore {
     func attach(_ attempt: Int) {
         guard state.withLock({ $0.machine.beginAttaching(attempt) }) else { return }
         do {
-            let attachment = try attachSession(patience: Self.requestPatience)
+            let attachment = try attachSession(timeout: Self.requestTimeout)
             attached(attachment, try openTasksOfService())
         } catch let problem as Problem {
             refused(problem)
@@ -38,9 +38,9 @@ extension SessionCore {
     }
 
     @discardableResult
-    func attachSession(patience: Duration) throws -> SessionAttachment {
+    func attachSession(timeout: Duration) throws -> SessionAttachment {
         try connection.request(
-            .attach(identifier, SessionSettings(configuration)), hasty: true, patience: patience)
+            .attach(identifier, SessionSettings(configuration)), hasty: true, timeout: timeout)
     }
 
     private func openTasksOfService() throws -> [SessionTask] {
@@ -48,7 +48,7 @@ extension SessionCore {
         var next: TaskID?
         repeat {
             let page = try connection.request(
-                .tasks(inSession: identifier, after: next), patience: Self.requestPatience)
+                .tasks(inSession: identifier, after: next), timeout: Self.requestTimeout)
             tasks += page.tasks
             next = page.next
         } while next != nil
@@ -93,7 +93,7 @@ extension SessionCore {
         for (identifier, id) in tasks {
             guard let task = state.withLock({ $0.tasks[identifier] }) else { continue }
             do {
-                try connection.notify(.task(id), hasty: true, patience: Self.requestPatience)
+                try connection.notify(.task(id), hasty: true, timeout: Self.requestTimeout)
             } catch let problem as Problem where problem.status == 404 {
                 endForgotten(task.core)
             } catch {

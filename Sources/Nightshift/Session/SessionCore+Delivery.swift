@@ -265,7 +265,7 @@ extension SessionCore {
     /// Acknowledges the handled messages. All that are pending go into one request, up to its limit. Runs on
     /// ``requests``.
     func sendAcknowledgements() {
-        deliverAcknowledgements(within: Self.requestPatience) { $0.acknowledgementEnded($1) }
+        deliverAcknowledgements(within: Self.requestTimeout) { $0.acknowledgementEnded($1) }
     }
 
     /// Acknowledges the remaining messages on the thread that is about to end the process.
@@ -276,13 +276,13 @@ extension SessionCore {
 
     /// - Parameter input: A closure that gets the acknowledged messages, or none if the service did not answer.
     private func deliverAcknowledgements(
-        within patience: Duration, _ input: (inout SessionMachine, [Int64]) -> [SessionAction]
+        within timeout: Duration, _ input: (inout SessionMachine, [Int64]) -> [SessionAction]
     ) {
         var ids = state.withLock { Array($0.machine.messages.unacknowledged.prefix(Limits.tasksPerRequest)) }
         do {
             let body = MessageAcknowledgement(messages: ids)
             if !ids.isEmpty {
-                try connection.notify(.acknowledge(body, inSession: identifier), hasty: true, patience: patience)
+                try connection.notify(.acknowledge(body, inSession: identifier), hasty: true, timeout: timeout)
             }
         } catch {
             // The service sends these messages again after the next attachment, and they are acknowledged then.

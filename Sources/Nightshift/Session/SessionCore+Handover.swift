@@ -20,30 +20,30 @@ extension SessionCore {
     /// Brings the service's copy of the task up to date: sends the task, or suspends or resumes it, as the app wants it
     /// now.
     ///
-    /// If the service cannot be reached within `patience`, or other tasks have not been sent yet, this task is sent
+    /// If the service cannot be reached within `timeout`, or other tasks have not been sent yet, this task is sent
     /// later, after the others.
-    func bringUpToDate(_ task: TaskCore, patience: Duration) {
+    func bringUpToDate(_ task: TaskCore, timeout: Duration) {
         if let error = failure ?? task.flaw {
             endHere(task, error: error)
             return
         }
         if state.withLock({ !$0.machine.tasks.unsent.isEmpty }) { return postpone(task) }
-        if !isTold(task, patience: patience) { postpone(task) }
+        if !isTold(task, timeout: timeout) { postpone(task) }
     }
 
-    /// Does the same as ``bringUpToDate(_:patience:)``, but does not wait for other unsent tasks. Runs on ``copies``.
+    /// Does the same as ``bringUpToDate(_:timeout:)``, but does not wait for other unsent tasks. Runs on ``copies``.
     private func handOverCopied(_ task: TaskCore) {
         if let error = failure ?? task.flaw { return endHere(task, error: error) }
-        if !isTold(task, patience: Self.copyPatience) { postpone(task) }
+        if !isTold(task, timeout: Self.copyTimeout) { postpone(task) }
     }
 
     /// Reports the task's state to the service. Returns true if the service has it, or does not need it.
-    private func isTold(_ task: TaskCore, patience: Duration) -> Bool {
+    private func isTold(_ task: TaskCore, timeout: Duration) -> Bool {
         do {
-            try report(task, patience: patience)
+            try report(task, timeout: timeout)
             return true
         } catch let problem as Problem {
-            return refused(task, problem, patience: patience)
+            return refused(task, problem, timeout: timeout)
         } catch {
             return false
         }
@@ -53,11 +53,11 @@ extension SessionCore {
     /// waits only for small files.
     func handOverUpload(_ task: TaskCore) {
         guard task.isLarge else {
-            return bringUpToDate(task, patience: Self.resumePatience)
+            return bringUpToDate(task, timeout: Self.resumeTimeout)
         }
         let isDone = DispatchSemaphore(value: 0)
         copies.async { [self] in
-            bringUpToDate(task, patience: Self.copyPatience)
+            bringUpToDate(task, timeout: Self.copyTimeout)
             isDone.signal()
         }
         _ = isDone.wait(within: Self.copyWait)
@@ -70,33 +70,33 @@ extension SessionCore {
     }
 
     func bringUpToDateLater(_ task: TaskCore) {
-        queue(for: task).async { [self] in bringUpToDate(task, patience: Self.requestPatience) }
+        queue(for: task).async { [self] in bringUpToDate(task, timeout: Self.requestTimeout) }
     }
 
     /// Reports the task's state to the service. If another thread is already doing so for this task, waits for it, for
-    /// at most `patience`.
-    private func report(_ task: TaskCore, patience: Duration) throws {
+    /// at most `timeout`.
+    private func report(_ task: TaskCore, timeout: Duration) throws {
         defer { task.closeSourceIfEnded() }
-        try task.turn.run(within: patience) { try reportInTurn(task, patience: $0) }
+        try task.turn.run(within: timeout) { try reportInTurn(task, timeout: $0) }
     }
 
-    private func reportInTurn(_ task: TaskCore, patience: Duration) throws {
+    private func reportInTurn(_ task: TaskCore, timeout: Duration) throws {
         let (id, wish) = task.state.withLock { state in
             (state.id, state.phase == .open ? Wish(held: state.suspensions > 0, told: state.isHeld) : nil)
         }
         guard let wish else { return }
         guard let id else {
-            try handOver(task, isHeld: wish.held, patience: patience)
+            try handOver(task, isHeld: wish.held, timeout: timeout)
             return
         }
-        if wish.held != wish.told { try tell(task, id, isHeld: wish.held, patience: patience) }
+        if wish.held != wish.told { try tell(task, id, isHeld: wish.held, timeout: timeout) }
     }
 
-    private func tell(_ task: TaskCore, _ id: TaskID, isHeld: Bool, patience: Duration) throws {
+    private func tell(_ task: TaskCore, _ id: TaskID, isHeld: Bool, timeout: Duration) throws {
         // If no answer arrives, the service may have received the request nevertheless.
         task.state.withLock { $0.isHeld = nil }
         do {
-            try connection.notify(isHeld ? .suspend(id) : .resume(id), hasty: true, patience: patience)
+            try connection.notify(isHeld ? .suspend(id) : .resume(id), hasty: true, timeout: timeout)
         } catch let problem as Problem where problem.status == 409 || problem.status == 404 {
             // The task has ended, and the message about its end will arrive.
         }
@@ -108,9 +108,9 @@ extension SessionCore {
         var told: Bool?
     }
 
-    func handOver(_ task: TaskCore, isHeld: Bool, patience: Duration) throws {
+    func handOver(_ task: TaskCore, isHeld: Bool, timeout: Duration) throws {
         // The channel is opened first, so that `mayBeKnown` is set only if the service may have received the request.
-        try connection.openChannel(until: .now + patience, hasty: true)
+        try connection.openChannel(until: .now + timeout, hasty: true)
         // `mayBeKnown` is set before the task is described, so that later changes by the app are sent separately.
         let wasKnown = task.state.withLock { state in
             defer { state.mayBeKnown = true }
@@ -120,11 +120,11 @@ extension SessionCore {
         let request = SessionEnqueueRequest(tasks: [task.handover(isHeld: isHeld, asksFirst: asksFirst)])
         let answer: EnqueueResponse
         do {
-            answer = try send(request, of: task, patience: patience)
+            answer = try send(request, of: task, timeout: timeout)
         } catch let problem as Problem where problem.type == Problem.noSessionType {
             // The task was sent before its session, or the service no longer knows the session.
-            try attachSession(patience: patience)
-            answer = try send(request, of: task, patience: patience)
+            try attachSession(timeout: timeout)
+            answer = try send(request, of: task, timeout: timeout)
         }
         guard let id = answer.ids.first else {
             throw ServiceUnreachable(message: "The service's response has no id for the task.")
@@ -138,14 +138,14 @@ extension SessionCore {
         task.discardResumeData()
         state.withLock { $0.machine.handedOver(task.identifier, as: id) }
         tellChanges(of: task)
-        if wasKnown { try tell(task, id, isHeld: isHeld, patience: patience) }
+        if wasKnown { try tell(task, id, isHeld: isHeld, timeout: timeout) }
     }
 
     private func send(
-        _ request: SessionEnqueueRequest, of task: TaskCore, patience: Duration
+        _ request: SessionEnqueueRequest, of task: TaskCore, timeout: Duration
     ) throws -> EnqueueResponse {
         try connection.request(
-            .enqueue(request, inSession: identifier), hasty: true, patience: patience,
+            .enqueue(request, inSession: identifier), hasty: true, timeout: timeout,
             // The task's end may arrive before the response. In that case the request is not repeated, because that
             // would create the task again.
             while: { task.state.withLock { $0.phase != .completed } })
@@ -154,10 +154,10 @@ extension SessionCore {
     /// Handles the service's refusal of a task.
     ///
     /// - Returns: Whether nothing more has to be reported about the task.
-    private func refused(_ task: TaskCore, _ problem: Problem, patience: Duration) -> Bool {
+    private func refused(_ task: TaskCore, _ problem: Problem, timeout: Duration) -> Bool {
         if task.forgetResumeData() {
             task.discardResumeData()
-            return isTold(task, patience: patience)
+            return isTold(task, timeout: timeout)
         }
         let isSource = problem.pointer?.hasSuffix("/source") == true
         let isOpen = task.state.withLock { $0.descriptor != nil }
@@ -214,7 +214,7 @@ extension SessionCore {
                 sent(number)
                 copies.async { [self] in handOverCopied(task.core) }
                 continue
-            } else if !isTold(task.core, patience: Self.requestPatience) {
+            } else if !isTold(task.core, timeout: Self.requestTimeout) {
                 postpone(task.core)
                 return
             }
@@ -243,7 +243,7 @@ extension SessionCore {
             if let error = failure ?? task.core.flaw {
                 endHere(task.core, error: error)
             } else {
-                _ = isTold(task.core, patience: left)
+                _ = isTold(task.core, timeout: left)
             }
         }
         acknowledge(until: deadline)
@@ -283,7 +283,7 @@ extension SessionCore {
                 }
                 let status = try connection.request(
                     .cancel(id, CancelRequest(producingResumeData: producingResumeData)), hasty: true,
-                    patience: Self.requestPatience)
+                    timeout: Self.requestTimeout)
                 let data = producingResumeData ? ResumeData(status, note: task.state.withLock(\.note))?.handOut() : nil
                 onDelegateQueue { completion(data) }
             } catch let problem as Problem {
@@ -307,16 +307,16 @@ extension SessionCore {
     /// Returns the service's id of the task, or nil if the service certainly does not have the task.
     private func idToCancel(_ task: TaskCore) throws -> TaskID? {
         defer { task.closeSourceIfEnded() }
-        return try task.turn.run(within: task.handoverPatience) { try idToCancel(task, patience: $0) }
+        return try task.turn.run(within: task.handoverTimeout) { try idToCancel(task, timeout: $0) }
     }
 
-    private func idToCancel(_ task: TaskCore, patience: Duration) throws -> TaskID? {
+    private func idToCancel(_ task: TaskCore, timeout: Duration) throws -> TaskID? {
         let (id, mayBeKnown) = task.state.withLock { ($0.id, $0.mayBeKnown) }
         if id == nil && mayBeKnown {
             // The response to an earlier request was lost. If the task is sent again, the service responds with the
             // existing id.
             do {
-                try handOver(task, isHeld: true, patience: patience)
+                try handOver(task, isHeld: true, timeout: timeout)
             } catch is Problem {
                 return nil
             }
@@ -330,7 +330,7 @@ extension SessionCore {
         requests.async { [self] in
             guard let (id, change) = task.unsentChange else { return }
             do {
-                try connection.notify(.changeTask(id, change), hasty: true, patience: Self.requestPatience)
+                try connection.notify(.changeTask(id, change), hasty: true, timeout: Self.requestTimeout)
             } catch is Problem {
                 // Only the priority and the description can change. A task that has ended needs neither.
             } catch {

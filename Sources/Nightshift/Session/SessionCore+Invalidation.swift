@@ -21,7 +21,7 @@ extension SessionCore {
             for task in openDataTasks { task.cancel() }
         }
         whenAttached(orAway: false) { [self] in
-            if failure == nil { wait(within: Self.backlogPatience) { $0.waitForBacklog() } }
+            if failure == nil { wait(within: Self.backlogTimeout) { $0.waitForBacklog() } }
             // Tasks of earlier processes are cancelled here, because the service has only just listed them.
             if cancelling { cancelTasks() }
             apply { $0.machine.settle() }

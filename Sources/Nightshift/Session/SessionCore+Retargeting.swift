@@ -23,7 +23,7 @@ extension SessionCore {
             named.copyProperties(of: request, cookiesOf: configuration)
             let note = RequestNote(request)?.text
             let body = RetargetRequest(url: url.absoluteString, headers: named.headers, clientData: note)
-            try connection.notify(.retarget(id, body), patience: Self.requestPatience)
+            try connection.notify(.retarget(id, body), timeout: Self.requestTimeout)
             task.replaceRequest(by: request, note: note)
         } catch let problem as Problem {
             throw URLError.make(problem.urlErrorCode, problem.detail ?? problem.title, url: request.url)
@@ -35,10 +35,10 @@ extension SessionCore {
     /// Returns the service's id of the task, or nil if only this process has the task. In the latter case, the request
     /// is already replaced.
     private func idToRetarget(_ task: TaskCore, _ request: URLRequest) throws -> TaskID? {
-        try task.turn.run(within: Self.requestPatience) { try idToRetarget(task, request, patience: $0) }
+        try task.turn.run(within: Self.requestTimeout) { try idToRetarget(task, request, timeout: $0) }
     }
 
-    private func idToRetarget(_ task: TaskCore, _ request: URLRequest, patience: Duration) throws -> TaskID? {
+    private func idToRetarget(_ task: TaskCore, _ request: URLRequest, timeout: Duration) throws -> TaskID? {
         let (id, isLocal, phase, isHeld) = task.state.withLock { state in
             (state.id, state.id == nil && !state.mayBeKnown && state.token == nil, state.phase, state.suspensions > 0)
         }
@@ -50,7 +50,7 @@ extension SessionCore {
             return nil
         }
         // The bytes to continue from are stored in the service, so the service must have the task first.
-        if id == nil { try handOver(task, isHeld: isHeld, patience: patience) }
+        if id == nil { try handOver(task, isHeld: isHeld, timeout: timeout) }
         return task.state.withLock(\.id)
     }
 }

@@ -26,20 +26,20 @@ final class SessionCore: Sendable {
     let folder = Mutex<DeliveryFolder?>(nil)
 
     /// The time that `resume()` waits for a service that does not respond.
-    static let resumePatience: Duration = .seconds(5)
+    static let resumeTimeout: Duration = .seconds(5)
     /// The time that the service may take to copy a large file.
-    static let copyPatience: Duration = .seconds(3_600)
+    static let copyTimeout: Duration = .seconds(3_600)
     /// The time that `resume()` waits for a large file to be copied. A file system that can share bytes between files
     /// finishes within this time.
     static let copyWait: Duration = .milliseconds(250)
     /// The size in bytes up to which a file is copied within some milliseconds.
     static let smallUpload: Int64 = 4 << 20
     /// The time for which a request on ``requests`` is repeated before the next one is sent.
-    static let requestPatience: Duration = .seconds(30)
+    static let requestTimeout: Duration = .seconds(30)
     /// The time that the end of a session waits for messages from before this process.
-    static let backlogPatience: Duration = .seconds(2)
+    static let backlogTimeout: Duration = .seconds(2)
     /// The time that a new task waits for its number if the service is running or being started.
-    static let attachmentPatience: Duration = .seconds(2)
+    static let attachmentTimeout: Duration = .seconds(2)
 
     /// The state machine, and the objects that belong to its values.
     struct State {

@@ -52,7 +52,7 @@ extension TaskCore {
     var isLarge: Bool { state.withLock { $0.expectedToSend > SessionCore.smallUpload } }
 
     /// The time within which the service must accept the task.
-    var handoverPatience: Duration { hasOpenSource ? SessionCore.copyPatience : SessionCore.requestPatience }
+    var handoverTimeout: Duration { hasOpenSource ? SessionCore.copyTimeout : SessionCore.requestTimeout }
 
     /// Closes the file if the task has ended, because its copy is then no longer wanted. A request that names the
     /// descriptor may be in progress if the task ended before the response. The descriptor then remains open, and the

@@ -162,7 +162,7 @@ final class TaskCore: Sendable {
         if openSource() {
             session.handOverUpload(self)
         } else {
-            session.bringUpToDate(self, patience: SessionCore.resumePatience)
+            session.bringUpToDate(self, timeout: SessionCore.resumeTimeout)
         }
     }
 

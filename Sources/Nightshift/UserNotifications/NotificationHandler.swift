@@ -49,10 +49,10 @@ final class NotificationHandler: Sendable {
 
     /// The time for which a change is retried if the service is running but temporarily refuses it. After that, the
     /// change waits for the next channel.
-    private static let changePatience: Duration = .seconds(30)
-    private static let readPatience: Duration = .seconds(2)
+    private static let changeTimeout: Duration = .seconds(30)
+    private static let readTimeout: Duration = .seconds(2)
     /// The time for which one request waits for the user's answer before it is repeated.
-    private static let questionPatience: Duration = .seconds(600)
+    private static let questionTimeout: Duration = .seconds(600)
 
     func connect(to connection: ServiceConnection) {
         state.withLock { $0.connection = connection }
@@ -147,13 +147,13 @@ final class NotificationHandler: Sendable {
     }
 
     private func notify(_ endpoint: Endpoint<Void>, on connection: ServiceConnection) throws {
-        try connection.notify(endpoint, hasty: true, patience: Self.changePatience)
+        try connection.notify(endpoint, hasty: true, timeout: Self.changeTimeout)
     }
 
     /// Removes pending or delivered notifications. The service removes an identifier from both lists. A repeating
     /// notification that is both delivered and pending is therefore removed only as pending.
     private func remove(_ kind: Kind, _ identifiers: Set<String>?, on connection: ServiceConnection) throws {
-        let known = try connection.request(.notifications, hasty: true, patience: Self.changePatience)
+        let known = try connection.request(.notifications, hasty: true, timeout: Self.changeTimeout)
         let pending = Set(known.pending.map(\.notification.identifier))
         let found =
             switch kind {
@@ -179,7 +179,7 @@ final class NotificationHandler: Sendable {
             completion(
                 connection.patiently {
                     try send()
-                    return try connection.request(.notifications, hasty: true, patience: Self.readPatience)
+                    return try connection.request(.notifications, hasty: true, timeout: Self.readTimeout)
                 })
         }
     }
@@ -198,7 +198,7 @@ final class NotificationHandler: Sendable {
                 do {
                     let request = NotificationAuthorizationRequest(isProvisional: isProvisional)
                     let answer = try connection.request(
-                        .requestAuthorization(request), patience: Self.questionPatience)
+                        .requestAuthorization(request), timeout: Self.questionTimeout)
                     return completion(answer.permission == .allowed || answer.permission == .provisional, nil)
                 } catch let problem as Problem {
                     return completion(false, UNError(problem))

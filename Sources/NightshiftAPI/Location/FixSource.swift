@@ -6,14 +6,14 @@ package struct FixDemand: Hashable, Sendable {
     /// for them.
     package var watchesChanges: Bool
     /// The seconds after which the sources report the best fix so far, even if it is not accurate enough.
-    package var patience: Double
+    package var timeout: Double
 
     /// The timeout of background requests. A receiver that was off finds its satellites in less time.
-    package static let usualPatience = 60.0
+    package static let usualTimeout = 60.0
 
-    package init(fix: Double? = nil, watchesChanges: Bool = false, patience: Double = usualPatience) {
+    package init(fix: Double? = nil, watchesChanges: Bool = false, timeout: Double = usualTimeout) {
         self.fix = fix
-        self.patience = patience
+        self.timeout = timeout
         self.watchesChanges = watchesChanges
     }
 }
@@ -41,7 +41,7 @@ package protocol FixSource: Sendable {
     /// Sets the current request, which replaces the previous one.
     ///
     /// A request with ``FixDemand/fix`` asks for one fix, even if a fix was reported before. The fix is reported as soon
-    /// as it is accurate enough, or as the best one after ``FixDemand/patience``. The receiver is then released, and
+    /// as it is accurate enough, or as the best one after ``FixDemand/timeout``. The receiver is then released, and
     /// ``FixUpdate/receiver(seconds:)`` ends the request. If no source can report locations, that update comes alone
     /// and soon.
     ///

@@ -1,15 +1,15 @@
 /// The count of visitors, and the time at which the program ends without one.
 struct Visitors: Sendable {
     /// The time without a visitor after which the program ends.
-    let patience: Duration
+    let timeout: Duration
     /// The number of requests in progress, including event streams.
     private var present = 0
     private var deadline: Duration
 
     /// - Parameter now: the time since a moment that the caller chooses, like all times of this type.
-    init(patience: Duration, now: Duration) {
-        self.patience = patience
-        deadline = now + patience
+    init(timeout: Duration, now: Duration) {
+        self.timeout = timeout
+        deadline = now + timeout
     }
 
     mutating func enter() {
@@ -18,7 +18,7 @@ struct Visitors: Sendable {
 
     mutating func leave(at now: Duration) {
         present -= 1
-        deadline = now + patience
+        deadline = now + timeout
     }
 
     enum Look: Hashable, Sendable {

@@ -14,15 +14,15 @@ package struct PageServer: Sendable {
     /// The port; zero for one that the kernel chooses.
     package var port: Int
     /// The time without a visitor after which the server ends.
-    package var patience: Duration
+    package var timeout: Duration
     package var site: PageSite
     /// The path of the Unix socket that gives out links; nil for none.
     package var linkSocket: String?
     package var logger: Logger
 
-    package init(port: Int, patience: Duration, site: PageSite, linkSocket: String?, logger: Logger) {
+    package init(port: Int, timeout: Duration, site: PageSite, linkSocket: String?, logger: Logger) {
         self.port = port
-        self.patience = patience
+        self.timeout = timeout
         self.site = site
         self.linkSocket = linkSocket
         self.logger = logger
@@ -40,7 +40,7 @@ package struct PageServer: Sendable {
         var wire: any Channel
     }
 
-    /// Serves until there has been no visitor for ``patience``.
+    /// Serves until there has been no visitor for ``timeout``.
     ///
     /// - Parameter onListening: called once, with a link that lets one browser in.
     package func run(onListening: @Sendable (_ link: String) throws -> Void) async throws {
@@ -69,7 +69,7 @@ package struct PageServer: Sendable {
             }
             .bind(host: Self.loopback, port: port) { channel in setUp(channel, holder) }
         guard let port = server.channel.localAddress?.port else { throw ChannelError.unknownLocalAddress }
-        let visits = VisitorTracker(patience: patience, on: server.channel.eventLoop) {
+        let visits = VisitorTracker(timeout: timeout, on: server.channel.eventLoop) {
             server.channel.close(promise: nil)
         }
         let session = PageSession(site: site, port: port, visits: visits, logger: logger)

@@ -14,8 +14,8 @@ final class VisitorTracker: Sendable {
     private let onOver: @Sendable () -> Void
     private let start = ContinuousClock.now
 
-    init(patience: Duration, on loop: any EventLoop, onOver: @escaping @Sendable () -> Void) {
-        state = Mutex(State(visitors: Visitors(patience: patience, now: .zero)))
+    init(timeout: Duration, on loop: any EventLoop, onOver: @escaping @Sendable () -> Void) {
+        state = Mutex(State(visitors: Visitors(timeout: timeout, now: .zero)))
         self.loop = loop
         self.onOver = onOver
     }

@@ -51,8 +51,8 @@ package struct ConnectionPlan: Hashable, Sendable {
     package static let firstPause = 5.0
     package static let longestPause = 1_800.0
     /// The time limits in seconds for an attempt, and for the answer to a keep-alive.
-    package static let attemptPatience = 60.0
-    package static let answerPatience = 20.0
+    package static let attemptTimeout = 60.0
+    package static let answerTimeout = 20.0
     /// The seconds that a connection must be open before earlier failures are forgotten.
     static let proof = 60.0
     /// The fraction of the interval after which a keep-alive is sent early if the device is awake anyway.
@@ -232,8 +232,8 @@ package struct ConnectionPlan: Hashable, Sendable {
         switch phase {
         case .off, .offline: nil
         case .waiting(let until): until
-        case .connecting(let since): since + Self.attemptPatience
-        case .open(let since): pinged.map { $0 + Self.answerPatience } ?? (lastHeard ?? since) + interval
+        case .connecting(let since): since + Self.attemptTimeout
+        case .open(let since): pinged.map { $0 + Self.answerTimeout } ?? (lastHeard ?? since) + interval
         }
     }
 }

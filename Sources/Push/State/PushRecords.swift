@@ -60,7 +60,7 @@ package struct PushWake: Hashable, Sendable {
     package var key: String
     package var delivery: PushDelivery
     /// The seconds after which the wake is dropped unless it has begun.
-    package var patience: Double
+    package var timeout: Double
 
     /// The payload of the provider as it was received.
     package var payload: Data { Data(delivery.payload.utf8) }

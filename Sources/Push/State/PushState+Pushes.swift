@@ -174,14 +174,14 @@ extension PushState {
         pushes[id]?.record.woken = Date(timeIntervalSince1970: now)
         pushes[id]?.record.sentence =
             "The app is woken for it\(holdsAlert ? "; its alert is shown when the app is done" : "")."
-        if holdsAlert { pushes[id]?.alertBy = now + Self.alertPatience }
+        if holdsAlert { pushes[id]?.alertBy = now + Self.alertTimeout }
         marks.pushes.insert(id)
         marks.wakes.append(
             PushWake(
                 id: id, app: push.app, key: push.record.isSilent ? "" : id,
                 delivery: PushDelivery(
                     id: id, payload: String(decoding: payload, as: UTF8.self), received: push.record.received),
-                patience: push.expires.map { max(0, $0 - now) } ?? Self.patience))
+                timeout: push.expires.map { max(0, $0 - now) } ?? Self.timeout))
     }
 
     /// Discards waiting pushes to make room for a new one. Per app only the newest silent push waits, and a limited
@@ -312,7 +312,7 @@ extension PushState {
             if let by = push.alertBy {
                 // The second condition releases the alert after the clock was set back, when it would otherwise wait
                 // too long.
-                if by <= now || by > now + Self.alertPatience { releaseAlert(id, now) } else { next.append(by) }
+                if by <= now || by > now + Self.alertTimeout { releaseAlert(id, now) } else { next.append(by) }
             }
             guard push.record.state == .waiting else { continue }
             if trustsClock, hasExpired(push, now) {

@@ -59,11 +59,11 @@ package struct PushState: Sendable {
     package static let mostRunning = 32
     package static let mostWaiting = 32
     /// The seconds for which a wake may wait to begin if its push has no expiration date.
-    static let patience = 900.0
+    static let timeout = 900.0
     /// The seconds that the wall clock must run, after the start or after being set, before it is trusted.
-    package static let clockPatience = 900.0
+    package static let clockTimeout = 900.0
     /// The seconds that a notification waits for its app: 30 for the wake, and 20 for the launch before it.
-    package static let alertPatience = 50.0
+    package static let alertTimeout = 50.0
 
     package init(now: Double) { device = PushDevice(now: now) }
 

@@ -47,7 +47,7 @@ package struct RefreshWake: Hashable, Sendable {
     package var key: String
     package var task: ScheduledTask?
     /// The seconds after which the wake is dropped unless it has begun.
-    package var patience: Double?
+    package var timeout: Double?
 }
 
 /// The end of a wake, with the data that background refresh needs.

@@ -53,7 +53,7 @@ extension RefreshState {
         if let through = changes.endsThrough { marks.endsWritten = min(marks.endsWritten, through - 1) }
         for wake in changes.begun { didNotBegin(wake, now) }
         // Not at once, because the disk needs time to recover.
-        nextDeadline = now.seconds + Self.patience
+        nextDeadline = now.seconds + Self.timeout
     }
 
     /// The number of journal entries kept for a disk that cannot be written; the newest are kept.

@@ -149,7 +149,7 @@ extension RefreshState {
         know(app, now)
         var record = FetchRecord(began: Date(timeIntervalSince1970: now.seconds))
         record.detail = detail
-        var wake = RefreshWake(app: app, source: .fetch, key: "", patience: Self.patience)
+        var wake = RefreshWake(app: app, source: .fetch, key: "", timeout: Self.timeout)
         if usesTasks(app), let request = refreshRequest(of: app) {
             record.identifier = request.task.identifier
             wake.key = request.task.identifier

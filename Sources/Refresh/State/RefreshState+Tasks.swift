@@ -232,7 +232,7 @@ extension RefreshState {
         for (key, end) in ends where expiring.updateValue(end.sentence, forKey: key) == nil {
             effects.append(.expire(key.app, .processing, key.identifier))
         }
-        for key in processing.begin { beginWork(key, .processing, patience: Self.patience, now) }
+        for key in processing.begin { beginWork(key, .processing, timeout: Self.timeout, now) }
     }
 
     mutating func admitContinued(_ now: LocalMoment) {
@@ -240,18 +240,18 @@ extension RefreshState {
             ContinuedAdmission.Request(key: $0.key.processing, submitted: $0.submitted)
         }
         for key in ContinuedAdmission.admitted(waiting, running: running(.continued)) {
-            beginWork(key, .continued, patience: nil, now)
+            beginWork(key, .continued, timeout: nil, now)
         }
     }
 
     private mutating func beginWork(
-        _ key: ProcessingPlanner.Key, _ source: WakeSource, patience: Double?, _ now: LocalMoment
+        _ key: ProcessingPlanner.Key, _ source: WakeSource, timeout: Double?, _ now: LocalMoment
     ) {
         let waiting = StoredScheduledTask.Key(app: key.app, identifier: key.identifier, isRunning: false)
         guard let task = tasks[waiting]?.task else { return }
         begin(waiting, now)
         marks.begun.append(
-            RefreshWake(app: key.app, source: source, key: key.identifier, task: task, patience: patience))
+            RefreshWake(app: key.app, source: source, key: key.identifier, task: task, timeout: timeout))
     }
 }
 

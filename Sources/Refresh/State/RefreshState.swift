@@ -48,7 +48,7 @@ package struct RefreshState: Sendable {
 
     /// The seconds after which a wake that has not begun is dropped, for example because its app came to the
     /// foreground.
-    static let patience = 900.0
+    static let timeout = 900.0
     /// The seconds after which the learned use of an app without an entry is deleted. Uptime over all boots counts,
     /// because the wall clock may be wrong.
     static let absence = 30 * LocalMoment.daySeconds

@@ -61,8 +61,8 @@ package struct FixSchedule: Hashable, Sendable, Codable {
         if let still, last.time - still.time >= Self.rest {
             // A device that starts to move now either reaches the boundary after this pause, or the crossing is
             // reported a little late.
-            let patience = min(Self.longest, max(Self.shortest, (last.time - still.time) / 2))
-            pause = max(pause, distance <= Self.near ? min(patience, Self.longestNearBoundary) : patience)
+            let timeout = min(Self.longest, max(Self.shortest, (last.time - still.time) / 2))
+            pause = max(pause, distance <= Self.near ? min(timeout, Self.longestNearBoundary) : timeout)
         }
         let next = last.time + pause
         return confirmation.map { min(next, max($0, last.time)) } ?? next

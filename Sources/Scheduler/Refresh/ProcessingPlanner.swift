@@ -10,7 +10,7 @@ package enum ProcessingPlanner {
     /// The number of tasks of all apps that run at once. Each app runs one.
     package static let most = 2
     /// Seconds for which a request waits for external power although it does not require it.
-    package static let patience = LocalMoment.daySeconds
+    package static let timeout = LocalMoment.daySeconds
     /// Seconds since its last use within which an app may work on battery.
     package static let recentUse = 7 * LocalMoment.daySeconds
 
@@ -69,7 +69,7 @@ package enum ProcessingPlanner {
         case noNetwork
         case othersRun
         case unused
-        case patience
+        case timeout
 
         package var sentence: String {
             switch self {
@@ -88,7 +88,7 @@ package enum ProcessingPlanner {
             case .othersRun: "Other processing tasks are running."
             case .unused:
                 "It waits for external power, because its app is not known to have been used within the last week."
-            case .patience: "It waits for external power, for a day at most."
+            case .timeout: "It waits for external power, for a day at most."
             }
         }
     }
@@ -180,7 +180,7 @@ package enum ProcessingPlanner {
         }
         if device.isLowPower { return Held(hold: .lowPower) }
         guard let lastUse = request.lastUse, now - lastUse <= recentUse else { return Held(hold: .unused) }
-        let end = request.ready + patience
-        return now < end ? Held(hold: .patience, until: end) : nil
+        let end = request.ready + timeout
+        return now < end ? Held(hold: .timeout, until: end) : nil
     }
 }

@@ -17,11 +17,11 @@ extension SegmentScheduler {
         let irreplaceable = irreplaceable
         return stop(.stalled) { connection, _ in
             let source = sources[connection.source]
-            let patience =
+            let timeout =
                 connection.answeredAt == nil
                 ? min(30, max(3, 4 * (source.latency ?? 0))) : min(15, max(2, 4 * connection.longestSilence))
             let isWaitedFor = connection.position < connection.range.upperBound && connection.id != irreplaceable
-            return isWaitedFor && now - connection.heardAt >= patience * Double(1 << min(source.stalls, 5))
+            return isWaitedFor && now - connection.heardAt >= timeout * Double(1 << min(source.stalls, 5))
         }
     }
 

@@ -92,8 +92,8 @@ extension SegmentScheduler {
 
     private func rate(_ connection: SegmentConnection, _ now: Double) -> Double {
         if connection.answeredAt == nil {
-            let patience = Self.latePatience * latency(connection.source) + Self.assumedLatency
-            return now - connection.begunAt > patience ? 0 : expectedRate(connection.source)
+            let timeout = Self.lateTimeout * latency(connection.source) + Self.assumedLatency
+            return now - connection.begunAt > timeout ? 0 : expectedRate(connection.source)
         }
         return connection.rate.bytesPerSecond ?? expectedRate(connection.source)
     }
@@ -179,7 +179,7 @@ extension SegmentScheduler {
     /// double bytes.
     private static let racedShare = 0.7
     /// The number of latencies after which a connection without a response is assumed to receive nothing.
-    private static let latePatience: Double = 3
+    private static let lateTimeout: Double = 3
     /// The assumed rate in bytes per second, and the assumed latency in seconds, before any measurement.
     private static let assumedRate: Double = 1_000_000
     private static let assumedLatency: Double = 0.2

@@ -74,7 +74,7 @@ extension TransferService {
                 waiting.resume(returning: true)
             }
             Task {
-                let until = now.bootSeconds + HangWatch.patience
+                let until = now.bootSeconds + HangWatch.timeout
                 try? await environment.clock.sleep(untilBootSeconds: until)
                 waiting.resume(returning: false)
             }

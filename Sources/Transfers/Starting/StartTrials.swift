@@ -16,7 +16,7 @@ package struct StartTrials: Sendable {
     /// The seconds that each of them had been running at the crash.
     private var ages: [TaskID: Double] = [:]
     /// The seconds that other tasks will still wait for trials.
-    private var timeLeft = Self.patience
+    private var timeLeft = Self.timeout
     /// Tried tasks that were interrupted for the next trial, so that their attempts have not ended by themselves.
     private var interrupted: Set<TaskID> = []
 
@@ -132,7 +132,7 @@ package struct StartTrials: Sendable {
         guard let current = trial else { return }
         let window = current.tasks.map(window).max() ?? 0
         let isAnswered = current.tasks.isSubset(of: current.answered)
-        trial?.until = min(now + window + (isAnswered ? 0 : Self.patienceForAnswers), current.since + timeLeft)
+        trial?.until = min(now + window + (isAnswered ? 0 : Self.answersTimeout), current.since + timeLeft)
     }
 
     /// Records that the attempt ended without a crash.
@@ -185,17 +185,17 @@ package struct StartTrials: Sendable {
     /// Seconds within which an attempt has started on any machine.
     private static let shortest: Double = 2
     /// The additional seconds that servers may need for their responses, compared with the time before the crash.
-    private static let patienceForAnswers: Double = 8
+    private static let answersTimeout: Double = 8
     /// Seconds for trials that a killed process has left: more than most crashes need.
     private static let unknownAge: Double = 20
     /// The total seconds that other tasks wait after one crash. Twenty minutes are short compared with the time that a
     /// transfer has. They are enough to try the default number of running transfers one by one if the crash came within
     /// twenty seconds of their starts, and in a few groups if it took minutes.
-    package static let patience: Double = 1_200
+    package static let timeout: Double = 1_200
     /// The longest trial in seconds, so that two halves of the suspects can always be tried. A crash more than ten
     /// minutes after a start is not caused by timers but by bytes, and the next attempt continues after the bytes on
     /// disk.
-    package static let longest: Double = patience / 2
+    package static let longest: Double = timeout / 2
     /// The first crash may be chance, or caused by another task.
     private static let faultsToHold = 2
 }

@@ -181,13 +181,13 @@ import Testing
         func update(_ front: FrontApplication?, at now: Double) -> Bool { settling.update(front, now: now) }
         let first = [update(one, at: 0), update(one, at: 1), update(nil, at: 2)]
         #expect(first == [true, false, false])
-        #expect(settling.told == one && settling.deadline == 2 + FrontSettling.patience)
+        #expect(settling.told == one && settling.deadline == 2 + FrontSettling.timeout)
         // The delay begins with the first report.
         let again = update(nil, at: 2.2)
-        #expect(!again && settling.deadline == 2 + FrontSettling.patience)
+        #expect(!again && settling.deadline == 2 + FrontSettling.timeout)
         let other = update(two, at: 2.3)
         #expect(other && settling.told == two && settling.deadline == nil)
-        let nothing = [update(nil, at: 3), settling.tick(now: 3.1), settling.tick(now: 3 + FrontSettling.patience)]
+        let nothing = [update(nil, at: 3), settling.tick(now: 3.1), settling.tick(now: 3 + FrontSettling.timeout)]
         #expect(nothing == [false, false, true] && settling.told == nil)
         let later = [settling.tick(now: 9), update(nil, at: 9)]
         #expect(later == [false, false] && settling.deadline == nil)
@@ -247,7 +247,7 @@ import Testing
         var settling = FrontSettling()
         let first = settling.update(nil, now: 0)
         #expect(!first && !settling.hasTold)
-        let second = settling.update(nil, now: FrontSettling.patience)
+        let second = settling.update(nil, now: FrontSettling.timeout)
         #expect(second && settling.hasTold && settling.told == nil)
         let third = settling.update(nil, now: 7)
         #expect(!third)

@@ -271,7 +271,7 @@ import Testing
     @Test func `R6: A wish with little time asks the other source early and takes the best result`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
-        _ = machine.want(FixDemand(fix: 5, patience: 15), now: 100)
+        _ = machine.want(FixDemand(fix: 5, timeout: 15), now: 100)
         _ = machine.gpsdReported(.version("3.22"), now: 100) + machine.gpsdReported(.devices(1), now: 100)
         _ = Self.connected(&machine, now: 100)
         #expect(machine.deadline == 105)
@@ -289,7 +289,7 @@ import Testing
     @Test func `R6: A wish with little time ends without a location if none arrived in time`() {
         var machine = Self.machine()
         _ = Self.looked(&machine)
-        _ = machine.want(FixDemand(fix: 5, patience: 15), now: 100)
+        _ = machine.want(FixDemand(fix: 5, timeout: 15), now: 100)
         _ = machine.gpsdReported(.version("3.22"), now: 100) + machine.gpsdReported(.devices(1), now: 100)
         #expect(Self.told(machine.tick(now: 114.9)).compactMap(\.receiver).isEmpty)
         let actions = machine.tick(now: 115)

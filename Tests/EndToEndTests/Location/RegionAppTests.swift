@@ -7,7 +7,7 @@ import app_probe
 /// Regions and significant changes in a Swift app: real processes, the real service, locations set on the device.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct RegionAppTests {
     /// A region event counts after 20 s, and the receiver is queried as rarely as possible.
-    private static let patience: Duration = .seconds(180)
+    private static let timeout: Duration = .seconds(180)
     private static let home = (latitude: 52.52, longitude: 13.405)
 
     private func region(at point: Point? = .launched) -> RegionOrder {
@@ -39,12 +39,12 @@ import app_probe
         try await allow(app, .always)
         try await app.launch()
         try await app.wait(for: .regionStarted)
-        #expect(try await app.wait(for: .regionState, within: Self.patience).text == "outside")
+        #expect(try await app.wait(for: .regionState, within: Self.timeout).text == "outside")
         try await app.perform("background")
         try await app.waitUntilSuspended()
 
         try await move(app, metres: 0)
-        #expect(try await app.wait(for: .entered, within: Self.patience).description == "home")
+        #expect(try await app.wait(for: .entered, within: Self.timeout).description == "home")
         try await app.waitUntilSuspended()
         #expect(app.seen(.launched).count == 1 && app.seen(.regionState).map(\.text) == ["outside", "inside"])
 
@@ -52,7 +52,7 @@ import app_probe
         try app.order { $0.location?.regions = [] }
         try await app.quit()
         try await move(app, metres: 5_000)
-        try await app.wait(for: .left, within: Self.patience)
+        try await app.wait(for: .left, within: Self.timeout)
         #expect(app.seen(.launched).map(\.text) == ["foreground", "background"])
         #expect(app.seen(.launched).last?.description == "location" && app.seen(.regions).last?.text == "home")
         #expect(app.seen(.entered).count == 1 && app.seen(.left).count == 1)
@@ -100,7 +100,7 @@ import app_probe
         try await app.perform("background")
         try await app.waitUntilSuspended()
         try await move(app, metres: 0)
-        try await app.wait(for: .entered, within: Self.patience)
+        try await app.wait(for: .entered, within: Self.timeout)
         try await app.wait(for: .taskBegun)
         try await app.wait(for: "the crossing's own time to be over") { $0.state == .background && $0.wakes.isEmpty }
         try app.open(gate)

@@ -42,7 +42,7 @@ import Testing
 
     @Test("B5: the page ends when its time without a visitor is over, and not before")
     func visitors() {
-        var visitors = Visitors(patience: .seconds(60), now: .seconds(0))
+        var visitors = Visitors(timeout: .seconds(60), now: .seconds(0))
         #expect(visitors.look(at: .seconds(59)) == .again(at: .seconds(60)))
         #expect(visitors.look(at: .seconds(60)) == .over)
         visitors.enter()

@@ -180,7 +180,7 @@ extension PageFixture {
     func brief(patience: Int) async throws -> PageAddress {
         let output = files.path("brief")
         let process = try ChildProcess(
-            Programs.daemon, arguments: ["page", "--patience", String(patience)], environment: variables,
+            Programs.daemon, arguments: ["page", "--timeout", String(patience)], environment: variables,
             output: .file(output))
         keep(process)
         try await eventually("the page's address") { !((try? fileBytes(output)) ?? []).isEmpty }

@@ -52,7 +52,7 @@ import Testing
             (Self.request(), Self.device { $0.isSleeping = true }, .machineSleeps, nil),
             (Self.request(network: true), Self.device { $0.network.isAvailable = false }, .noNetwork, nil),
             (Self.request(power: true), battery, .noPower, nil),
-            (Self.request(), battery, .patience, Self.now - Self.hour + Self.day),
+            (Self.request(), battery, .timeout, Self.now - Self.hour + Self.day),
             (Self.request(submitted: Self.now - 2 * Self.day, lastUse: nil), battery, .unused, nil),
             (
                 Self.request(submitted: Self.now - 2 * Self.day, lastUse: Self.now - 8 * Self.day), battery, .unused,

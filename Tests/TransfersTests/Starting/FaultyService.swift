@@ -33,7 +33,7 @@ struct FaultyService {
     /// How often the suspects can be halved until one is left, if they cannot be tried one by one.
     var halvings: Int {
         let windows = Double(count) * ((fuse + Life.slowestAnswer) * 1.5 + 2)
-        guard windows > StartTrials.patience else { return 0 }
+        guard windows > StartTrials.timeout else { return 0 }
         return Int64.bitWidth - (count - 1).leadingZeroBitCount
     }
 

@@ -138,7 +138,7 @@ import Transfers
             now = trials.trial?.until ?? now
             _ = trials.tick(now: now)
         }
-        #expect(now <= StartTrials.patience)
+        #expect(now <= StartTrials.timeout)
         #expect(groups.map(\.count) == [16, 16])
         // After another crash, only the tried tasks are suspects.
         let next = afterFault(1...4, seconds: 300, faults: 1)
@@ -178,6 +178,6 @@ import Transfers
         // Allowed are one crash with all tasks running, one with the guilty task alone, and one for each halving of the
         // suspects in between. A kill loses the recorded time of the crash, so the halving starts again.
         #expect(model.faults <= 2 + model.halvings + model.kills * (1 + model.halvings), "seed \(seed): \(model)")
-        #expect(model.longestWait < StartTrials.patience + 0.001, "seed \(seed): \(model)")
+        #expect(model.longestWait < StartTrials.timeout + 0.001, "seed \(seed): \(model)")
     }
 }

@@ -19,10 +19,10 @@ final class DeviceConnection: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var device: DeviceID?
     private var number: UInt64?
-    /// Closes a silent connection. The timer fires no later than ``patienceEnd``, which it then examines. Cancelling a
+    /// Closes a silent connection. The timer fires no later than ``timeoutEnd``, which it then examines. Cancelling a
     /// timer with every byte would become more expensive with more connections.
-    private var patience: (at: NIODeadline, timer: Scheduled<Void>)?
-    private var patienceEnd = NIODeadline.distantFuture
+    private var timeout: (at: NIODeadline, timer: Scheduled<Void>)?
+    private var timeoutEnd = NIODeadline.distantFuture
     /// The earliest time at which a held push may be due.
     private var turn: (at: Int64, timer: Scheduled<Void>)?
 
@@ -48,11 +48,11 @@ final class DeviceConnection: ChannelInboundHandler {
 
     private func begin() {
         perform(channel.start())
-        restartPatience()
+        restartTimeout()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        patience?.timer.cancel()
+        timeout?.timer.cancel()
         turn?.timer.cancel()
         channel.lost()
         self.context = nil
@@ -65,31 +65,31 @@ final class DeviceConnection: ChannelInboundHandler {
         let before = channel.state
         perform(channel.received(unwrapInboundIn(data).readableBytesView))
         // Before authentication, only a change of state extends the timeout, so that single bytes do not.
-        if case .open = channel.state { restartPatience() } else if channel.state != before { restartPatience() }
+        if case .open = channel.state { restartTimeout() } else if channel.state != before { restartTimeout() }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         context.close(promise: nil)
     }
 
-    private func restartPatience() {
+    private func restartTimeout() {
         guard context != nil, channel.state != .closed else { return }
-        patienceEnd = .now() + .seconds(Int64(channel.patience))
-        if let patience {
-            guard patienceEnd < patience.at else { return }
-            patience.timer.cancel()
+        timeoutEnd = .now() + .seconds(Int64(channel.timeout))
+        if let timeout {
+            guard timeoutEnd < timeout.at else { return }
+            timeout.timer.cancel()
         }
-        armPatience()
+        armTimeout()
     }
 
-    private func armPatience() {
+    private func armTimeout() {
         guard let context else { return }
-        let timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: patienceEnd) {
-            self.patience = nil
+        let timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: timeoutEnd) {
+            self.timeout = nil
             guard self.channel.state != .closed else { return }
-            if self.patienceEnd > .now() { self.armPatience() } else { self.perform(self.channel.timedOut()) }
+            if self.timeoutEnd > .now() { self.armTimeout() } else { self.perform(self.channel.timedOut()) }
         }
-        patience = (patienceEnd, timer)
+        timeout = (timeoutEnd, timer)
     }
 
     // MARK: - Requests to the device
@@ -174,7 +174,7 @@ final class DeviceConnection: ChannelInboundHandler {
             case .failure:
                 self.perform(self.channel.close(Refusal(.trouble, "The gateway's storage failed."), retryAfter: 60))
             }
-            self.restartPatience()
+            self.restartTimeout()
         }
     }
 
@@ -195,7 +195,7 @@ final class DeviceConnection: ChannelInboundHandler {
             case .failure:
                 self.perform(self.channel.enrolled(.failure(Refusal(.trouble, "The device could not be created."))))
             }
-            self.restartPatience()
+            self.restartTimeout()
         }
     }
 

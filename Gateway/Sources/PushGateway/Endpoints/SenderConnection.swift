@@ -22,7 +22,7 @@ final class SenderConnection: ChannelInboundHandler {
     /// The bytes of the body that have arrived, whether or not they are in `body`.
     private var size = 0
     private var isEnding = false
-    private var patience: Scheduled<Void>?
+    private var timeout: Scheduled<Void>?
     /// Closes a connection that does not prove in time that it belongs to a sender.
     private var anonymity: Scheduled<Void>?
 
@@ -47,7 +47,7 @@ final class SenderConnection: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        patience?.cancel()
+        timeout?.cancel()
         anonymity?.cancel()
         self.context = nil
         closed()
@@ -83,7 +83,7 @@ final class SenderConnection: ChannelInboundHandler {
             self.head = head
             body = []
             size = 0
-            wait(gateway.settings.bodyPatience)
+            wait(gateway.settings.bodyTimeout)
             if head.headers.first(name: "expect")?.lowercased() == "100-continue" {
                 context.writeAndFlush(
                     wrapOutboundOut(.head(.init(version: head.version, status: .continue))), promise: nil)
@@ -95,15 +95,15 @@ final class SenderConnection: ChannelInboundHandler {
             if size > Self.longestBody { answer(.tooLarge, isLast: true) }
         case .end:
             guard head != nil else { return }
-            patience?.cancel()
+            timeout?.cancel()
             context.eventLoop.assumeIsolated().execute { self.requested() }
         }
     }
 
     /// Sets the seconds within which the rest of the request, or the next request, must arrive.
     private func wait(_ seconds: Int) {
-        patience?.cancel()
-        patience = context?.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(seconds))) {
+        timeout?.cancel()
+        timeout = context?.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(seconds))) {
             if self.head == nil {
                 self.context?.close(promise: nil)
             } else {

@@ -22,7 +22,7 @@ final class ProviderConnection: ChannelInboundHandler {
     private var isAuthenticated = false
     private var isEnding = false
     /// Closes a connection that does not speak HTTP/2 or does not authenticate in time.
-    private var patience: Scheduled<Void>?
+    private var timeout: Scheduled<Void>?
     private var hasSpoken = false
 
     /// Seconds from the first frame within which a request must authenticate.
@@ -42,15 +42,15 @@ final class ProviderConnection: ChannelInboundHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         let channel = context.channel
-        let patience = TimeAmount.seconds(Int64(ProtocolLimits.handshakePatience))
-        self.patience = context.eventLoop.scheduleTask(in: patience) { channel.close(promise: nil) }
+        let timeout = TimeAmount.seconds(Int64(ProtocolLimits.handshakeTimeout))
+        self.timeout = context.eventLoop.scheduleTask(in: timeout) { channel.close(promise: nil) }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if !hasSpoken {
             hasSpoken = true
-            patience?.cancel()
-            patience = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Self.anonymousLimit)) {
+            timeout?.cancel()
+            timeout = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Self.anonymousLimit)) {
                 self.end(.idleTimeout)
             }
         }
@@ -58,7 +58,7 @@ final class ProviderConnection: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        patience?.cancel()
+        timeout?.cancel()
         self.context = nil
         closed()
         context.fireChannelInactive()
@@ -90,7 +90,7 @@ final class ProviderConnection: ChannelInboundHandler {
     func authenticated() {
         guard !isAuthenticated else { return }
         isAuthenticated = true
-        patience?.cancel()
+        timeout?.cancel()
         proved()
         offer(settings.streams)
     }

@@ -25,7 +25,7 @@ final class ProviderStream: ChannelInboundHandler {
     /// Whether the end of the request has arrived.
     private var isWhole = false
     private var id: PushID
-    private var patience: Scheduled<Void>?
+    private var timeout: Scheduled<Void>?
 
     init(gateway: Gateway, connection: ProviderConnection) {
         self.gateway = gateway
@@ -39,7 +39,7 @@ final class ProviderStream: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        patience?.cancel()
+        timeout?.cancel()
         self.context = nil
         context.fireChannelInactive()
     }
@@ -90,12 +90,12 @@ final class ProviderStream: ChannelInboundHandler {
     /// Starts the timeout for the rest of the request. Most requests arrive complete and need no timer. Cancelling a
     /// timer becomes more expensive with more connections.
     func channelReadComplete(context: ChannelHandlerContext) {
-        if hasHead, !isWhole, patience == nil { wait(context) }
+        if hasHead, !isWhole, timeout == nil { wait(context) }
         context.fireChannelReadComplete()
     }
 
     private func wait(_ context: ChannelHandlerContext) {
-        patience = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(gateway.settings.bodyPatience))) {
+        timeout = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(gateway.settings.bodyTimeout))) {
             self.isEndpoint ? self.respond(.slow) : self.answer(.idleTimeout)
             // Reset only after the response is out, because a reset makes the connection drop unsent data of the
             // stream.
@@ -109,8 +109,8 @@ final class ProviderStream: ChannelInboundHandler {
     }
 
     private func requested() {
-        patience?.cancel()
-        patience = nil
+        timeout?.cancel()
+        timeout = nil
         guard !isAnswered else { return }
         guard !isEndpoint else { return deliver() }
         do throws(Rejection) {
@@ -261,7 +261,7 @@ final class ProviderStream: ChannelInboundHandler {
     private func respond(_ status: Int, _ headers: HPACKHeaders, _ text: String?) {
         guard !isAnswered, let context else { return }
         isAnswered = true
-        patience?.cancel()
+        timeout?.cancel()
         var headers = headers
         if let text { headers.add(name: "content-length", value: "\(text.utf8.count)") }
         context.write(wrapOutboundOut(.headers(.init(headers: headers, endStream: text == nil))), promise: nil)

@@ -17,7 +17,7 @@ final class VersionChooser: ChannelInboundHandler, RemovableChannelHandler {
     private let closed: @Sendable () -> Void
     private let choose: (any Channel, Version) throws -> Void
     private var first: ByteBuffer?
-    private var patience: Scheduled<Void>?
+    private var timeout: Scheduled<Void>?
 
     private static let preface = Array("PRI".utf8)
 
@@ -31,8 +31,8 @@ final class VersionChooser: ChannelInboundHandler, RemovableChannelHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         let channel = context.channel
-        let patience = TimeAmount.seconds(Int64(ProtocolLimits.handshakePatience))
-        self.patience = context.eventLoop.scheduleTask(in: patience) { channel.close(promise: nil) }
+        let timeout = TimeAmount.seconds(Int64(ProtocolLimits.handshakeTimeout))
+        self.timeout = context.eventLoop.scheduleTask(in: timeout) { channel.close(promise: nil) }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -48,7 +48,7 @@ final class VersionChooser: ChannelInboundHandler, RemovableChannelHandler {
         let mayBeHTTP2 = Self.preface.starts(with: start)
         guard !mayBeHTTP2 || start.count == Self.preface.count else { return }
         self.first = nil
-        patience?.cancel()
+        timeout?.cancel()
         do {
             try choose(context.channel, mayBeHTTP2 ? .http2 : .http1)
         } catch {
@@ -62,7 +62,7 @@ final class VersionChooser: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        patience?.cancel()
+        timeout?.cancel()
         closed()
         context.fireChannelInactive()
     }

@@ -68,7 +68,7 @@ struct Run: AsyncParsableCommand {
     var providerIdle = 3_600
 
     @Option(help: "Seconds within which a request must be complete once it has begun.")
-    var bodyPatience = 30
+    var bodyTimeout = 30
 
     @Option(
         help: "Surplus of errors after which a provider gets one stream. At twice as many it is disconnected.")
@@ -78,7 +78,7 @@ struct Run: AsyncParsableCommand {
         guard silentPerHour > 0, requestRate > 0, endpointRate > 0 else {
             throw ValidationError("A rate must be above 0.")
         }
-        guard logLimit > 0, providerIdle > 0, bodyPatience > 0, errorLimit > 0 else {
+        guard logLimit > 0, providerIdle > 0, bodyTimeout > 0, errorLimit > 0 else {
             throw ValidationError("A limit must be above 0.")
         }
         try shared.check()
@@ -144,7 +144,7 @@ struct Run: AsyncParsableCommand {
         settings.isLoggingPayloads = logPayloads
         settings.logLimit = logLimit
         settings.providerIdle = providerIdle
-        settings.bodyPatience = bodyPatience
+        settings.bodyTimeout = bodyTimeout
         return settings
     }
 

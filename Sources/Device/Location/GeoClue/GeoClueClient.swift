@@ -74,7 +74,7 @@ struct GeoClueClient {
 
     /// Seconds within which GeoClue answers, even if the bus has to start it. Without an agent in the desktop it may
     /// never answer.
-    static let patience = 5.0
+    static let timeout = 5.0
     static let firstPause = 1.0
     static let longestPause = 300.0
     /// Seconds for which a refusal is respected, because GeoClue may prompt the user at each request.
@@ -168,7 +168,7 @@ struct GeoClueClient {
             return [.deleteClient(path: path)]
         case .success(let path):
             isOverdue = false
-            state = .starting(demand, path: path, number: number, due: now + Self.patience)
+            state = .starting(demand, path: path, number: number, due: now + Self.timeout)
             return [.startClient(path: path, use, demand, number: number)]
         case .failure(let failure):
             fail(demand, failure, now: now)
@@ -223,7 +223,7 @@ struct GeoClueClient {
             return []
         }
         numbers += 1
-        state = .creating(demand, number: numbers, due: now + Self.patience)
+        state = .creating(demand, number: numbers, due: now + Self.timeout)
         return [.createClient(use, number: numbers)]
     }
 

@@ -68,7 +68,7 @@ package struct UnifiedPushState: Sendable {
     /// The maximum size in bytes of a registration's token, and of its description.
     package static let textLength = 100
     /// The seconds within which a registration must get its token. Most callers wait for 25.
-    package static let patience = 20.0
+    package static let timeout = 20.0
 
     package init(isEnrolled: Bool = false) { self.isEnrolled = isEnrolled }
 
@@ -180,7 +180,7 @@ package struct UnifiedPushState: Sendable {
         registration.description = Self.short(wanted.description)
         registrations[topic] = registration
         changedRegistrations.insert(topic)
-        pending[topic] = Pending(calls: [call], until: now + Self.patience)
+        pending[topic] = Pending(calls: [call], until: now + Self.timeout)
     }
 
     /// Ends a registration. An unknown token is no error.
