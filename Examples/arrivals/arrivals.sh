@@ -1,8 +1,8 @@
 #!/bin/sh
-# A script that runs when the device comes to a place: nothing of it runs in between, and the receiver is on for seconds.
+# A script that runs when the device enters a region. It does not run in between, and the receiver is on only for seconds.
 #
-#   arrivals.sh     shows when the device came where
-#   (woken)         writes it down, and runs ~/.config/arrivals/PLACE where there is such a program
+#   arrivals.sh     prints the times and regions of past events
+#   (woken)         records the event, and runs ~/.config/arrivals/PLACE if that program exists
 #
 # Needs jq, which reads the JSON of the wake.
 set -eu
@@ -13,13 +13,13 @@ history=$directory/history
 
 if [ -z "${NIGHTSHIFT_WAKE:-}" ]; then
     [ -e "$history" ] || {
-        echo "The device has come nowhere yet. 'nightshift region list --app org.example.Arrivals' shows where it may." >&2
+        echo "The device has not entered a region yet. 'nightshift region list --app org.example.Arrivals' lists the regions." >&2
         exit 0
     }
     exec cat "$history"
 fi
 
-# One launch may be for several reasons; this script has one.
+# A launch may have several reasons. This script handles only this one.
 case ",$NIGHTSHIFT_WAKE," in
 *,region,*) ;;
 *) exit 0 ;;
@@ -27,20 +27,20 @@ esac
 
 mkdir -p "$directory"
 status=0
-# One line for each crossing: when, what, which region. An identifier with a tab or a line feed in it is not taken apart.
+# One line for each event: time, kind and region. A tab or line feed in an identifier is escaped and does not split the line.
 events=$(jq -r '.[] | select(.region != null) | [.time, .kind, .region.identifier] | @tsv' "$NIGHTSHIFT_PAYLOAD")
 tab=$(printf '\t')
 while IFS=$tab read -r time kind region; do
     [ -n "$region" ] || continue
-    # What failed comes again: it is not written down twice.
+    # A failed event is delivered again, but recorded only once.
     grep -qsxF "$time $kind $region" "$history" || echo "$time $kind $region" >>"$history"
     [ "$kind" = entered ] || continue
-    # A name, and no way out of the directory.
+    # Accept only a plain name, so that it cannot leave the directory.
     case $region in */* | .*) continue ;; esac
     program=$programs/$region
     [ ! -x "$program" ] || "$program" || status=$?
 done <<EOF
 $events
 EOF
-# Anything but 0 says that it failed, and is tried again.
+# Any status other than 0 reports a failure, and the service tries again.
 exit "$status"

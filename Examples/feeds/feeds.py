@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""A feed reader whose articles are there before you look.
+"""A feed reader that fetches new articles before you open it.
 
-    feeds.py             prints what is unread, and marks it as read
+    feeds.py             prints the unread articles, and marks them as read
     feeds.py add URL...  follows feeds (RSS 2.0, RSS 1.0 or Atom)
-    feeds.py remove URL  follows one no longer
-    feeds.py list        prints the feeds, when each was asked last, and what is unread
-    feeds.py fetch       asks every feed for what is new; this is what the service wakes
+    feeds.py remove URL  stops following a feed
+    feeds.py list        prints the feeds, with their last fetch and unread articles
+    feeds.py fetch       fetches new articles of every feed; the service runs this
 
-The exit status of 'fetch' is what the service learns from: 0 there was something new, 10 there was nothing new, 1 it failed.
+The exit status of 'fetch' tells the service the result: 0 for new articles, 10 for none, 1 for a failure.
 """
 
 import concurrent.futures
@@ -33,7 +33,7 @@ NEW_DATA, FAILED, NO_DATA = 0, 1, 10
 LARGEST_FEED = 8 << 20
 KEPT_ARTICLES = 500
 
-# The service ends a wake that takes longer than its limit: what is not there shortly before has failed for this time.
+# The service ends a wake that exceeds its limit, so fetches not done shortly before it count as failed.
 DEADLINE = time.monotonic() + float(os.environ.get("NIGHTSHIFT_WAKE_LIMIT") or 30) - 5
 
 SCHEMA = """
@@ -53,11 +53,11 @@ def library():
     return database
 
 
-# What the network has to say
+# Fetching feeds
 
 
 def ask(url, etag, modified):
-    """The feed at the URL, or None where it has not changed since: a conditional GET (RFC 9110, section 13)."""
+    """Returns the feed at the URL, or None if it has not changed: a conditional GET (RFC 9110, section 13)."""
     request = urllib.request.Request(url, headers={"User-Agent": "feeds.py (Nightshift example)"})
     if etag:
         request.add_header("If-None-Match", etag)
@@ -77,11 +77,11 @@ def ask(url, etag, modified):
 
 
 def parse(body):
-    """The feed's title, and its articles as (id, title, link), the newest first as feeds have them."""
+    """Returns the feed's title, and its articles as (id, title, link), the newest first as in the feed."""
     root = xml.fromstring(body)
     channel = next(iter(children(root, "channel")), root)
     articles = []
-    # RSS 1.0 has its items beside the channel, RSS 2.0 in it; Atom calls them entries.
+    # RSS 1.0 has its items next to the channel, and RSS 2.0 inside it. Atom calls them entries.
     for item in children(root, "item", "entry") or children(channel, "item", "entry"):
         link = text(item, "link")
         for element in children(item, "link"):
@@ -95,22 +95,22 @@ def parse(body):
 
 
 def children(element, *names):
-    """Those of these names, whatever namespace they are in."""
+    """Returns the elements with one of these names, in any namespace."""
     return [child for child in element if child.tag.rsplit("}", 1)[-1] in names]
 
 
 def text(element, *names):
-    """What the first child of these names says."""
+    """Returns the text of the first child with one of these names."""
     return next((line(child.text) for child in children(element, *names) if child.text and child.text.strip()), "")
 
 
 def line(text):
-    """One line of plain text: titles come from elsewhere, and must not type into a terminal."""
+    """Returns one line of plain text. Titles are untrusted, and must not send control characters to a terminal."""
     plain = re.sub(r"<[^>]*>", "", html.unescape(text))
     return "".join(character for character in " ".join(plain.split()) if character.isprintable())
 
 
-# What the user, or the service, asks for
+# Commands of the user and the service
 
 
 def fetch():
@@ -124,7 +124,7 @@ def fetch():
             url = asked.pop(answer)
             try:
                 new += keep(database, url, answer.result())
-            except Exception as error:  # whatever a server sends, the other feeds go on
+            except Exception as error:  # an error of one server does not stop the other feeds
                 failed += 1
                 problem(database, url, error)
     except (concurrent.futures.TimeoutError, Expired):
@@ -132,14 +132,14 @@ def fetch():
             failed += 1
             problem(database, url, "no answer in time")
     print(f"{len(feeds)} feeds asked, {new} new articles, {failed} failed", flush=True)
-    # Threads that still wait for a server are not waited for.
+    # Do not wait for threads that still wait for a server.
     code = NEW_DATA if new else FAILED if failed and failed == len(feeds) else NO_DATA
     database.close()
     os._exit(code)
 
 
 def keep(database, url, answer):
-    """Keeps what is new, in one transaction; what comes once more is not new again."""
+    """Stores new articles in one transaction. An article that is listed again does not become new again."""
     now = time.time()
     with database:
         if answer is None:
@@ -150,13 +150,13 @@ def keep(database, url, answer):
             "UPDATE feeds SET title = ?, etag = ?, modified = ?, asked = ?, problem = NULL WHERE url = ?",
             (title or url, etag, modified, now, url))
         new = 0
-        # The newest is the first in a feed, and is to be the last here. The feed may have been removed meanwhile.
+        # The newest article is first in a feed and must be last here. The feed may have been removed in the meantime.
         for article in reversed(articles[:KEPT_ARTICLES]):
             new += database.execute(
                 "INSERT OR IGNORE INTO articles (feed, id, title, link, listed) SELECT url, ?, ?, ?, ? FROM feeds"
                 " WHERE url = ?", (*article, now, url)).rowcount
             database.execute("UPDATE articles SET listed = ? WHERE feed = ? AND id = ?", (now, url, article[0]))
-        # What the feed still lists stays, or it would be new again.
+        # Keep the articles that the feed still lists, because they would become new again otherwise.
         database.execute(
             "DELETE FROM articles WHERE feed = ? AND is_read AND listed < ?", (url, now))
         return new
@@ -213,7 +213,7 @@ def remove(urls):
                 sys.exit(f"feeds.py: '{url}' is not followed")
 
 
-# Telling the service that its user reads, so that it learns when: an app with windows needs none of this
+# Reporting to the service when you read, so that it learns the times. An app with windows does not need this
 
 
 class Service(http.client.HTTPConnection):
@@ -236,11 +236,11 @@ class Service(http.client.HTTPConnection):
 
 @contextlib.contextmanager
 def in_front():
-    """Says that the app is in front until the block ends. Without a service everything works as well."""
+    """Reports that the app is in the foreground until the block ends. Everything else works without a service."""
     stream, call = Service("localhost"), Service("localhost")
     try:
         stream.request("GET", f"/v1/process/commands?app={APP}")
-        # With the head of the answer the service knows the process, for as long as the stream is open.
+        # Once the service has sent the response head, it knows the process as long as the stream is open.
         answer = stream.getresponse()
         call.request("POST", "/v1/process/state", json.dumps({"state": "active"}), {"Content-Type": "application/json"})
         call.getresponse().read()
@@ -249,17 +249,17 @@ def in_front():
     try:
         yield
     finally:
-        # The end of the process is the end of its use; nothing has to be said.
+        # The end of the process also ends its use, so no request is needed.
         for connection in (call, stream):
             connection.close()
 
 
 class Expired(BaseException):
-    """Time is nearly over: nothing that a server sends may look like this."""
+    """The time limit is near. No error of a server may be mistaken for this."""
 
 
 def expired(number, frame):
-    """The service says so by SIGTERM, a few seconds before the end."""
+    """Handles SIGTERM, which the service sends a few seconds before the limit."""
     raise Expired
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Podcasts that fetch themselves: an app in Python that speaks to the service's API.
+"""Podcasts that download themselves: an app in Python that uses the service's API.
 
-    podcasts.py URL...   asks for episodes, and ends
-    (woken)              files what has arrived, and tells of what has not; exit status 0 says that all was taken
+    podcasts.py URL...   requests episodes, and exits
+    (woken)              stores the episodes that arrived, and reports failures; exit status 0 confirms all of them
 """
 
 import http.client
@@ -31,7 +31,7 @@ class Service(http.client.HTTPConnection):
 
     @staticmethod
     def path():
-        """Whom the service has launched is told; everybody else finds it where the XDG specification puts it."""
+        """The service passes the path to programs that it launches. Others find it where the XDG specification puts it."""
         if "NIGHTSHIFT_SOCKET" in os.environ:
             return os.environ["NIGHTSHIFT_SOCKET"]
         if "NIGHTSHIFT_HOME" in os.environ:
@@ -65,7 +65,7 @@ def take():
         if str(task["id"]) in taken:
             continue
         if task["state"] == "completed":
-            # Copied, not moved: until this script has ended well, the service keeps its file for another try.
+            # Copy instead of move: until this script has succeeded, the service keeps its file for another try.
             shutil.copy(task["file"], LIBRARY / task["description"])
             print(f"new: {task['description']}")
         else:

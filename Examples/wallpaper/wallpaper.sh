@@ -1,9 +1,9 @@
 #!/bin/sh
-# A wallpaper that fetches itself: the service downloads it while nothing of this script runs, and wakes the script when
-# it is whole.
+# A wallpaper that updates itself. The service downloads it while this script does not run, and wakes the script when
+# the download is complete.
 #
-#   wallpaper.sh URL     asks for a picture, and ends
-#   (woken)              puts the picture in its place; the exit status 0 says that it was taken
+#   wallpaper.sh URL     requests a picture, and exits
+#   (woken)              moves the picture to its place; the exit status 0 confirms it
 set -eu
 
 directory=${WALLPAPER_DIRECTORY:-$HOME/.local/share/wallpaper}
@@ -20,7 +20,7 @@ if [ -z "${NIGHTSHIFT_WAKE:-}" ]; then
     exec nightshift get --app "$app" --session "$session" --detach -d "$directory/incoming" "$1"
 fi
 
-# Woken: everything that has arrived since the last time is in one place.
+# Woken: everything that arrived since the last wake is in one folder.
 for picture in "$directory"/incoming/*; do
     [ -e "$picture" ] || continue
     mv "$picture" "$directory/current"
