@@ -9,26 +9,28 @@ struct FreshnessProgram: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "freshness-report",
         abstract:
-            "Plays the planner of background fetches, and what it is measured against, over people's use of apps.",
+            "Runs the planner of background fetches, and strategies to compare it with, over people's use of apps.",
         discussion: """
             The people are those of docs/decisions/0036, unless traces are given: files in the format of docs/simulation.md, of \
             which 'use' lines count, and 'idle' among the 'device' lines.
             """)
 
-    @Option(name: .customLong("trace"), help: "A trace to take instead of made-up people. Repeatable.")
+    @Option(name: .customLong("trace"), help: "A trace to use instead of simulated people. Repeatable.")
     var traces: [String] = []
 
-    @Option(help: "What the people are made from.")
+    @Option(help: "The random seed of the simulated people.")
     var seed: UInt64 = 1
 
-    @Option(parsing: .upToNextOption, help: "Fetches an app and day.")
+    @Option(parsing: .upToNextOption, help: "Fetches per app and day.")
     var perDay: [Int] = [2, 4, 8, 12]
 
-    @Option(help: "Where the JSON is written; the terminal unless given.")
+    @Option(help: "The file for the JSON. By default it is printed.")
     var output: String?
 
     func validate() throws {
-        guard perDay.allSatisfy({ (1...1_000).contains($0) }) else { throw ValidationError("--per-day: 1 to 1000") }
+        guard perDay.allSatisfy({ (1...1_000).contains($0) }) else {
+            throw ValidationError("--per-day must be from 1 to 1000.")
+        }
     }
 
     func run() throws {

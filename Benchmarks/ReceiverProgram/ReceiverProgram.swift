@@ -8,13 +8,13 @@ import Receiver
 struct ReceiverProgram: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "receiver-report",
-        abstract: "Plays the plan of fixes, and what it is measured against, over a commuter's weeks.",
-        discussion: "The commuter is that of docs/decisions/0041.")
+        abstract: "Runs the plan of fixes, and strategies to compare it with, over a commuter's weeks.",
+        discussion: "The commuter is described in docs/decisions/0041.")
 
-    @Option(help: "How many weeks, each of them another one.")
+    @Option(help: "The number of weeks, which all differ.")
     var weeks: UInt64 = 5
 
-    @Option(help: "Where the JSON is written; the terminal unless given.")
+    @Option(help: "The file for the JSON. By default it is printed.")
     var output: String?
 
     func validate() throws {

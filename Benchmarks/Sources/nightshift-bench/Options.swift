@@ -71,7 +71,7 @@ struct Options {
                 rounds = count
             case "--only":
                 let name = try value(option)
-                guard let part = Part(rawValue: name) else { throw BenchError("there is no part '\(name)'") }
+                guard let part = Part(rawValue: name) else { throw BenchError("the part '\(name)' does not exist") }
                 only.append(part)
             default: throw BenchError("unknown option '\(option)'\n\(Self.usage)")
             }

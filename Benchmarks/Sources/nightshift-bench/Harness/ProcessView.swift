@@ -9,10 +9,12 @@ struct ProcessView {
     func cpu() throws -> Double {
         let stat = try text("stat")
         // The name in parentheses may contain spaces, so fields are counted from its end, where the third begins.
-        guard let end = stat.lastIndex(of: ")") else { throw BenchError("/proc/\(processID)/stat is not understood") }
+        guard let end = stat.lastIndex(of: ")") else {
+            throw BenchError("/proc/\(processID)/stat has an unknown format")
+        }
         let fields = stat[stat.index(after: end)...].split(separator: " ")
         guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
-            throw BenchError("/proc/\(processID)/stat is not understood")
+            throw BenchError("/proc/\(processID)/stat has an unknown format")
         }
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }

@@ -12,7 +12,7 @@ final class UnixClient {
 
         func json() throws -> [String: Any] {
             guard let object = try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] else {
-                throw BenchError("the answer is no JSON object")
+                throw BenchError("the response is not a JSON object")
             }
             return object
         }
@@ -133,7 +133,8 @@ final class UnixClient {
         var piece = [UInt8](repeating: 0, count: 1 << 16)
         let count = recv(descriptor, &piece, piece.count, 0)
         guard count > 0 else {
-            throw BenchError(count == 0 ? "the service hung up" : "no answer: \(String(cString: strerror(errno)))")
+            throw BenchError(
+                count == 0 ? "the service closed the connection" : "no answer: \(String(cString: strerror(errno)))")
         }
         buffer += piece[..<count]
     }

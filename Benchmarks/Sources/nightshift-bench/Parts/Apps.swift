@@ -75,7 +75,7 @@ struct Apps {
             Double($0.dropFirst("completed ".count))
         }
         guard let first = times.first, let last = times.last, last > first else {
-            throw BenchError("no events were left for the launch")
+            throw BenchError("no events remained for the launch")
         }
         return Double(times.count - 1) / (last - first)
     }
@@ -88,7 +88,7 @@ struct Apps {
         try app.service.ask(["app", "launch", Self.id])
         Thread.sleep(forTimeInterval: 5)
         let known = try app.service.client().require("GET", "/v1/apps/\(Self.id)").json()
-        guard let process = known["processID"] as? Int else { throw BenchError("the app is gone") }
+        guard let process = known["processID"] as? Int else { throw BenchError("the app no longer exists") }
         let view = ProcessView(processID: pid_t(process))
         let switches = try view.voluntarySwitches()
         Thread.sleep(forTimeInterval: 15)

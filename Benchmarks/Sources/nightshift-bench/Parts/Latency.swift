@@ -36,7 +36,7 @@ struct Latency {
                     aim: "GET \(target): p99 below 50 ms", measured: "\(Format.milliseconds(slow)) ms",
                     isMet: slow < 0.05))
         }
-        guard try running(client) == 16 else { throw BenchError("the 16 transfers did not last") }
+        guard try running(client) == 16 else { throw BenchError("the 16 transfers ended too early") }
         return section
     }
 

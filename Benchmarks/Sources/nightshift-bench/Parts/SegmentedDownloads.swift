@@ -110,7 +110,7 @@ struct SegmentedDownloads {
             throw error
         }
         try wire.stop()
-        guard Workspace.size(job.file) == Int64(size) else { throw BenchError("\(job.file) has not the right length") }
+        guard Workspace.size(job.file) == Int64(size) else { throw BenchError("\(job.file) has the wrong length") }
         try ChildProcess.require(
             ["cmp", "-s", job.file, "\(bench.origin.root)/\(name)"], log: bench.memory.log, limit: 60)
         return cost

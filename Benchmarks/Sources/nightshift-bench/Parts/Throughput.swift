@@ -72,7 +72,7 @@ struct Throughput {
     }
 
     private func verify(_ file: String, size: Int) throws {
-        guard Workspace.size(file) == Int64(size) else { throw BenchError("\(file) has not the right length") }
+        guard Workspace.size(file) == Int64(size) else { throw BenchError("\(file) has the wrong length") }
         try ChildProcess.require(
             ["cmp", "-s", file, "\(bench.origin.root)/large.bin"], log: bench.disk.log, limit: 60)
     }

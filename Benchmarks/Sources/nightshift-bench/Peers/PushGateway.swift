@@ -94,7 +94,7 @@ final class PushGateway {
     func enrolmentURL() throws -> String {
         let answer = try administer(["enrolment", "create", "--name", "bench"])
         let object = try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any]
-        guard let url = object?["url"] as? String else { throw BenchError("the gateway makes no enrolment") }
+        guard let url = object?["url"] as? String else { throw BenchError("the gateway returned no enrolment URL") }
         return url
     }
 
@@ -119,7 +119,7 @@ final class PushGateway {
         var at = 2
         for _ in 0..<2 {
             guard at + 1 < der.count, at + 2 + Int(der[at + 1]) <= der.count else {
-                throw BenchError("openssl's signature is not understood")
+                throw BenchError("openssl's signature has an unknown format")
             }
             let number = der[(at + 2)..<(at + 2 + Int(der[at + 1]))].drop { $0 == 0 }
             signature += [UInt8](repeating: 0, count: 32 - number.count) + number
@@ -151,7 +151,7 @@ final class PushGateway {
             guard start.elapsed < 120, kill(process.processID, 0) == 0 else {
                 kill(process.processID, SIGKILL)
                 _ = try? process.wait(limit: 5, since: start)
-                throw BenchError("the devices do not come; see \(folder)/devices")
+                throw BenchError("the devices do not connect; see \(folder)/devices")
             }
             usleep(10_000)
         }

@@ -38,7 +38,7 @@ final class Wire {
         _ = try process.wait(limit: 10, since: Instant())
         let words = try String(contentsOfFile: log, encoding: .utf8).split(separator: " ")
         guard words.count > 2, let bytes = Int64(words[2]) else {
-            throw BenchError("the proxy says nothing; see \(log)")
+            throw BenchError("the proxy printed nothing; see \(log)")
         }
         return bytes
     }
