@@ -45,7 +45,7 @@ struct Receiver {
                 + "receiver on after each request. The delay is the time from the crossing of the boundary to the wake of the app, including the "
                 + "20 s that a crossing has to last. Nothing is timed: the result is the same on every run.",
             header: [
-                "Receiver", "Accuracy", "On a day (s)", "Of always on", "Of it under gpsd", "Fixes a day", "Crossings",
+                "Receiver", "Accuracy", "On a day (s)", "Share of the time", "With gpsd", "Fixes a day", "Crossings",
                 "Missed", "False",
                 "Median delay (s)", "90 % (s)", "Longest (s)",
             ])
@@ -81,7 +81,7 @@ struct Receiver {
     private static func findings(_ row: Row, _ accuracy: String, share: Double) -> [Section.Finding] {
         [
             Section.Finding(
-                aim: "\(accuracy): on for at most 5 % of always on", measured: Format.number(100 * share, 1) + " %",
+                aim: "\(accuracy): on for at most 5 % of the time", measured: Format.number(100 * share, 1) + " %",
                 isMet: share <= largestShare),
             Section.Finding(
                 aim: "\(accuracy): a median delay under 90 s", measured: Format.number(row.delay(0.5), 0) + " s",
