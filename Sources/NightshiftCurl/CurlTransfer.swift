@@ -145,7 +145,9 @@ final class CurlTransfer {
             }
             options.setSeek { context, offset, origin in
                 guard let context, origin == SEEK_SET else { return CURL_SEEKFUNC_CANTSEEK }
-                return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.rewind(to: Int64(offset)) }
+                return Unmanaged<CurlTransfer>.fromOpaque(context)._withUnsafeGuaranteedRef {
+                    $0.rewind(to: Int64(offset))
+                }
             }
             return
         }

@@ -58,7 +58,8 @@ package struct DeviceChannel: Sendable {
     package static let storingLimit = 256
 
     package init(
-        _ purpose: Purpose, keepAlive: UInt32 = 0, state deviceState: ReportedActivity = .active, topics: [TopicChoice] = []
+        _ purpose: Purpose, keepAlive: UInt32 = 0, state deviceState: ReportedActivity = .active,
+        topics: [TopicChoice] = []
     ) {
         self.purpose = purpose
         self.keepAlive = keepAlive

@@ -78,7 +78,8 @@ package struct RequirementClasses: Hashable, Sendable {
 
     /// Records the classes that wait in this device state. A class keeps its start time while it is blocked for the
     /// same reason.
-    package mutating func update(_ classes: some Sequence<RequirementClass>, _ moment: DeviceState, _ now: ClockReading) {
+    package mutating func update(_ classes: some Sequence<RequirementClass>, _ moment: DeviceState, _ now: ClockReading)
+    {
         var found: [RequirementClass: Held] = [:]
         for needs in classes {
             guard let reason = needs.hold(moment) else { continue }

@@ -59,7 +59,9 @@ struct TransferQueue {
         /// The route of the lane. Hosts of a trace have one scheme and one port, and no proxy.
         var way: HostTable.Way { HostTable.Way(origin: host, proxy: nil) }
 
-        func needs(_ rules: TransferRules) -> RequirementClass { RequirementClass(rules: rules, isLoopback: isLoopback) }
+        func needs(_ rules: TransferRules) -> RequirementClass {
+            RequirementClass(rules: rules, isLoopback: isLoopback)
+        }
     }
 
     /// Waiting transfers of a lane with the same requirements; best first.

@@ -731,7 +731,8 @@ struct ProgramTests {
         #expect(await world.run("put", "missing", "http://a.example/in") == .failed)
         #expect(await world.run("put", "--form", "a=@missing", "http://a.example/in") == .failed)
         let fields = ["--form", "t=x", "--form", "f=@note;type=a/b"]
-        #expect(await CommandLineProgram.run(world.invocation(["put", "-q"] + fields + ["http://a.example/in"])) == .whole)
+        #expect(
+            await CommandLineProgram.run(world.invocation(["put", "-q"] + fields + ["http://a.example/in"])) == .whole)
         let form = try #require(service.requests.last { $0.method == "POST" })
         let uploaded = try #require(try JSON.decode(EnqueueRequest.self, from: form.body).tasks.first)
         #expect(uploaded.source == nil && uploaded.url == "http://a.example/in")

@@ -109,7 +109,9 @@ struct RefreshCommandTests {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
-        #expect(await CommandLineProgram.run(world.invocation(["app", "schedule", "org.example.Photos"] + arguments)) == .whole)
+        #expect(
+            await CommandLineProgram.run(world.invocation(["app", "schedule", "org.example.Photos"] + arguments))
+                == .whole)
         #expect(service.requests.map(\.method) == ["POST", "GET"])
         #expect(String(decoding: service.requests[0].body, as: UTF8.self) == body)
         #expect(

@@ -68,7 +68,8 @@ func makeService() throws -> TestService {
             entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
             transfers: AppService.TransferHooks(service, logger: logger),
             parts: AppService.FeatureHooks([
-                AppService.FeatureHooks(refresh), AppService.FeatureHooks(location), AppService.FeatureHooks(notifications),
+                AppService.FeatureHooks(refresh), AppService.FeatureHooks(location),
+                AppService.FeatureHooks(notifications),
                 AppService.FeatureHooks(push),
             ]),
             variables: variables, homeDirectory: directory.path, fileCreationMask: 0o022, logger: logger))

@@ -12,7 +12,8 @@ extension Sample {
                     AppRefreshChange(isOn: false, interval: "900", dailyCap: 3), least: AppRefreshChange(),
                     isRequest: true),
                 try Sample(ExpirationRequest(identifier: "i"), least: ExpirationRequest(), isRequest: true),
-                try Sample(RefreshRequest(interval: .seconds(900)), least: RefreshRequest(interval: .never), isRequest: true),
+                try Sample(
+                    RefreshRequest(interval: .seconds(900)), least: RefreshRequest(interval: .never), isRequest: true),
                 try Sample(task, least: ScheduledTask(identifier: "i", kind: .refresh), isRequest: true),
                 try Sample(progress, least: ScheduledTaskProgress(), isRequest: true),
             ]

@@ -84,7 +84,8 @@ final class OperationScene: Sendable {
                 entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
                 transfers: AppService.TransferHooks(transfers, logger: logger),
                 parts: AppService.FeatureHooks([
-                    AppService.FeatureHooks(refresh), AppService.FeatureHooks(location), AppService.FeatureHooks(notifications),
+                    AppService.FeatureHooks(refresh), AppService.FeatureHooks(location),
+                    AppService.FeatureHooks(notifications),
                     AppService.FeatureHooks(push),
                 ]),
                 variables: variables,

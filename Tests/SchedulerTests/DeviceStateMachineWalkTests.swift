@@ -47,7 +47,8 @@ import Testing
     }
 
     private static func act(
-        _ machine: inout DeviceStateMachine, _ said: inout DeviceConditions, _ now: ClockReading, _ random: inout SplitMix64
+        _ machine: inout DeviceStateMachine, _ said: inout DeviceConditions, _ now: ClockReading,
+        _ random: inout SplitMix64
     ) -> [DeviceStateMachine.Action] {
         switch Int.random(in: 0..<9, using: &random) {
         case 0: said.isIdle.toggle()

@@ -319,7 +319,9 @@ import Testing
     @Test(arguments: [
         (ReportedActivity.active, [true, true, true]), (.idle, [false, true, true]), (.dozing, [false, false, true]),
     ])
-    func `R5: A push's priority decides whether a dozing device receives it at once`(state: ReportedActivity, goes: [Bool]) {
+    func `R5: A push's priority decides whether a dozing device receives it at once`(
+        state: ReportedActivity, goes: [Bool]
+    ) {
         for (priority, goes) in zip(PushPriority.allCases.sorted(), goes) {
             var route = open(state)
             let push = Push.sample(1, priority: priority)

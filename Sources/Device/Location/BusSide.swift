@@ -246,7 +246,8 @@ struct BusSide {
         }
     }
 
-    private mutating func ownerIs(_ owner: String?, of service: LocationBusService, now: Double) -> [LocationBusRequest] {
+    private mutating func ownerIs(_ owner: String?, of service: LocationBusService, now: Double) -> [LocationBusRequest]
+    {
         // The answer to the request may repeat the signal.
         guard owners[service] != .some(owner) else { return [] }
         let former = owners[service] ?? nil

@@ -292,7 +292,9 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         fatalError(SessionRefusal.uploadFromStream)
     }
 
-    public override func webSocketTask(with url: URL) -> URLSessionWebSocketTask { fatalError(SessionRefusal.webSocket) }
+    public override func webSocketTask(with url: URL) -> URLSessionWebSocketTask {
+        fatalError(SessionRefusal.webSocket)
+    }
 
     public override func webSocketTask(with url: URL, protocols: [String]) -> URLSessionWebSocketTask {
         fatalError(SessionRefusal.webSocket)

@@ -23,7 +23,8 @@ package struct FailurePause: Hashable, Sendable {
         package var retryAfter: RetryAfter?
 
         package init(
-            failure: TransferFailure, attribution: FailureAttribution, task: TaskID, way: HostTable.Way, began: Double, failures: Int,
+            failure: TransferFailure, attribution: FailureAttribution, task: TaskID, way: HostTable.Way, began: Double,
+            failures: Int,
             retryAfter: RetryAfter?
         ) {
             self.failure = failure
@@ -51,7 +52,8 @@ package struct FailurePause: Hashable, Sendable {
         var delay = RetrySchedule.delay(attempt: attempt.failures + 1, random: random())
         if failure.code == .inputOutput { delay = min(delay, ofThisMachine) }
         hosts.failed(
-            attempt.way, attempt.attribution, failure, of: attempt.task, began: attempt.began, refusedUntil: asked, now: now,
+            attempt.way, attempt.attribution, failure, of: attempt.task, began: attempt.began, refusedUntil: asked,
+            now: now,
             random: random())
         if failure.code == .diskFull { return FailurePause(reason: .diskSpace, notBefore: time + ofThisMachine) }
         // A server that repeatedly asks for 0 seconds has not asked for a pause.

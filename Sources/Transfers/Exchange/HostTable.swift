@@ -115,7 +115,8 @@ package struct HostTable: Sendable {
     ///   - refusedUntil: for ``FailureAttribution/origin``: the end of the pause that the server asked for, in boot seconds.
     ///   - random: 0..<1.
     package mutating func failed(
-        _ way: Way, _ attribution: FailureAttribution, _ failure: TransferFailure, of task: TaskID, began: Double, refusedUntil: Double?,
+        _ way: Way, _ attribution: FailureAttribution, _ failure: TransferFailure, of task: TaskID, began: Double,
+        refusedUntil: Double?,
         now: ClockReading, random: Double
     ) {
         let time = now.bootSeconds

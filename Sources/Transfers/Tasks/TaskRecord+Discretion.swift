@@ -5,7 +5,9 @@ package import Store
 /// The requirements of a task, as the scheduling policy sees them.
 extension TaskRecord {
     /// The requirement class. Every device state treats tasks of one class alike.
-    package var needs: RequirementClass { RequirementClass(rules: rules, isLoopback: Loopback.contains(origin: origin)) }
+    package var needs: RequirementClass {
+        RequirementClass(rules: rules, isLoopback: Loopback.contains(origin: origin))
+    }
 
     /// The conditions that the task waits for, and for how long.
     package var discretion: Discretion {

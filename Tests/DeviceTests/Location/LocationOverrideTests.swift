@@ -7,7 +7,8 @@ import Testing
 /// The location that is set by ``DeviceKey/location`` in an override or a trace.
 @Suite(.timeLimit(.minutes(20))) struct SetPlaceTests {
     @Test(arguments: [
-        ("52.5,13.4,20", 52.5, 13.4, 20), ("52.5,13.4", 52.5, 13.4, LocationOverride.usualAccuracy), ("-90,180,0", -90, 180, 0),
+        ("52.5,13.4,20", 52.5, 13.4, 20), ("52.5,13.4", 52.5, 13.4, LocationOverride.usualAccuracy),
+        ("-90,180,0", -90, 180, 0),
         ("1e1,-1.5e2,1e3", 10, -150, 1_000),
     ])
     func `R6: A location is two or three numbers`(

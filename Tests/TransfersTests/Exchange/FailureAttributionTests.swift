@@ -25,10 +25,12 @@ import Transfers
     static let rows = [
         Row(testDescription: "no address", code: .cannotResolveHost, point: at(.address), attribution: .address),
         Row(testDescription: "no connection", code: .cannotConnect, point: at(.address), attribution: .address),
-        Row(testDescription: "silence while connecting", code: .idleTimeout, point: at(.address), attribution: .address),
+        Row(
+            testDescription: "silence while connecting", code: .idleTimeout, point: at(.address), attribution: .address),
         Row(testDescription: "no TLS", code: .tlsFailure, point: at(.address), attribution: .address),
         Row(
-            testDescription: "an expired certificate", code: .certificateOutOfDate, point: at(.address), attribution: .address
+            testDescription: "an expired certificate", code: .certificateOutOfDate, point: at(.address),
+            attribution: .address
         ),
         Row(
             testDescription: "an expired certificate with an authority of its own", code: .certificateOutOfDate,

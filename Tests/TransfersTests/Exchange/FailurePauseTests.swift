@@ -20,23 +20,29 @@ import Transfers
     /// The expected pauses for the mean random number.
     static let rows: [Row] = [
         Row(
-            testDescription: "a broken connection", code: .connectionLost, attribution: .request, reason: .retry, delay: 0.5,
+            testDescription: "a broken connection", code: .connectionLost, attribution: .request, reason: .retry,
+            delay: 0.5,
             allowance: .max),
         Row(
-            testDescription: "the fourth in a row", code: .connectionLost, attribution: .request, failures: 3, reason: .retry,
+            testDescription: "the fourth in a row", code: .connectionLost, attribution: .request, failures: 3,
+            reason: .retry,
             delay: 4, allowance: .max),
         Row(
-            testDescription: "very many in a row", code: .truncated, attribution: .request, failures: 99, reason: .retry,
+            testDescription: "very many in a row", code: .truncated, attribution: .request, failures: 99,
+            reason: .retry,
             delay: 150, allowance: .max),
         Row(
-            testDescription: "nobody is to blame", code: .checksumMismatch, attribution: .nobody, reason: .retry, delay: 0.5,
+            testDescription: "nobody is to blame", code: .checksumMismatch, attribution: .nobody, reason: .retry,
+            delay: 0.5,
             allowance: .max),
         // The pause is that of the whole route, not the task's own.
         Row(
-            testDescription: "the way is closed", code: .cannotConnect, attribution: .address, failures: 9, reason: .retry,
+            testDescription: "the way is closed", code: .cannotConnect, attribution: .address, failures: 9,
+            reason: .retry,
             delay: 0.5, allowance: 0),
         Row(
-            testDescription: "the proxy is closed", code: .proxyFailure, attribution: .proxy, failures: 9, reason: .retry,
+            testDescription: "the proxy is closed", code: .proxyFailure, attribution: .proxy, failures: 9,
+            reason: .retry,
             delay: 0.5, allowance: 0),
         Row(
             testDescription: "a server that wants to be left alone, at least by this one", code: .serverUnavailable,
@@ -45,13 +51,16 @@ import Transfers
             testDescription: "in no seconds is no wish", code: .serverUnavailable, attribution: .origin, failures: 1,
             retryAfter: .seconds(0), reason: .retry, delay: 1, allowance: 1),
         Row(
-            testDescription: "too long a wish", code: .serverUnavailable, attribution: .request, retryAfter: .seconds(1e9),
+            testDescription: "too long a wish", code: .serverUnavailable, attribution: .request,
+            retryAfter: .seconds(1e9),
             reason: .retryAfter, delay: 3_600, allowance: .max),
         Row(
-            testDescription: "a full disk", code: .diskFull, attribution: .nobody, failures: 9, reason: .diskSpace, delay: 10,
+            testDescription: "a full disk", code: .diskFull, attribution: .nobody, failures: 9, reason: .diskSpace,
+            delay: 10,
             allowance: .max),
         Row(
-            testDescription: "trouble of this machine", code: .inputOutput, attribution: .nobody, failures: 9, reason: .retry,
+            testDescription: "trouble of this machine", code: .inputOutput, attribution: .nobody, failures: 9,
+            reason: .retry,
             delay: 10, allowance: .max),
     ]
 
@@ -61,7 +70,8 @@ import Transfers
     @Test(arguments: rows) func `A failure pauses the tasks that it affects`(row: Row) {
         var hosts = HostTable()
         let attempt = FailurePause.Attempt(
-            failure: TransferFailure(row.code, "It failed."), attribution: row.attribution, task: TaskID(1), way: Self.way,
+            failure: TransferFailure(row.code, "It failed."), attribution: row.attribution, task: TaskID(1),
+            way: Self.way,
             began: 990, failures: row.failures, retryAfter: row.retryAfter)
         let pause = FailurePause.after(attempt, in: &hosts, now: Self.now) { 0.5 }
         #expect(pause.reason == row.reason && pause.notBefore == 1_000 + row.delay)

@@ -64,7 +64,8 @@ import Transfers
             var table = Self.table(Self.direct, .address)
             _ = table.admit(Self.direct, now: 12)
             table.failed(
-                Self.direct, attribution, Self.down, of: TaskID(2), began: 12, refusedUntil: 12, now: .at(13), random: 0.5)
+                Self.direct, attribution, Self.down, of: TaskID(2), began: 12, refusedUntil: 12, now: .at(13),
+                random: 0.5)
             #expect(table.allowance(Self.direct, 13) == (attribution == .request ? .max : 1))
         }
     }

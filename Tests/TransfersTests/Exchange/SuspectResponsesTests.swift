@@ -145,7 +145,8 @@ import Transfers
         }
     }
 
-    private static func first(_ name: String, doubt: SuspectResponse? = nil, isBehindPortal: Bool = false) -> ResponsePolicy
+    private static func first(_ name: String, doubt: SuspectResponse? = nil, isBehindPortal: Bool = false)
+        -> ResponsePolicy
     {
         var policy = lenient
         policy.expectedName = name

@@ -171,6 +171,8 @@ import Transfers
     func `A connection that may be dead gets a short time`(origin: String, awaits: Bool, isDoubted: Bool) {
         var scene = Self.scene { $0.origin = origin }
         scene.run.doubtConnection(count: 7, awaitsResponse: awaits, awake: 200)
-        #expect(scene.run.connectionCheck == (isDoubted ? ConnectionCheck(count: 7, until: 200 + ConnectionCheck.length) : nil))
+        #expect(
+            scene.run.connectionCheck
+                == (isDoubted ? ConnectionCheck(count: 7, until: 200 + ConnectionCheck.length) : nil))
     }
 }

@@ -16,12 +16,15 @@ extension TransferRun {
             if connectionCheck != nil, !isEnding, context.hold == nil { return reconnect(context.now) }
         }
         let attribution = attribution(failure, at: point, after)
-        var outcome = SourceRound.Outcome(failure: failure, retryAfter: after, isOwn: round.isOwn, attribution: attribution)
+        var outcome = SourceRound.Outcome(
+            failure: failure, retryAfter: after, isOwn: round.isOwn, attribution: attribution)
         // A URL that sends bytes is not abandoned because of a broken connection.
         if failure.code.isOfServer || attribution == .address, !record.hasAdvanced, mayAskElsewhere(failure),
             stopping == nil, !context.isServiceStopping
         {
-            guard let ended = round.advance(failure, after, attribution) else { return askElsewhere(failure, context.now) }
+            guard let ended = round.advance(failure, after, attribution) else {
+                return askElsewhere(failure, context.now)
+            }
             outcome = ended
         }
         return giveUp(outcome, context, &hosts)
@@ -152,7 +155,9 @@ extension TransferRun {
     }
 
     /// The tasks that a failure affects.
-    private func attribution(_ failure: TransferFailure, at point: FailurePoint?, _ after: RetryAfter?) -> FailureAttribution {
+    private func attribution(_ failure: TransferFailure, at point: FailurePoint?, _ after: RetryAfter?)
+        -> FailureAttribution
+    {
         let asked = (try? TransferURL(parsing: round.url))?.origin ?? record.origin
         return FailureAttribution.of(
             failure, at: point, own: record.origin, asked: asked, hasOwnTLS: record.request.tls != nil,
