@@ -356,7 +356,7 @@ class Hostile(unittest.TestCase):
 class Slow(unittest.TestCase):
     def test_bodies(self):
         """R5: A request that arrives byte by byte is ended, over either version of HTTP, and its place is freed."""
-        with Gateway(BINARY, "--body-patience", "1") as gateway:
+        with Gateway(BINARY, "--body-timeout", "1") as gateway:
             connection = stranger(gateway)
             connection.settimeout(0.5)
             connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 200\r\n\r\n")

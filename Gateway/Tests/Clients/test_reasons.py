@@ -36,7 +36,7 @@ class Reasons(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.gateway = Gateway(BINARY, "--body-patience", "1", "--request-rate", "1").__enter__()
+        cls.gateway = Gateway(BINARY, "--body-timeout", "1", "--request-rate", "1").__enter__()
         cls.device = Device.new(cls.gateway)
         cls.token = cls.device.register(TOPIC)
 
