@@ -22,10 +22,8 @@ final class CurlTransfer {
     private var bodyRest: Int64 = 0
     /// The rest of the body, once libcurl no longer handles it.
     private(set) var socketBody: CurlSocketBody?
-
     /// The missing bytes of a body whose length libcurl ignores; nil for any other body.
     private var unheededRest: Int64?
-
     /// The number of body bytes received over a shared connection.
     private var receivedBytes: Int64 = 0
 

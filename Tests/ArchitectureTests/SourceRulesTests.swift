@@ -239,4 +239,32 @@ import Testing
             #expect(!source.text.contains(read), "\(path)")
         }
     }
+
+    /// The gateway's package has its own versions of these until they are shared.
+    private static let inBothPackages: Set<String> = [
+        "DescriptorLimit", "GroupCommit", "Migrations", "StoreError", "TokenBucket",
+    ]
+
+    @Test func `No two types share a name`() throws {
+        let tree = SourceTree.current
+        var homes: [String: [String]] = [:]
+        for folder in ["Sources", "Gateway/Sources"] {
+            for path in try tree.files(below: folder, extensions: ["swift"]) {
+                // A link shows the files of another target.
+                guard !path.hasPrefix("Gateway/Sources/PushProtocol/"), !path.hasPrefix("Gateway/Sources/Manual/")
+                else {
+                    continue
+                }
+                let declaration =
+                    /(?m)^(?:@\w+ )*(?:(?:public|package|internal|final|indirect) )*(?:struct|class|actor|enum|protocol|typealias) (\w+)/
+                for type in SwiftSource(try tree.text(path)).code.matches(of: declaration) {
+                    homes[String(type.output.1), default: []].append(path)
+                }
+            }
+        }
+        #expect(homes.count > 1_000)
+        for (type, paths) in homes where paths.count > 1 && !Self.inBothPackages.contains(type) {
+            Issue.record("\(type) is declared in \(paths.joined(separator: " and "))")
+        }
+    }
 }

@@ -6,7 +6,8 @@ import ArgumentParser
         commandName: "nightshift-gateway",
         abstract: "Accepts pushes from providers, stores them, and delivers them to devices.",
         subcommands: [
-            Run.self, Team.self, Key.self, Topic.self, Device.self, Enrolment.self, Push.self, Log.self, Status.self,
+            Run.self, Team.self, Key.self, Topic.self, Device.self, Enrolment.self, PushCommands.self, Log.self,
+            Status.self,
             Doctor.self, ManualCommand.self,
         ])
 }

@@ -123,8 +123,8 @@ struct Administration: Sendable {
     private func device(_ record: DeviceRecord) -> AdministrationReply.Device {
         .init(
             id: record.id.description, name: record.name, isConnected: gateway.switchboard.isConnected(record.id),
-            isRevoked: record.revokedAt != nil, createdAt: TimeText.text(record.createdAt),
-            seenAt: record.seenAt.map(TimeText.text))
+            isRevoked: record.revokedAt != nil, createdAt: TimestampText.text(record.createdAt),
+            seenAt: record.seenAt.map(TimestampText.text))
     }
 
     private func show(_ id: DeviceID) async throws -> AdministrationReply {
@@ -136,13 +136,13 @@ struct Administration: Sendable {
             device(record),
             tokens: tokens.map {
                 .init(
-                    token: $0.token, topic: $0.topic, endedAt: $0.endedAt.map(TimeText.text),
+                    token: $0.token, topic: $0.topic, endedAt: $0.endedAt.map(TimestampText.text),
                     endedBy: $0.endedBy?.rawValue)
             },
             waiting: waiting.map {
                 .init(
                     id: $0.push.id.description, topic: $0.push.topic, isHeld: $0.slot == .held,
-                    heldUntil: $0.heldUntil.map(TimeText.text), expiresAt: TimeText.text(($0.push.expiry ?? 0) * 1_000))
+                    heldUntil: $0.heldUntil.map(TimestampText.text), expiresAt: TimestampText.text(($0.push.expiry ?? 0) * 1_000))
             })
     }
 
@@ -162,7 +162,7 @@ struct Administration: Sendable {
         let hash = EnrolmentCode.hash(code)
         try await gateway.store.addEnrolment(hash: hash, name: name, expiresAt: expiresAt, now: now)
         return .enrolment(
-            .init(url: gateway.enrolmentURL(code), code: code, expiresAt: TimeText.text(expiresAt)))
+            .init(url: gateway.enrolmentURL(code), code: code, expiresAt: TimestampText.text(expiresAt)))
     }
 
     // MARK: - The log
@@ -192,8 +192,8 @@ struct Administration: Sendable {
 
     private static func line(_ entry: LogEntry) -> AdministrationReply.Line {
         .init(
-            push: entry.push.description, at: TimeText.text(entry.at), event: entry.event,
-            sentence: DeliveryEvent.sentence(name: entry.event, detail: entry.detail, time: TimeText.text),
+            push: entry.push.description, at: TimestampText.text(entry.at), event: entry.event,
+            sentence: DeliveryEvent.sentence(name: entry.event, detail: entry.detail, time: TimestampText.text),
             detail: entry.detail, device: entry.device?.description, topic: entry.topic,
             payload: entry.payload.map { String(decoding: $0, as: UTF8.self) })
     }

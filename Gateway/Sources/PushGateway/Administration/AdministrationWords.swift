@@ -106,7 +106,7 @@ package enum AdministrationReply: Codable, Sendable {
 }
 
 /// Conversion between times and text in the format of RFC 3339, in UTC.
-package enum TimeText {
+package enum TimestampText {
     /// - Parameter milliseconds: since 1970.
     package static func text(_ milliseconds: Int64) -> String {
         let date = Date(timeIntervalSince1970: Double(milliseconds) / 1_000)

@@ -40,9 +40,9 @@ struct Enrolment: ParsableCommand {
     }
 }
 
-struct Push: ParsableCommand {
+struct PushCommands: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows what happened to pushes.", subcommands: [Show.self])
+        commandName: "push", abstract: "Shows what happened to pushes.", subcommands: [Show.self])
 
     struct Show: AskingCommand {
         static let configuration = CommandConfiguration(abstract: "Shows the log of one push.")
