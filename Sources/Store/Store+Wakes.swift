@@ -80,7 +80,7 @@ extension StoreTransaction {
     /// - Parameters:
     ///   - key: for example the identifier of a region; empty if the source has only one reason.
     ///   - payload: at most 32 KiB.
-    ///   - patience: the observed seconds after which a wake that has not begun is dropped; nil for no limit. The wall
+    ///   - timeout: the observed seconds after which a wake that has not begun is dropped; nil for no limit. The wall
     ///     clock does not count, because it may be wrong.
     /// - Throws: ``StoreError`` for a session, whose wakes follow from its messages, and for a payload that is too
     ///   large.

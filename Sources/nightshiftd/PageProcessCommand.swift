@@ -23,7 +23,7 @@ struct PageProcessCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("The port must be a number from 0 to 65535.") }
-        guard timeout > 0 else { throw ValidationError("The patience must be a number of seconds above 0.") }
+        guard timeout > 0 else { throw ValidationError("The timeout must be a number of seconds above 0.") }
     }
 
     func run() async throws {

@@ -242,7 +242,7 @@ import Testing
 
     /// The gateway's package has its own versions of these until they are shared.
     private static let inBothPackages: Set<String> = [
-        "DescriptorLimit", "GroupCommit", "Migrations", "StoreError", "TokenBucket",
+        "DescriptorLimit", "GroupCommit", "ManualCommand", "Migrations", "StoreError", "TokenBucket",
     ]
 
     @Test func `No two types share a name`() throws {

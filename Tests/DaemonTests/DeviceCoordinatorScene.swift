@@ -10,7 +10,7 @@ import TestSupport
 @testable import Daemon
 
 /// A conductor with a scripted device, a store in memory and manual clocks.
-struct ConductorScene: Sendable {
+struct DeviceCoordinatorScene: Sendable {
     let clock: ManualClock
     let store: Store
     let monitor: DeviceMonitor
@@ -43,8 +43,8 @@ struct ConductorScene: Sendable {
     }
 
     /// A conductor that starts after this one has stopped, with its stored state.
-    func successor(_ device: String = leftAlone, clock: ManualClock? = nil) throws -> ConductorScene {
-        try ConductorScene(device, clock: clock ?? self.clock.afterCrash(), store: store)
+    func successor(_ device: String = leftAlone, clock: ManualClock? = nil) throws -> DeviceCoordinatorScene {
+        try DeviceCoordinatorScene(device, clock: clock ?? self.clock.afterCrash(), store: store)
     }
 
     /// Prepares the conductor and runs it while `body` runs.

@@ -13,7 +13,7 @@ import Transfers
 /// Tests of the conductor's decisions, their times and their journal entries (mission rows L4, L6; decision 0012).
 @Suite(.timeLimit(.minutes(20))) struct DeviceCoordinatorTests {
     @Test func `L6: The conductor starts with the device conditions and the stored settings`() async throws {
-        let scene = try ConductorScene(#""power": "external", "idle": false"#)
+        let scene = try DeviceCoordinatorScene(#""power": "external", "idle": false"#)
         var settings = DeviceSettings()
         settings.overrides = [.power: "battery", .battery: "33"]
         try await scene.store.write { [settings] in try $0.put(settings) }
@@ -30,7 +30,7 @@ import Transfers
     }
 
     @Test func `R6: An overridden location is stored and never shown`() async throws {
-        let scene = try ConductorScene()
+        let scene = try DeviceCoordinatorScene()
         try await scene.run {
             let place = "52.5163,13.3777,20"
             let status = try await scene.conductor.change(DeviceChange(overrides: [.location: place, .warning: "low"]))
@@ -55,9 +55,9 @@ import Transfers
         let bus = try await PrivateBus.started()
         let logind = try await MockService(.logind, on: bus, parameters: #"{"IdleHint": true}"#)
         let upower = try await MockService(.upower, on: bus, parameters: #"{"OnBattery": true}"#)
-        let scene = try ConductorScene(bus: bus)
+        let scene = try DeviceCoordinatorScene(bus: bus)
         try await scene.run {
-            let due = ConductorScene.start + DozeMachine.quietTime
+            let due = DeviceCoordinatorScene.start + DozeMachine.quietTime
             try await scene.waitForAlarm(at: due)
             if isInUse { try await logind.setUnannounced(["IdleHint": "b false"]) }
             scene.clock.advance(to: due)
@@ -72,10 +72,10 @@ import Transfers
     }
 
     @Test func `L6: Doze and windows begin and end at the exact seconds`() async throws {
-        let scene = try ConductorScene()
+        let scene = try DeviceCoordinatorScene()
         try await scene.run {
             #expect(await scene.conductor.status().doze.awakeReason == .settling)
-            var time = ConductorScene.start + DozeMachine.quietTime
+            var time = DeviceCoordinatorScene.start + DozeMachine.quietTime
             try await scene.waitForAlarm(at: time)
             scene.clock.advance(to: time)
             try await scene.wait(for: .dozing)
@@ -102,7 +102,7 @@ import Transfers
     }
 
     @Test func `L4: Apps that keep the device awake are reported and prevent doze`() async throws {
-        let scene = try ConductorScene()
+        let scene = try DeviceCoordinatorScene()
         try await scene.run {
             scene.apps(holding: ["sync", "mail"])
             try await eventually("a holder") { await !scene.conductor.status().holders.isEmpty }
@@ -114,7 +114,7 @@ import Transfers
             #expect(refusal?.status == 409 && refusal?.detail?.contains("keeps the device awake") == true)
             scene.apps()
             try await eventually("no holder") { await scene.conductor.status().holders.isEmpty }
-            try await scene.waitForAlarm(at: ConductorScene.start + DozeMachine.quietTime)
+            try await scene.waitForAlarm(at: DeviceCoordinatorScene.start + DozeMachine.quietTime)
             let released = try #require(try await scene.journal().last)
             #expect(released.decision == .deviceReleased && released.detail == held.detail)
             #expect(try await scene.conductor.request(.dozing).doze.phase == .dozing)
@@ -124,10 +124,10 @@ import Transfers
     @Test func `L6: A wake opens a window until its work ends and does not delay the next window`()
         async throws
     {
-        let scene = try ConductorScene()
+        let scene = try DeviceCoordinatorScene()
         try await scene.run {
             _ = try await scene.conductor.request(.dozing)
-            let next = ConductorScene.start + DozeMachine.firstInterval
+            let next = DeviceCoordinatorScene.start + DozeMachine.firstInterval
             try await scene.waitForAlarm(at: next)
             scene.clock.advance(to: 1_100)
             scene.apps(wakes: 1)
@@ -146,12 +146,12 @@ import Transfers
     }
 
     @Test func `T3: A window stays open while transfers use it, up to its limit`() async throws {
-        let scene = try ConductorScene()
+        let scene = try DeviceCoordinatorScene()
         try await scene.run {
             _ = try await scene.conductor.request(.dozing)
             scene.conductor.activityChanged(TransferActivity(discretionary: 3))
             _ = try await scene.conductor.request(.window)
-            let end = ConductorScene.start + DozeMachine.longestWindow
+            let end = DeviceCoordinatorScene.start + DozeMachine.longestWindow
             try await scene.waitForAlarm(at: end)
             scene.clock.advance(to: end)
             try await scene.wait(for: .dozing)
@@ -160,7 +160,7 @@ import Transfers
     }
 
     @Test func `L6: Changes of device conditions are recorded with the previous value`() async throws {
-        let scene = try ConductorScene()
+        let scene = try DeviceCoordinatorScene()
         try await scene.run {
             _ = try await scene.conductor.request(.dozing)
             // Nothing requested this change: the monitor reports it.
@@ -175,10 +175,10 @@ import Transfers
     }
 
     @Test func `L6: No window opens while the machine sleeps, and its waking opens one`() async throws {
-        let scene = try ConductorScene()
+        let scene = try DeviceCoordinatorScene()
         try await scene.run {
             _ = try await scene.conductor.request(.dozing)
-            try await scene.waitForAlarm(at: ConductorScene.start + DozeMachine.firstInterval)
+            try await scene.waitForAlarm(at: DeviceCoordinatorScene.start + DozeMachine.firstInterval)
             _ = try await scene.conductor.change(DeviceChange(overrides: [.sleeping: "yes"]))
             try await scene.waitForAlarm(at: nil)
             scene.clock.sleepMachine(for: 100)
@@ -191,7 +191,7 @@ import Transfers
     }
 
     @Test func `B1: The status shows the free space, which causes no decision`() async throws {
-        let scene = try ConductorScene()
+        let scene = try DeviceCoordinatorScene()
         try await scene.run {
             let before = try await scene.decisions()
             scene.monitor.setOverrides([.freeBytes: "12345"])
@@ -216,7 +216,7 @@ import Transfers
     func `B1: A change with one invalid value changes nothing`(change: DeviceChange, pointer: String)
         async throws
     {
-        let scene = try ConductorScene()
+        let scene = try DeviceCoordinatorScene()
         try await scene.run {
             let before = await scene.conductor.status()
             let refusal = await #expect(throws: Problem.self) { try await scene.conductor.change(change) }
@@ -228,7 +228,7 @@ import Transfers
     }
 
     @Test func `B1: Settings are stored, and null removes an override`() async throws {
-        let scene = try ConductorScene()
+        let scene = try DeviceCoordinatorScene()
         try await scene.run {
             let policy = BackgroundPolicy(.contiguous, seconds: 60)
             _ = try await scene.conductor.change(
@@ -246,19 +246,19 @@ import Transfers
     }
 
     @Test func `L6: The next service continues to doze until the planned window`() async throws {
-        let scene = try ConductorScene()
+        let scene = try DeviceCoordinatorScene()
         try await scene.run { _ = try await scene.conductor.request(.dozing) }
         let clock = scene.clock.afterCrash()
         clock.advance(to: 1_500)
         let successor = try scene.successor(clock: clock)
         try await successor.run {
             #expect(await successor.conductor.status().doze.phase == .dozing)
-            try await successor.waitForAlarm(at: ConductorScene.start + DozeMachine.firstInterval)
+            try await successor.waitForAlarm(at: DeviceCoordinatorScene.start + DozeMachine.firstInterval)
         }
     }
 
     @Test func `L6: After a reboot the window opens at the planned wall-clock time`() async throws {
-        let scene = try ConductorScene()
+        let scene = try DeviceCoordinatorScene()
         try await scene.run { _ = try await scene.conductor.request(.dozing) }
         let clock = scene.clock.afterReboot(bootID: "other", off: 100)
         let successor = try scene.successor(clock: clock)
@@ -269,7 +269,7 @@ import Transfers
     }
 
     @Test func `L6: The next service ends doze if the device is in use`() async throws {
-        let scene = try ConductorScene()
+        let scene = try DeviceCoordinatorScene()
         try await scene.run { _ = try await scene.conductor.request(.dozing) }
         let successor = try scene.successor(#""power": "external", "idle": false"#)
         try await successor.run {
@@ -280,7 +280,7 @@ import Transfers
     }
 
     @Test func `B1: A setting that cannot be written is refused, and decisions remain in effect`() async throws {
-        let scene = try ConductorScene()
+        let scene = try DeviceCoordinatorScene()
         try await scene.run {
             try scene.store.close()
             let change = DeviceChange(expirationLead: 9, overrides: [.battery: "5"])
@@ -295,9 +295,9 @@ import Transfers
     }
 
     @Test func `B1: A stopped conductor decides nothing and has no timer`() async throws {
-        let scene = try ConductorScene()
+        let scene = try DeviceCoordinatorScene()
         let before = try await scene.run {
-            try await scene.waitForAlarm(at: ConductorScene.start + DozeMachine.quietTime)
+            try await scene.waitForAlarm(at: DeviceCoordinatorScene.start + DozeMachine.quietTime)
             return try await scene.decisions()
         }
         scene.apps(holding: ["late"])
@@ -307,7 +307,7 @@ import Transfers
     }
 
     @Test func `L6: A feature never receives an older device state after a newer one`() async throws {
-        let scene = try ConductorScene()
+        let scene = try DeviceCoordinatorScene()
         let (isHeld, mayGoOn, heard) = (Watched(false), Watched(false), Watched<[DozePhase]>([]))
         scene.conductor.connect(
             settings: { _ in },

@@ -9,7 +9,7 @@ import Testing
 @testable import Daemon
 
 /// Tests with random days of a conductor: its actions, its journal and its stored state always agree.
-@Suite(.timeLimit(.minutes(20))) struct ConductorWalkTests {
+@Suite(.timeLimit(.minutes(20))) struct DeviceCoordinatorWalkTests {
     /// The part of the stored state that contains the phase of doze.
     private struct Kept: Decodable, Sendable {
         var doze: DozeMachine.State
@@ -30,7 +30,7 @@ import Testing
     @Test(arguments: 1...30 as ClosedRange<UInt64>)
     func `L6: The journal is legal and agrees with the stored phase`(seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
-        let scene = try ConductorScene()
+        let scene = try DeviceCoordinatorScene()
         try await scene.run {
             for _ in 0..<40 {
                 switch Int.random(in: 0..<9, using: &random) {
@@ -64,7 +64,7 @@ import Testing
         #expect(scene.log.troubles == [], "seed \(seed)")
     }
 
-    private func set(_ scene: ConductorScene, _ key: DeviceKey, _ value: String?) async throws {
+    private func set(_ scene: DeviceCoordinatorScene, _ key: DeviceKey, _ value: String?) async throws {
         _ = try await scene.conductor.change(DeviceChange(overrides: [key: value]))
     }
 }

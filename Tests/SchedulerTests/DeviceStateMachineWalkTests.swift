@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Random days, which check the rules that always hold for device states and their journal entries.
-@Suite struct MomentMachineWalkTests {
+@Suite struct DeviceStateMachineWalkTests {
     /// The state of the device and of doze, according to the journal only.
     private struct Reader {
         var values: [String: String] = [:]

@@ -18,7 +18,7 @@ final class Turn: Sendable {
     /// Runs `body` when no other thread has the turn. Blocks the thread.
     ///
     /// - Parameters:
-    ///   - patience: The timeout for getting the turn and running `body`. `body` gets the remaining time.
+    ///   - timeout: The timeout for getting the turn and running `body`. `body` gets the remaining time.
     /// - Throws: ``ServiceUnreachable`` if other threads, which are waiting for the service, keep the turn for longer.
     func run<Result>(within timeout: Duration, _ body: (_ left: Duration) throws -> Result) throws -> Result {
         let deadline = ContinuousClock.now + timeout

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The location that is set by ``DeviceKey/location`` in an override or a trace.
-@Suite(.timeLimit(.minutes(20))) struct SetPlaceTests {
+@Suite(.timeLimit(.minutes(20))) struct LocationOverrideTests {
     @Test(arguments: [
         ("52.5,13.4,20", 52.5, 13.4, 20), ("52.5,13.4", 52.5, 13.4, LocationOverride.usualAccuracy),
         ("-90,180,0", -90, 180, 0),

@@ -176,11 +176,11 @@ struct RawClient: Sendable {
 }
 
 extension PageFixture {
-    /// Starts a page that ends after `patience` seconds without a visitor.
-    func brief(patience: Int) async throws -> PageAddress {
+    /// Starts a page that ends after `timeout` seconds without a visitor.
+    func brief(timeout: Int) async throws -> PageAddress {
         let output = files.path("brief")
         let process = try ChildProcess(
-            Programs.daemon, arguments: ["page", "--timeout", String(patience)], environment: variables,
+            Programs.daemon, arguments: ["page", "--timeout", String(timeout)], environment: variables,
             output: .file(output))
         keep(process)
         try await eventually("the page's address") { !((try? fileBytes(output)) ?? []).isEmpty }
