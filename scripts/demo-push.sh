@@ -137,7 +137,7 @@ shown() { grep -q " Notify .*$1" "$room/shown"; }
 moment() { grep -m 1 "$2" "$1" | cut -d ' ' -f 1; }
 silent() { push "{\"aps\":{\"content-available\":1},\"note\":\"apns-note-$1\"}" -H 'apns-push-type: background' -H 'apns-priority: 5'; }
 
-say "3. An alert with content-available: the app fetches first, and then it is shown."
+say "3. An alert with content-available: the app fetches its content first, and then the alert is shown."
 alert=$(push '{"aps":{"alert":{"title":"Dear reader","body":"You have mail"},"content-available":1},"note":"apns-note-alert1"}' \
     -H 'apns-push-type: alert')
 until_true "the alert is not shown" shown 'Dear reader'
@@ -148,7 +148,7 @@ awk -v fetched="$(moment "$room/fetched" apns-note-alert1)" -v shown="$(moment "
 grep ' Notify ' "$room/shown" | sed 's/^[0-9.]* /  | /'
 tour "$gateway" push show "$alert" --socket "$room/gateway/admin.sock"
 
-say "4. Three silent pushes in a row: two pass, the third is held."
+say "4. Three silent pushes in a row: two are delivered, and the third is held back by the rate limit."
 first=$(silent one)
 until_true "the first does not come" fetches 2
 second=$(silent two)
@@ -157,7 +157,7 @@ third=$(silent three)
 administer push show "$third" | grep -q 'Held' || fail "the third is not held"
 tour "$gateway" push show "$third" --socket "$room/gateway/admin.sock"
 
-say "5. The next alert takes it along."
+say "5. The next alert delivers the held push too."
 push '{"aps":{"alert":"And another one"}}' -H 'apns-push-type: alert' >"$room/last"
 until_true "the third does not ride along" fetches 4
 grep -q apns-note-three "$room/fetched" || fail "the third did not reach the app"
@@ -181,4 +181,4 @@ bursts() { [ "$(grep -o ' Notify .*Burst [0-9]*\.' "$room/shown" | grep -o 'Burs
 until_true "not each of the twenty alerts is shown" bursts
 echo "  | $(grep -c 'Burst' "$room/shown") were shown."
 tour "$bin/nightshift" push why $app
-say "Pushed: fetched first, shown then; the silent ones within their limit, none lost, however many at once."
+say "Result: alerts were shown after their content was fetched, silent pushes stayed within their limit, and no push was lost."

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The main job on real input, without internet: an app downloads a film, is suspended and killed, and so is the service;
-# connections are cut all the while. When the film is whole, the app is launched in the background and takes it. Then the
-# device dozes, and background work stands still until a window.
-# Succeeds only if the file that the app keeps is the file that was served. Expects a debug build; `make demo` makes it.
+# Shows the main job on real input, without internet: an app downloads a film and is suspended and killed. The service is killed too,
+# and the server cuts every connection. When the film is complete, the app is launched in the background and receives it. Then the
+# device dozes, and background work is paused until a maintenance window.
+# Succeeds only if the file that the app keeps equals the file that was served. Needs a debug build, which `make demo` makes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,7 +10,7 @@ bin=$PWD/.build/debug
 size=$((300 << 20))
 room=$(mktemp -d "${TMPDIR:-/tmp}/nightshift-demo.XXXXXX")
 export NIGHTSHIFT_HOME=$room/home
-# The app keeps its things below its user's home.
+# The app keeps its files in the user's home directory.
 export HOME=$room
 unset XDG_DATA_HOME
 app=org.example.SimpleBackgroundTransfer
@@ -29,13 +29,13 @@ fail() {
     exit 1
 }
 
-# Shows a command of the tour, and runs it.
+# Prints a command and runs it.
 tour() {
     printf '  $ nightshift %s\n' "${*//$room/$tilde}"
     timeout 60 "$bin/nightshift" "$@" 2>&1 | sed "s|$room|~|g; s/^/  | /"
 }
 
-# The number that a command's JSON has under a key.
+# Prints the number under a key of a command's JSON.
 number() {
     local key=$1
     shift
@@ -43,7 +43,7 @@ number() {
         sed -n "s/.*\"$key\"[[:space:]]*:[[:space:]]*\([0-9]*\).*/\1/p" | head -n 1
 }
 
-# A word that a command's JSON has under a key.
+# Prints the word under a key of a command's JSON.
 word() {
     local key=$1
     shift
@@ -60,7 +60,7 @@ until_app() {
     fail "the app did not become $1"
 }
 
-# Processor time that a process has used, in ticks.
+# Prints the processor time that a process has used, in ticks.
 ticks() {
     sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'
 }
@@ -73,7 +73,7 @@ mebibytes() {
     awk -v bytes="$1" 'BEGIN { printf "%.1f MiB", bytes / 1048576 }'
 }
 
-# Ends what was started here, by its number, and waits until it is gone.
+# Ends the processes that were started here, by their pids, and waits for their exit.
 end() {
     local process=$1
     [ -n "$process" ] || return 0
@@ -97,7 +97,7 @@ tidy() {
 trap tidy EXIT
 trap 'exit 130' INT TERM
 
-say "1. A web server with bad manners: it serves a film of $(mebibytes $size), and cuts every connection after 16 MiB."
+say "1. A web server that misbehaves: it serves a film of $(mebibytes $size) and cuts every connection after 16 MiB."
 "$bin/misbehaving-origin" --port-file "$room/port" --size 300M --path /film.mkv --throttle 6M --cut-every 16M \
     --seconds 600 >"$room/origin.log" 2>&1 &
 origin=$!
@@ -108,9 +108,9 @@ for _ in $(seq 100); do
 done
 [ -s "$room/port" ] || fail "the server does not listen"
 url=http://127.0.0.1:$(cat "$room/port")/film.mkv
-echo "  It listens: $url"
+echo "  The server listens at $url"
 
-say "2. An app: Examples/SimpleBackgroundTransfer, an iOS program with 'import Nightshift'. Its desktop entry installs it."
+say "2. An app: Examples/SimpleBackgroundTransfer, an iOS program with 'import Nightshift'. It is installed by its desktop entry."
 sed "s|^Exec=|Exec=$bin/|" "Examples/SimpleBackgroundTransfer/$app.desktop" >"$room/$app.desktop"
 tour app install "$room/$app.desktop"
 tour app launch $app -- "$url"
@@ -124,7 +124,7 @@ done
 [ "${received:-0}" -ge $((32 << 20)) ] || fail "only ${received:-0} bytes arrived"
 tour app log $app
 
-say "3. Its user looks elsewhere. The app is suspended: in memory, without a tick of processor time. The download goes on."
+say "3. You use another app. This app is suspended: it stays in memory and gets no processor time. The download continues."
 tour app background $app
 until_app suspended 100
 process=$(number processID app show $app)
@@ -134,7 +134,7 @@ sleep 1
 [ "$(ticks "$process")" = "$before" ] || fail "the app used processor time while it was suspended"
 echo "  Processor ticks of process $process in the last second: 0"
 
-say "4. Disaster: the app is killed, and a moment later the service itself, with no chance to tidy up."
+say "4. The app is killed, and a moment later the service too. Neither can save anything first."
 received=$(number countOfBytesReceived show 1) || true
 [ "${received:-$size}" -lt "$size" ] || fail "the download was over before anything could be killed"
 kill -9 "$process" "$service"
@@ -144,12 +144,12 @@ for _ in $(seq 50); do
 done
 echo "  \$ kill -9 $process $service          # $(mebibytes "$received") had arrived"
 
-say "5. The next command starts the service again, and the download goes on where it was."
+say "5. The next command starts the service again, and the download continues from its last byte."
 tour why 1
 service=$(service_process)
 [ -n "$service" ] || fail "the service did not come back"
 
-say "6. When the film is whole, the app is launched in the background, takes it, gives a new picture of itself and sleeps."
+say "6. When the film is complete, the app is launched in the background. It receives the film, updates its snapshot and is suspended."
 printf '  $ nightshift wait 1\n'
 timeout 240 "$bin/nightshift" wait 1 2>&1 | sed "s|$room|~|g; s/^/  | /" || fail "the download did not end well"
 until_app suspended 200
@@ -158,7 +158,7 @@ tour app log $app
 tour app snapshot $app -o "$room/snapshot.png"
 [ -s "$room/snapshot.png" ] || fail "there is no snapshot"
 
-say "7. Is it the right film, byte for byte?"
+say "7. The file that the app received is compared with the served file."
 "$bin/misbehaving-origin" verify "$room/.local/share/SimpleBackgroundTransfer/film.mkv" --size 300M |
     sed "s|$room|~|g; s/^/  /" || fail "the file is not what was served"
 
@@ -170,9 +170,9 @@ sent=$(sed -n 's/.* \([0-9][0-9]*\) body bytes sent.*/\1/p' <<<"$totals")
 [ -n "$sent" ] || fail "the server did not say what it had sent: $totals"
 echo "  The server: $totals."
 echo "  That is $(mebibytes "$sent") for a file of $(mebibytes $size):" \
-    "$(mebibytes $((sent - size))) were sent twice or in vain."
+    "$(mebibytes $((sent - size))) were sent twice or not kept."
 
-say "8. Left alone on battery, the device dozes: what runs in the background stands still, with its time, until a window."
+say "8. On battery and unused, the device dozes: background work is paused, and so is its time limit, until a maintenance window."
 printf '  $ nightshift task run --name counting -- sh -c "while :; do count; done" &\n'
 "$bin/nightshift" task run --name counting -- \
     sh -c 'i=0; while :; do i=$((i + 1)); echo $i >"$0.new"; mv "$0.new" "$0"; done' "$room/count" >"$room/work.log" 2>&1 &
@@ -207,5 +207,5 @@ printf '  $ nightshift journal --since 2m | grep counting\n'
 timeout 60 "$bin/nightshift" journal --since 2m | grep -E 'counting|dozing|maintenance window' | sed 's/^/  | /' | cut -c1-150
 
 cuts=$(sed -n 's/.* \([0-9]*\) cut.*/\1/p' <<<"$totals")
-say "One whole film, through a suspended and killed app, a killed service and $cuts cut connections." \
+say "One complete film, although the app was suspended and killed, the service was killed, and $cuts connections were cut." \
     "Apps sleep. Nightshift works."

@@ -158,12 +158,12 @@ printf '\nWhere the time went, beside %d busy loops:\n' "${LOAD:-0}"
 { echo "$build_seconds s  build"; cat "$room"/*.time; } | sort -rn
 echo
 if [ -n "$left" ]; then
-    printf 'Tests have left these processes behind, which are ended now:\n%s\n' "$left"
+    printf 'Tests left these processes running. They are ended now:\n%s\n' "$left"
     cut -d ' ' -f 1 <<<"$left" | xargs kill -KILL 2>/dev/null || true
     failed+=(leftovers)
 fi
 if [ "${#failed[@]}" -gt 0 ]; then
-    # Once more at the end, where whoever reads only the end finds it.
+    # Printed again at the end, for readers who look only there.
     cat "$room"/*.issues 2>/dev/null || true
     echo "tests: FAILED after $SECONDS s in: ${failed[*]}"
 else

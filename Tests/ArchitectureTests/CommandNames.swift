@@ -29,7 +29,7 @@ struct CommandNames {
         }
     }
 
-    /// Whether `manual` has `command` at the beginning of some code, alone, behind `nightshift` or behind another of
+    /// Whether `manual` has `command` at the beginning of some code, alone, after `nightshift` or after another of
     /// the `commands`.
     static func isDocumented(_ command: String, among commands: [String], in manual: String) -> Bool {
         let spans = manual.matches(of: /`([^`\n]+)`/).map(\.output.1)

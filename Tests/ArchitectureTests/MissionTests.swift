@@ -51,7 +51,7 @@ import Testing
                 ## T. Letters
                 ### T1
                 It works, and
-                goes on.
+                continues.
 
                 - `CLITests`: `AbcTests`, `DefTests`,
                   `GhiTests`
@@ -67,7 +67,7 @@ import Testing
         #expect(
             list.rows == [
                 MissionList.Row(
-                    name: "T1", statement: "It works, and goes on.",
+                    name: "T1", statement: "It works, and continues.",
                     suites: ["CLITests/AbcTests", "CLITests/DefTests", "CLITests/GhiTests", "StoreTests/AbcTests"]),
                 MissionList.Row(name: "T2", statement: "It will.", isOpen: true),
             ])

@@ -22,7 +22,7 @@ struct ArgumentTests {
     }
 
     @Test("T5: An invalid form field is refused", arguments: ["", "a", "=b", "a=@", "a=@;type=b/c"])
-    func `Invalid form fields are refused`(_ text: String) {
+    func noFormFields(_ text: String) {
         #expect(throws: ValidationError.self) { try FormArgument.parse(text) }
     }
 

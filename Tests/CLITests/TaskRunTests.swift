@@ -195,12 +195,12 @@ struct TaskRunTests {
     @Test func `L2: A program that the service refuses is not started`() async throws {
         let world = try World()
         let service = try granting(world) { request in
-            if request.path == Self.tasks { throw Problem.noBackgroundTime("There is none.") }
+            if request.path == Self.tasks { throw Problem.noBackgroundTime("None is left.") }
         }
         defer { service.stop() }
         let outcome = try await run(world, ["--", "touch", "mark"])
         #expect(outcome.code == 125)
-        #expect(outcome.errors == "nightshift: touch was not started: There is none.\n")
+        #expect(outcome.errors == "nightshift: touch was not started: None is left.\n")
         #expect(!FileManager.default.fileExists(atPath: world.path + "/mark"))
     }
 

@@ -60,7 +60,7 @@ struct URLListTests {
         try pipe.fileHandleForWriting.write(contentsOf: Data("http://a/1\n".utf8))
         Thread.detachNewThread {
             // The reader reaches the end of the available data before the rest is written.
-            blockThread(for: .milliseconds(100), because: "The reader comes to the end of what is there.")
+            blockThread(for: .milliseconds(100), because: "The reader reaches the end of the bytes that have arrived.")
             try? pipe.fileHandleForWriting.write(contentsOf: Data("http://a/2\n".utf8))
             try? pipe.fileHandleForWriting.close()
         }

@@ -58,7 +58,7 @@ import Testing
         let run = Task { await owner.run(beside: [{ await $0.sleepUntilCancelled("companion") }]) }
         owner.mailbox.yield { await $0.sleepUntilCancelled("job") }
         owner.mailbox.yield { await $0.note(1) }
-        try await owner.done.wait(for: "the one behind it") { $0 == [1] }
+        try await owner.done.wait(for: "the next one") { $0 == [1] }
         #expect(owner.cancelled.read { $0 } == [])
         owner.mailbox.finish()
         await run.value

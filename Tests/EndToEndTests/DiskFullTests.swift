@@ -87,7 +87,7 @@ import Testing
             }
         }
         #expect(refusals > 0, "the disk was full")
-        #expect(try await service.api.status().processID == service.process?.pid, "reading goes on")
+        #expect(try await service.api.status().processID == service.process?.pid, "reading still works")
         gate.open()
         try FileManager.default.removeItem(atPath: small.path + "/ballast")
         for id in accepted {

@@ -21,7 +21,7 @@ struct EndSignals {
     }
 }
 
-/// The file from which whoever has started the program learns its port.
+/// The file from which the process that started the program reads its port.
 enum PortFile {
     /// By rename, so that who waits for the file never reads half of it.
     static func publish(_ port: UInt16, in path: String) throws {

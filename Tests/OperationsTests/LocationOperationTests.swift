@@ -54,7 +54,7 @@ import Testing
         scene.answer.update { $0 = .always }
         try await scene.apps.change(process: process, to: .active)
         _ = try await operations.requestLocation(request, process: process, channel: nil)
-        try await events.wait(for: "its user's word") {
+        try await events.wait(for: "the user's permission") {
             $0.contains(.location(LocationNotice(permission: .always)))
         }
         #expect(try await scene.location.status(of: OperationScene.app).reason == "It waters the plants.")

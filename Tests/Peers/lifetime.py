@@ -6,7 +6,7 @@ import time
 
 
 def bound(seconds: float) -> None:
-    """Ends this process after `seconds`, and before that when whoever started it is gone.
+    """Ends this process after `seconds`, or earlier when the process that started it has ended.
 
     The script that became this process has written down who that was: by now it may be gone already.
     """

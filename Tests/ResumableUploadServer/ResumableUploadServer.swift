@@ -60,7 +60,7 @@ struct ResumableUploadServer: AsyncParsableCommand {
         try await server.closeFuture.get()
     }
 
-    /// Ends with whoever started this, which may have been killed, and when the time is over.
+    /// Ends the server when the process that started it has ended, or when the time is over.
     private func endInTime(_ loop: any EventLoop) {
         let parent = getppid()
         loop.scheduleTask(in: .seconds(seconds)) { Glibc.exit(0) }

@@ -2,7 +2,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// The application behind resumable uploads: sees one request with one body, however often the connection broke.
+/// The application that receives resumable uploads. It sees one request with one body, however often the connection broke.
 final class UploadHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPRequestPart
     typealias OutboundOut = HTTPResponsePart

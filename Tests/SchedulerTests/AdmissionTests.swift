@@ -108,7 +108,7 @@ import Testing
             testDescription: "one of higher priority stays",
             lanes: [lane(1, running: [running(1, priority: 0.6)], small: [small(3)])], now: 100),
         Row(
-            testDescription: "a small one that runs keeps the connection for those behind it",
+            testDescription: "a small task that runs keeps the connection for the small tasks after it",
             lanes: [lane(2, running: [running(1), running(2, large: false)], small: [small(3)])], now: 100),
         Row(
             testDescription: "nobody makes room for a host in a pause",

@@ -20,10 +20,10 @@ import Testing
     @Test(
         arguments: [
             Row("the last task has ended", .sessionEvents) { _ in },
-            Row("another one goes on", nil) { $0.unfinished = 1 },
+            Row("another task continues", nil) { $0.unfinished = 1 },
             Row("the app was woken for it", nil) { $0.wokenThrough = 5 },
             Row("its events wake nobody", nil) { $0.wakesApp = false },
-            Row("a server asks while another task goes on", .challenge) {
+            Row("a server asks while another task continues", .challenge) {
                 $0.unfinished = 2
                 $0.hasChallenge = true
             },

@@ -98,7 +98,7 @@ private enum Day {
         {"at": 2300, "transfer": {"bytes": 500000, "host": "a.example"}}
         {"at": 2400, "device": {"idle": false}}
 
-        # One that runs when doze begins, and goes on in the window.
+        # A transfer that runs when doze begins, and continues in the maintenance window.
         {"at": 2500, "device": {"idle": true}}
         {"at": 2555, "transfer": {"bytes": 5000000, "host": "a.example", "discretionary": true}}
         {"at": 3600, "end": true}

@@ -136,7 +136,7 @@ struct Inspector {
     private func checkRunning(_ tasks: [TaskStatus], _ world: World) {
         let marks = Set(world.transport.underWay.compactMap { $0.request.headers.first(RequestRecorder.markField) })
         for (id, entry) in world.ledger.entries where entry.isSuspended && marks.contains(entry.mark) {
-            world.fail("Task \(id) is suspended and its exchange goes on.")
+            world.fail("Task \(id) is suspended, but its exchange continues.")
         }
         let running = tasks.count { $0.state == .running }
         if running > marks.count, world.transport.underWay.count < running {

@@ -64,7 +64,7 @@ extension Simulations {
             await #expect(processExitsWith: .success) {
                 // With a checksum only the last bytes are compared; without one all of them are.
                 for isVerified in [true, false] {
-                    await Self.download("goes on, verified: \(isVerified)", mirrors: ["other", "new"]) { request in
+                    await Self.download("continues, verified: \(isVerified)", mirrors: ["other", "new"]) { request in
                         if isVerified { request.checksum = Mirror.checksum(seed: 1) }
                     } serving: { world in
                         Mirror.serve(world, "old", seed: 1, tag: "\"a\"", script: [.cut(after: 2_000_000)] + Self.bad)

@@ -158,7 +158,7 @@ extension Simulations {
                 // Each crash comes one commit later; some of them happen after the good task's bytes are complete but
                 // before the file has its final name.
                 for commits in 0..<8 {
-                    await Simulation.run("a fault behind \(commits) commits") { world in
+                    await Simulation.run("a crash after \(commits) commits") { world in
                         world.transport.setBandwidth(500_000)
                         let (goodURL, badURL) = (
                             Story.serve(world, name: "good", size: 400_000),

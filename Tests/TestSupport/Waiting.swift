@@ -39,7 +39,7 @@ package struct WaitedTooLong: Error, CustomStringConvertible {
     package let what: String
     package let bound: Duration
 
-    package var description: String { "waited \(bound) in vain for \(what)" }
+    package var description: String { "waited \(bound) without success for \(what)" }
 }
 
 /// Rechecks every 10 ms until `condition` is true; throws ``WaitedTooLong`` when the ``WaitingTime`` is over. For

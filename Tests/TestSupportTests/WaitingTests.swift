@@ -10,13 +10,13 @@ struct WaitingTests {
         var looks = 0
         try await eventually("the second look", within: .milliseconds(10)) {
             looks += 1
-            if looks == 1 { blockThread(for: Self.tooLong, because: "The look is to end behind the deadline.") }
+            if looks == 1 { blockThread(for: Self.tooLong, because: "The check must end after the deadline.") }
             return looks == 2
         }
         looks = 0
         try blockUntil("the second look", within: .milliseconds(10)) {
             looks += 1
-            if looks == 1 { blockThread(for: Self.tooLong, because: "The look is to end behind the deadline.") }
+            if looks == 1 { blockThread(for: Self.tooLong, because: "The check must end after the deadline.") }
             return looks == 2
         }
     }

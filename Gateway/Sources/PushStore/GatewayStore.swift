@@ -43,7 +43,7 @@ package protocol GatewayStore: Sendable {
     func revokeDevice(_ id: DeviceID, at: Int64) async throws(StoreError) -> [String]
     func token(_ token: String) async throws(StoreError) -> TokenRecord?
     func tokens(of device: DeviceID) async throws(StoreError) -> [TokenRecord]
-    /// Returns the token of `topic` on `device`. If there is none, or `isFreshWanted` is set, it stores `fresh` as the
+    /// Returns the token of `topic` on `device`. If no token exists, or `isFreshWanted` is set, it stores `fresh` as the
     /// token in use. A revoked device gets none.
     ///
     /// - Parameters:

@@ -70,7 +70,7 @@ extension PushTransaction {
         ).compactMap(TokenRecord.init(row:))
     }
 
-    /// Returns the token of `topic` on `device`. If there is none, or `isFreshWanted` is set, it stores `fresh` as the
+    /// Returns the token of `topic` on `device`. If no token exists, or `isFreshWanted` is set, it stores `fresh` as the
     /// token in use. A revoked device gets none.
     ///
     /// - Parameters:

@@ -167,7 +167,7 @@ class Device:
 
     def disconnect(self):
         try:
-            # Not SSLSocket's own, behind which its reader would be given what was encrypted.
+            # SSLSocket's own method is not used: its reader would get the encrypted bytes.
             socket.socket.shutdown(self.socket, socket.SHUT_RDWR)
         except OSError:
             pass

@@ -378,7 +378,7 @@ class Cluster(unittest.TestCase):
             self.assertEqual(self.push(node, device)[0], 503)
         for number in (1, 2):
             self.servers.start(number)
-        until(lambda: self.push(node, device, "org.example.News")[0] == 200, "nothing is taken any more")
+        until(lambda: self.push(node, device, "org.example.News")[0] == 200, "no push is accepted any longer")
         until(lambda: self.comes_to(device, node), "the device is not let in")
         device.wait(lambda: kept in device.payloads() or any(
             message["topic"] == TOPIC.encode() for message in device.messages[1:]))
@@ -433,7 +433,7 @@ class Cluster(unittest.TestCase):
                 self.servers.start(number)
                 # Kill one server at a time: the next only when this one has caught up with the others.
                 self.until_whole()
-            until(lambda: sum(len(sender.accepted) for sender in senders) > before, "nothing is taken any more")
+            until(lambda: sum(len(sender.accepted) for sender in senders) > before, "no push is accepted any longer")
         for sender in senders + messages:
             sender.stops = True
         for sender in senders + messages:

@@ -269,7 +269,7 @@ class Endpoints(unittest.TestCase):
 
 class Bounds(unittest.TestCase):
     def test_rate(self):
-        """R5, B7: A sender above the rate limit is told when to retry."""
+        """R5, B7: A sender above the rate limit gets the time of its next attempt."""
         with Gateway(BINARY, "--endpoint-rate", "0.05", "--public-url", "http://127.0.0.1:1") as gateway:
             device = Device.new(gateway)
             token = device.register(topic())

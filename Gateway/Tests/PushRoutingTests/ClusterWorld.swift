@@ -102,7 +102,7 @@ struct ClusterWorld {
         if let expiry = message.expiry, expiry <= now.wallSeconds { faults.append("after its expiry: \(message.id)") }
         if !sentOnConnection.insert(message.id).inserted { faults.append("sent twice: \(message.id)") }
         if let (place, sequence) = sequences[message.id] {
-            if sequence < highestSent[place] ?? 0 { faults.append("behind a newer one: \(message.id)") }
+            if sequence < highestSent[place] ?? 0 { faults.append("after a newer one: \(message.id)") }
             highestSent[place] = sequence
         }
         toDevice.append(message)
@@ -281,7 +281,7 @@ struct ClusterWorld {
             let message = toDevice.removeFirst()
             let isFirst = written.insert(message.id).inserted
             if isFirst, promised.contains(message.id), let (_, sequence) = sequences[message.id] {
-                if sequence < lastArrived[message.topic] ?? 0 { faults.append("behind a newer one: \(message.id)") }
+                if sequence < lastArrived[message.topic] ?? 0 { faults.append("after a newer one: \(message.id)") }
                 lastArrived[message.topic] = sequence
             }
             toGateway.append(.acknowledge(message.id))

@@ -177,7 +177,7 @@ struct RoutingWorld {
         let message = toDevice.removeFirst()
         if written.insert(message.id).inserted, promised.contains(message.id) {
             if let last = lastArrived[message.topic], last.low > message.id.low {
-                faults.append("behind a newer one: \(message.id)")
+                faults.append("after a newer one: \(message.id)")
             }
             lastArrived[message.topic] = message.id
         }

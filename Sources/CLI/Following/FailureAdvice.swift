@@ -4,7 +4,7 @@ import NightshiftAPI
 struct FailureAdvice: Sendable {
     private var told: Set<String> = []
 
-    /// Returns the advice; nil if there is none for this failure, or if it was given before.
+    /// Returns the advice; nil if this failure has none, or if it was given before.
     mutating func next(_ failure: TransferFailure?, task: TaskID) -> String? {
         guard let failure, let advice = TaskText.advice(failure, task: task) else { return nil }
         // The message contains the free space, which changes all the time.

@@ -180,7 +180,7 @@ window.addEventListener("pagehide", () => {
   for (const pending of [...pendingActions]) pending.run(true);
 });
 
-/** Undoes the last action that still can be undone; false if there is none. */
+/** Undoes the last action that still can be undone; false if no such action exists. */
 export function undoLast() {
   const last = [...pendingActions].pop();
   last?.undo();

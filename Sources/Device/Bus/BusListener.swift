@@ -33,7 +33,7 @@ final class BusListener {
         connect(hasAppeared: false)
         publish()
         while wait() {}
-        perform(observer.disconnected("not asked any more", now: now))
+        perform(observer.disconnected("no longer asked", now: now))
         if network >= 0 { close(network) }
     }
 

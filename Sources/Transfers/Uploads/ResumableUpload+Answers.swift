@@ -225,7 +225,7 @@ extension ResumableUpload {
         return nil
     }
 
-    /// Chooses the next smaller part size after a refusal of `count` bytes; returns false if there is none.
+    /// Chooses the next smaller part size after a refusal of `count` bytes; returns false if no smaller size exists.
     mutating func shrinkParts(below count: Int64, limits: UploadLimits?) -> Bool {
         let announced = limits?.maxAppendSize ?? resource?.limits?.maxAppendSize
         let size: Int64? =

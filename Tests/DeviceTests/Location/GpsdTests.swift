@@ -80,6 +80,6 @@ import Testing
         try await watched.waitForEnd(of: 1)
         #expect(watched.fixes.isEmpty)
         watched.sources.shutdown()
-        try await watched.hasEnded.wait(for: "the end of what is told") { $0 }
+        try await watched.hasEnded.wait(for: "the end of the updates") { $0 }
     }
 }

@@ -210,7 +210,7 @@ import Testing
         try await watched.waitForEnd(of: 1)
         #expect(watched.fixes.first?.source == "gpsd")
         watched.sources.shutdown()
-        try await watched.hasEnded.wait(for: "the end of what is told") { $0 }
+        try await watched.hasEnded.wait(for: "the end of the updates") { $0 }
         bus.freeze(false)
     }
 }

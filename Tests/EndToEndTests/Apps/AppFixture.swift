@@ -227,7 +227,7 @@ final class AppFixture: Sendable {
         let description: String
 
         init(what: String, fixture: AppFixture) async {
-            description = "waited in vain for \(what); \(await fixture.account())"
+            description = "waited without success for \(what); \(await fixture.account())"
         }
     }
 }

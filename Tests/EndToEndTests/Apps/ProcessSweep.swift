@@ -15,7 +15,7 @@ struct ProcessSweep {
             let found = processes
             if found.isEmpty { return }
             for pid in found { kill(pid, SIGKILL) }
-            blockThread(for: .milliseconds(10), because: "Nothing tells of a process that is being started.")
+            blockThread(for: .milliseconds(10), because: "No event reports a process that is being started.")
         }
     }
 

@@ -53,7 +53,7 @@ import Testing
             try await perform("activate", service)
             #expect(try await status(service).state == .active && !LiveProcess(process).isFrozen)
             try await perform("background", service)
-            try await wait(for: "suspension after its user has left it", service) { $0.state == .suspended }
+            try await wait(for: "suspension after the user has left it", service) { $0.state == .suspended }
         }
         let status = try await status(service)
         #expect(status.processID == process && status.lastExit == nil && LiveProcess(process).isFrozen)

@@ -93,7 +93,7 @@ import Testing
         #expect(try await feed.refresh().hold == "forceQuit")
         await #expect(throws: Problem.self) { try await feed.fetchNow() }
         try await feed.api.post("/v1/apps/\(FetchingScript.id)/launch", LaunchRequest(), as: AppStatus.self)
-        try await eventually("its user's word to count") { try await feed.refresh().hold != "forceQuit" }
+        try await eventually("the user's setting to apply") { try await feed.refresh().hold != "forceQuit" }
     }
 
     @Test func `R2: An app that is switched off is not fetched for, and its status says why`() async throws {

@@ -151,7 +151,7 @@ final class Service: Sendable {
             let state = last.map { "\($0)" } ?? "unknown"
             let lines = log.split(separator: "\n")
             let ofTask = lines.filter { $0.contains("task=\(task) ") || $0.contains("error") }
-            return "waited in vain for \(what) of task \(task), which is \(state); log:\n"
+            return "waited without success for \(what) of task \(task), which is \(state); log:\n"
                 + ofTask.suffix(20).joined(separator: "\n") + "\nits end:\n" + lines.suffix(20).joined(separator: "\n")
                 + "\nthreads:\n" + threads.joined(separator: "\n")
         }

@@ -120,7 +120,7 @@ import Testing
             // Every app is either woken or has a reason.
             let known = Set(law.intervals.keys)
             if Set(plan.wake).union(plan.holds.keys) != known { mistakes.append("somebody is not told") }
-            if !Set(plan.wake).isDisjoint(with: plan.holds.keys) { mistakes.append("somebody is told both") }
+            if !Set(plan.wake).isDisjoint(with: plan.holds.keys) { mistakes.append("an app is both woken and held") }
             if let look = plan.lookAgain, look <= seconds { mistakes.append("it looks again at once") }
             if let wake = plan.wakeDevice, wake < plan.lookAgain ?? .infinity {
                 mistakes.append("the device is woken before there is anything to look at")

@@ -115,7 +115,7 @@ extension AppWorld {
         if record.acknowledged.contains(sighting) { world.fail("\(sighting) came again after it was acknowledged.") }
         let last = record.sightings.last { $0.app == app && $0.session == session }
         if let last, last.message > message.id, !record.sightings.contains(sighting) {
-            world.fail("\(sighting) came behind message \(last.message).")
+            world.fail("\(sighting) came after message \(last.message).")
         }
         record.sightings.append(sighting)
         if message.kind.isQuestion {

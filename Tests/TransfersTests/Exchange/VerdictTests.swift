@@ -59,7 +59,7 @@ import Transfers
             ("several parts", ["Content-Type": "multipart/byteranges; boundary=x", "ETag": "\"a\""]),
             ("none of the missing bytes", ["Content-Range": "bytes 0-9/100", "ETag": "\"a\""]),
             ("wrong length", ["Content-Range": "bytes 10-99/100", "Content-Length": "91", "ETag": "\"a\""]),
-            ("behind the known end", ["Content-Range": "bytes 10-100/*", "ETag": "\"a\""]),
+            ("after the known end", ["Content-Range": "bytes 10-100/*", "ETag": "\"a\""]),
             ("no validator at all", ["Content-Range": "bytes 10-99/100"]),
             (
                 "encoded, without a strong tag",

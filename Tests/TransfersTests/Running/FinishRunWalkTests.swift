@@ -69,7 +69,7 @@ import Transfers
         /// Executes the actions of the run, as the service does.
         private mutating func carryOut(_ actions: [FinishAction]) {
             always(actions.filter(\.isStep).count == 1, "\(actions.map(\.kind)), seed \(seed)")
-            always(actions.last?.isStep == true, "something behind the last step, seed \(seed)")
+            always(actions.last?.isStep == true, "something after the last step, seed \(seed)")
             now.bootSeconds += 1
             for action in actions { carryOut(action) }
         }

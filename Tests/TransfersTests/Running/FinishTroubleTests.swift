@@ -84,7 +84,7 @@ import Transfers
         #expect(failure.message.hasSuffix("Another URL is tried."))
         record.partial?.mirror = "http://m/"
         guard case .fail(let last, file: nil, resumeData: nil) = Self.wrongBytes(Self.mismatch, of: &record) else {
-            Issue.record("it goes on for ever")
+            Issue.record("it never ends")
             return
         }
         #expect(last.message.hasSuffix("None of its 2 URLs has the right file."))

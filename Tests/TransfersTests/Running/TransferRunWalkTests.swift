@@ -55,11 +55,11 @@ import Transfers
             var steps = 0
             while end == nil, steps < 2_000 {
                 steps += 1
-                always(isUnderWay, "nothing goes on and nothing follows, seed \(seed)")
+                always(isUnderWay, "no step is under way and none follows, seed \(seed)")
                 guard isUnderWay else { return }
                 step()
             }
-            always(end != nil, "goes on for ever, seed \(seed)")
+            always(end != nil, "never ends, seed \(seed)")
             guard end == .release else { return }
             always(scene.run.phase == .released, "seed \(seed)")
             let later = scene.now.bootSeconds + 100_000
@@ -108,7 +108,7 @@ import Transfers
             ]
             let interruption = interruptions[random.number(0..<interruptions.count)]
             let actions = scene.run.interrupt(interruption)
-            always(actions == (isUnderWay ? [.cancel] : []), "a stop is lost or in vain, seed \(seed)")
+            always(actions == (isUnderWay ? [.cancel] : []), "a stop is lost or not needed, seed \(seed)")
             isCancelled = isCancelled || isUnderWay
             if interruption != .reconnect { isStopped = true }
             if interruption == .reconnect { isStopped = false }
@@ -160,7 +160,7 @@ import Transfers
         private mutating func carryOut(_ actions: [TransferAction], isEnd: Bool) {
             let steps = actions.filter(\.isStep)
             always(steps.count == (isEnd ? 1 : 0), "\(actions.map(\.kind)), seed \(seed)")
-            if isEnd { always(actions.last?.isStep == true, "something behind the last step, seed \(seed)") }
+            if isEnd { always(actions.last?.isStep == true, "something after the last step, seed \(seed)") }
             for action in actions {
                 check(action)
                 switch action {

@@ -106,7 +106,7 @@ final class SegmentNetwork {
             guard outcome == nil, let deadline = scheduler.nextDeadline, now >= deadline else { continue }
             reportProgress()
         }
-        if seconds == .infinity { always(outcome != nil, "it comes to an end") }
+        if seconds == .infinity { always(outcome != nil, "it ends") }
     }
 
     /// Reports the positions to the scheduler.
@@ -224,7 +224,7 @@ final class SegmentNetwork {
             }
         }
         always(file.isSuperset(of: scheduler.map.written), "no byte is claimed that was not written")
-        always(scheduler.isOver == (outcome != nil), "an end is told")
+        always(scheduler.isOver == (outcome != nil), "an end is reported")
     }
 
     private func begin(_ id: ConnectionID, _ source: Int, _ range: Range<Int64>) {

@@ -326,7 +326,7 @@ import Transfers
         _ = scheduler.progressed([ConnectionID(9): 64 << 20], now: 1)
         #expect(scheduler.map.count == 0)
         _ = scheduler.progressed([Self.first: 500 << 20], now: 1.1)
-        #expect(scheduler.map.written.end == 64 << 20, "nothing lies behind the end of the file")
+        #expect(scheduler.map.written.end == 64 << 20, "nothing lies after the end of the file")
     }
 
     @Test func whatWasSyncedWhileItWentOn() {

@@ -60,7 +60,7 @@ import Transfers
                 received += network.received
                 map = claim.surviving(sameBoot: random.chance(0.7), fileLength: network.file.end)
                 lost += network.file.count - map.count
-                always(network.file.isSuperset(of: map.written), "only what is there is claimed (round \(round))")
+                always(network.file.isSuperset(of: map.written), "only written bytes are claimed (round \(round))")
                 if map.isComplete { break }
             }
             always(map.isComplete, "it ends (round \(round))")

@@ -65,7 +65,7 @@ enum TaskLegality {
             record.resumeData == nil || record.state == .failed || record.state == .cancelled, "resume data at the end")
         claim(
             record.resumeData == nil || record.partial != nil || record.upload != nil,
-            "bytes behind resume data, here or at the server")
+            "bytes with resume data, here or at the server")
         claim(record.upload == nil || record.state != .completed, "nothing kept by the server of a whole upload")
         claim(record.state != .completed || record.lastError == nil, "no last error of one that is complete")
         claim(record.partial == nil || record.received >= 0, "no negative progress")

@@ -120,7 +120,7 @@ import Transfers
             for body in walk.server.delivered { always(body == walk.source, "a mixed file, seed \(seed)") }
             guard (200..<300).contains(head.status) else { continue }
             successes += 1
-            always(!walk.server.delivered.isEmpty, "claimed in vain, seed \(seed), \(walk.server.dialect)")
+            always(!walk.server.delivered.isEmpty, "claimed without bytes, seed \(seed), \(walk.server.dialect)")
             if walk.waits > 0, walk.sentBytes < walk.source.count * 2 { resumed += 1 }
         }
         #expect(successes > 4_000)

@@ -48,7 +48,7 @@ private final class PausingDelegate: NSObject, URLSessionDownloadDelegate, @unch
 }
 
 func files() async {
-    await situation("an upload whose file is removed behind resume()") {
+    await situation("an upload whose file is removed after resume()") {
         let listener = Listener()
         let session = URLSession(
             configuration: .background(withIdentifier: Origin.identifier("removed")), delegate: listener,

@@ -208,7 +208,7 @@ func locations() async {
             fences.locationManager, didUpdateLocations: [CLLocation(latitude: 1.5, longitude: 2.5)])
         try expectEqual(fences.heard, ["entered home", "inside", "left home", "1.5, 2.5"])
     }
-    await situation("a program that nobody lets know the place is told so behind the making of its manager") {
+    await situation("a program without location permission gets this status after it creates its manager") {
         let fences = Geofences()
         fences.start()
         let status = try await fences.authorization.value()

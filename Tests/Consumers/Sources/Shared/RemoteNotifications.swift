@@ -119,7 +119,7 @@ func remoteNotifications() async {
     await situation("a delegate without a method for notifications has no data") {
         try expectEqual(await received(PlainAppDelegate(), article: "nobody"), .noData)
     }
-    await situation("a token for the provider, and why there is none") {
+    await situation("a token for the provider, and the reason if it has none") {
         let (tokens, failures) = await MainActor.run {
             let news = NewsAppDelegate()
             let delegate: any UIApplicationDelegate = news

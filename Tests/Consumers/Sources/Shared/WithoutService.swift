@@ -56,7 +56,7 @@ func appWithoutService() async {
 }
 
 func withoutService() async {
-    await situation("an app without a service does not wait, and goes on when there is one") {
+    await situation("an app without a service does not wait, and continues when the service starts") {
         let environment = ProcessInfo.processInfo.environment
         let home = try unwrap(environment["NIGHTSHIFT_HOME"], "home") + Origin.identifier("-without")
         try FileManager.default.createDirectory(
