@@ -99,16 +99,16 @@ func backgroundFetches() async {
         try expectEqual(await fetch(delegate), .noData)
         try expectEqual(await delegate.posts, [Origin.text(of: "feed")])
     }
-    await situation("a delegate that fetches with closures") {
+    await situation("a delegate that fetches with a closure") {
         try expectEqual(await fetch(ClosureAppDelegate()), .newData)
     }
     await situation("a delegate that fetches with await") {
         try expectEqual(await fetch(AsyncAppDelegate()), .newData)
     }
-    await situation("a delegate without a method for fetches has no data") {
+    await situation("a delegate without a method for fetches reports no data") {
         try expectEqual(await fetch(PlainAppDelegate()), .noData)
     }
-    await situation("an interval at launch, and others later") {
+    await situation("an interval that is set at launch and changed later") {
         await MainActor.run {
             let application = UIApplication.shared
             let delegate = FeedAppDelegate()
@@ -119,7 +119,7 @@ func backgroundFetches() async {
         try expectEqual(UIApplication.backgroundFetchIntervalMinimum, 0)
         try expectEqual(UIApplication.backgroundFetchIntervalNever, .greatestFiniteMagnitude)
     }
-    await situation("the refresh status, and who hears of its changes") {
+    await situation("the refresh status, and the notification of its changes") {
         let word = await MainActor.run {
             let observer = NotificationCenter.default.addObserver(
                 forName: UIApplication.backgroundRefreshStatusDidChangeNotification, object: nil, queue: .main

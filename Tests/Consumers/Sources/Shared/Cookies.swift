@@ -22,7 +22,7 @@ private func stored(_ name: String) -> String? {
 }
 
 func cookies() async {
-    await situation("a cookie that a server sets is in the app's storage") {
+    await situation("a cookie from a server is stored in the app's storage") {
         let listener = Listener()
         let session = session("cookie", listener)
         session.downloadTask(with: Origin.url("/cookie/stored/yes")).resume()
@@ -30,7 +30,7 @@ func cookies() async {
         try expectEqual(stored("stored"), "yes")
         session.finishTasksAndInvalidate()
     }
-    await situation("a cookie of the app's storage is sent") {
+    await situation("a cookie from the app's storage is sent") {
         let cookie = try unwrap(
             HTTPCookie(properties: [.name: "own", .value: "app", .domain: "127.0.0.1", .path: "/"]), "cookie")
         HTTPCookieStorage.shared.setCookie(cookie)
@@ -41,7 +41,7 @@ func cookies() async {
         try expect(fields.contains("own=app"), fields)
         session.finishTasksAndInvalidate()
     }
-    await situation("a cookie of a redirect goes where that leads, and is in the app's storage") {
+    await situation("a cookie from a redirect is sent to the new URL and stored in the app's storage") {
         let listener = Listener()
         let session = session("cookie-hop", listener)
         session.downloadTask(with: Origin.url("/cookie-redirect/hop/yes")).resume()
@@ -50,7 +50,7 @@ func cookies() async {
         try expectEqual(stored("hop"), "yes")
         session.finishTasksAndInvalidate()
     }
-    await situation("a session that is to set no cookies sends none, and keeps what comes") {
+    await situation("a session that sets no cookies sends none, but stores received ones") {
         HTTPCookieStorage.shared.setCookies(
             HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": "mine=1; Path=/"], for: Origin.url("/")),
             for: Origin.url("/"), mainDocumentURL: nil)
@@ -69,7 +69,7 @@ func cookies() async {
         try expectEqual(stored("unset"), "yes")
         second.finishTasksAndInvalidate()
     }
-    await situation("a session that accepts no cookies keeps none, on the way neither") {
+    await situation("a session that accepts no cookies stores none, not even from redirects") {
         let listener = Listener()
         let first = session("cookie-never", listener) { $0.httpCookieAcceptPolicy = .never }
         first.downloadTask(with: Origin.url("/cookie/never/yes")).resume()

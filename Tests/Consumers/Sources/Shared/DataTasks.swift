@@ -80,7 +80,7 @@ func dataTasks() async {
         try expectEqual(try await client.body.value(), "POST 14 {\"name\":\"Ada\"}")
         session.finishTasksAndInvalidate()
     }
-    await situation("a data task among the open tasks, and cancelled") {
+    await situation("a data task that is listed among the open tasks and cancelled") {
         let client = APIClient()
         let session = client.session("data-open")
         let task = session.dataTask(with: Origin.endless("data-open"))

@@ -62,7 +62,7 @@ func files() async {
         try expectEqual(try await listener.text.value(), "PUT 8 a report")
         session.finishTasksAndInvalidate()
     }
-    await situation("a download that is paused, whose resume data names a file that is there") {
+    await situation("a paused download whose resume data names an existing file") {
         let delegate = PausingDelegate()
         let session = URLSession(
             configuration: .background(withIdentifier: Origin.identifier("paused")), delegate: delegate,
@@ -84,7 +84,7 @@ func files() async {
         try expect(try await delegate.offset.value() > 0, "it began at 0")
         session.finishTasksAndInvalidate()
     }
-    await situation("a body in gzip is given unpacked") {
+    await situation("a body in gzip is delivered decoded") {
         let listener = Listener()
         let session = URLSession(
             configuration: .background(withIdentifier: Origin.identifier("gzip")), delegate: listener,

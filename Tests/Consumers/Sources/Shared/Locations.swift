@@ -195,7 +195,7 @@ private class FixedManager: CLLocationManager, @unchecked Sendable {
 }
 
 func locations() async {
-    await situation("geofences whose delegate hears of crossings") {
+    await situation("geofences whose delegate receives region events") {
         let fences = Geofences()
         fences.start()
         let delegate: any CLLocationManagerDelegate = fences
@@ -235,7 +235,7 @@ func locations() async {
         try expectEqual(fences.statuses.count, 1)
         try expect(fences.statuses.first != .authorizedAlways, "it may")
     }
-    await situation("a model of the main actor as the delegate") {
+    await situation("a model isolated to the main actor as the delegate") {
         let model = await FenceModel()
         await model.start()
         await MainActor.run {
@@ -246,7 +246,7 @@ func locations() async {
         }
         try expectEqual(await model.regions, ["office"])
     }
-    await situation("a provider of the location hears that a program without an entry is denied it") {
+    await situation("a provider of the location is notified that a program without a desktop entry is denied") {
         for begin in [LocationProvider.fetch, LocationProvider.track] {
             let provider = LocationProvider()
             begin(provider)()
@@ -267,7 +267,7 @@ func locations() async {
         let region = try NSKeyedUnarchiver.unarchivedObject(ofClass: CLCircularRegion.self, from: regions)
         try expectEqual(region?.radius, 500)
     }
-    await situation("a manager that is overridden for a test") {
+    await situation("a subclass of the location manager for a test") {
         let manager: CLLocationManager = FixedManager()
         try expectEqual(manager.location?.coordinate.latitude, 52.52)
     }

@@ -189,7 +189,7 @@ func managers() async {
         task.cancel()
         try expectEqual(try await code.value(), NSURLErrorCancelled)
     }
-    await situation("a session that is handed in") {
+    await situation("a session that is passed to an initialiser") {
         let listener = Listener()
         let client = Client(
             session: URLSession(

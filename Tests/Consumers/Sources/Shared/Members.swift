@@ -43,7 +43,7 @@ func members() async {
         try expectEqual(kept.timeoutIntervalForRequest, 30)
         session.invalidateAndCancel()
     }
-    await situation("a shared container as a literal, a variable and nil") {
+    await situation("a shared container from a literal, a variable and nil") {
         let configuration: URLSessionConfiguration = .background(withIdentifier: Origin.identifier("container"))
         configuration.sharedContainerIdentifier = "group.example"
         try expectEqual(configuration.sharedContainerIdentifier, "group.example")

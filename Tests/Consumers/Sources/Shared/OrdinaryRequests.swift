@@ -77,7 +77,7 @@ func ordinaryRequests() async {
         configuration.httpMaximumConnectionsPerHost = 100_000
         try await fetches(URLSession(configuration: configuration, delegate: listener, delegateQueue: nil), listener)
     }
-    await situation("what is refused says why by its code") {
+    await situation("the code of a refusal says why") {
         let listener = Listener()
         let first = session("refused-url", listener)
         first.downloadTask(with: Origin.file(String(repeating: "a", count: 100_000))).resume()
@@ -91,7 +91,7 @@ func ordinaryRequests() async {
         try expectEqual(try await other.error.value().code, NSURLErrorUnsupportedURL)
         second.finishTasksAndInvalidate()
     }
-    await situation("versions of TLS that a session allows do not concern http") {
+    await situation("limits of TLS versions have no effect on http") {
         let listener = Listener()
         let configuration: URLSessionConfiguration = .background(withIdentifier: Origin.identifier("tls-bounds"))
         configuration.tlsMinimumSupportedProtocolVersion = .TLSv13

@@ -116,7 +116,7 @@ func remoteNotifications() async {
         try expectEqual(await received(delegate, article: "old"), .noData)
         try expectEqual(await delegate.articles, ["old"])
     }
-    await situation("a delegate without a method for notifications has no data") {
+    await situation("a delegate without a method for notifications reports no data") {
         try expectEqual(await received(PlainAppDelegate(), article: "nobody"), .noData)
     }
     await situation("a token for the provider, and the reason if it has none") {
@@ -140,7 +140,7 @@ func remoteNotifications() async {
         }
         try expectEqual(article, "launched")
     }
-    await situation("registering for notifications, giving the token back, and the badge") {
+    await situation("registering for notifications, unregistering, and the badge") {
         await MainActor.run {
             let application = UIApplication.shared
             application.registerForRemoteNotifications()

@@ -106,7 +106,7 @@ func sessions() async {
         try expect(session is BackgroundURLSession, "a \(type(of: session)) was made")
         session.invalidateAndCancel()
     }
-    await situation("an implicit member and nothing else") {
+    await situation("an implicit member as the only argument") {
         let session = URLSession(configuration: .background(withIdentifier: Origin.identifier("nothing-else")))
         try expect(session is BackgroundURLSession, "a \(type(of: session)) was made")
         session.invalidateAndCancel()
@@ -129,7 +129,7 @@ func sessions() async {
                 configuration: settings("named"), delegate: Optional(listener), delegateQueue: holder.queue),
             listener)
     }
-    await situation("sessions that are not for the background are what they were") {
+    await situation("sessions that are not for the background are unchanged") {
         let listener = Listener()
         for session in [
             URLSession.shared, URLSession(configuration: .default), URLSession(configuration: .ephemeral),
@@ -145,7 +145,7 @@ func sessions() async {
         plain.downloadTask(with: Origin.file("plain-download")).resume()
         try expectEqual(try await listener.text.value(), Origin.text(of: "plain-download"))
     }
-    await situation("one identifier twice is one session") {
+    await situation("the same identifier twice gives the same session") {
         let listener = Listener()
         let first = URLSession(configuration: settings("twice"), delegate: listener, delegateQueue: nil)
         let second = URLSession(configuration: settings("twice"), delegate: Listener(), delegateQueue: nil)

@@ -113,12 +113,12 @@ import Harness
 private let lateIdentifier = Origin.identifier("com.example.feed.late")
 
 func taskScheduling() async {
-    await situation("an app that registers at launch hears whether its entry declares that") {
+    await situation("an app that registers a task at launch learns whether its desktop entry declares it") {
         let scheduler = await MainActor.run { FeedScheduler() }
         await scheduler.didFinishLaunching()
         try expectEqual(await scheduler.isRegistered, [false, false])
     }
-    await situation("a refresh in a quarter of an hour is not permitted without an entry") {
+    await situation("a refresh in a quarter of an hour is not permitted without a desktop entry") {
         let scheduler = await MainActor.run { FeedScheduler() }
         await scheduler.didFinishLaunching()
         await scheduler.scheduleAppRefresh()
@@ -126,13 +126,13 @@ func taskScheduling() async {
         try expectEqual(failures.map(\.domain), ["BGTaskSchedulerErrorDomain"])
         try expectEqual(failures.map(\.code), [BGTaskScheduler.Error.Code.notPermitted.rawValue])
     }
-    await situation("processing with external power is not permitted without an entry") {
+    await situation("processing with external power is not permitted without a desktop entry") {
         let scheduler = await MainActor.run { FeedScheduler() }
         await scheduler.didFinishLaunching()
         await scheduler.scheduleDatabaseCleaningIfNeeded()
         try expectEqual(await scheduler.failures.map(\.code), [3])
     }
-    await situation("a continued task with progress is not permitted without an entry") {
+    await situation("a continued task with progress is not permitted without a desktop entry") {
         let exporter = await MainActor.run { Exporter() }
         do {
             try await exporter.export()
@@ -173,7 +173,7 @@ func taskScheduling() async {
         }
         try expectEqual(try await failure.value(), 3)
     }
-    await situation("requests that wait, with a closure and with await") {
+    await situation("pending requests, with a closure and with await") {
         let count = Outcome<Int>("the requests")
         BGTaskScheduler.shared.getPendingTaskRequests { requests in
             count.give(requests.filter { $0.identifier == lateIdentifier }.count)
@@ -182,7 +182,7 @@ func taskScheduling() async {
         let requests = await BGTaskScheduler.shared.pendingTaskRequests()
         try expect(!requests.contains { $0 is BGAppRefreshTaskRequest }, "one waits")
     }
-    await situation("requests are cancelled whether they wait or not") {
+    await situation("cancelling works for pending requests and for unknown ones") {
         BGTaskScheduler.shared.cancel(taskRequestWithIdentifier: lateIdentifier)
         BGTaskScheduler.shared.cancelAllTaskRequests()
     }

@@ -37,7 +37,7 @@ private final class PasswordDelegate: NSObject, URLSessionDownloadDelegate, @unc
 }
 
 func transfers() async {
-    await situation("a status that is no success is a result") {
+    await situation("a status other than success is a result") {
         let listener = Listener()
         let session = session("status", listener)
         session.downloadTask(with: Origin.url("/status/404")).resume()
@@ -55,7 +55,7 @@ func transfers() async {
         try expectEqual(task.originalRequest?.url, Origin.url("/redirect/moved"))
         session.finishTasksAndInvalidate()
     }
-    await situation("an upload from a file, and its answer") {
+    await situation("an upload from a file, and its response") {
         let listener = Listener()
         let session = session("upload", listener)
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(Origin.identifier("upload.txt"))
@@ -81,7 +81,7 @@ func transfers() async {
         try expect(fields.contains("x-app: request") && fields.contains("x-session: yes"), fields)
         session.finishTasksAndInvalidate()
     }
-    await situation("a password, and the response that asked for it") {
+    await situation("a password, and the response that requested it") {
         let delegate = PasswordDelegate()
         let session = session("password", delegate)
         session.downloadTask(with: Origin.url("/basic/ada/byron/secret")).resume()
@@ -102,7 +102,7 @@ func transfers() async {
         try expectEqual(error.code, NSURLErrorCancelled)
         session.finishTasksAndInvalidate()
     }
-    await situation("a cancelled task is asked for as a URLError") {
+    await situation("the error of a cancelled task is a URLError") {
         let listener = Listener()
         let session = session("cancel-code", listener)
         let task = session.downloadTask(with: Origin.endless("cancel-code"))
@@ -126,7 +126,7 @@ func transfers() async {
         try expect(open.count == 1 && open[0] === task, "\(open)")
         session.invalidateAndCancel()
     }
-    await situation("no task is left when the session was invalidated and cancelled") {
+    await situation("no task remains after the session was invalidated and cancelled") {
         let listener = Listener()
         let session = session("none-left", listener)
         session.downloadTask(with: Origin.endless("none-left-1")).resume()
@@ -138,7 +138,7 @@ func transfers() async {
         try expectEqual(try await listener.error.value().code, NSURLErrorCancelled)
         try expect(try await listener.invalid.value(), "the session ended with an error")
     }
-    await situation("an identifier is used again after its session's end") {
+    await situation("an identifier can be used again after its session has ended") {
         let first = Listener()
         let ended = session("reused", first)
         ended.invalidateAndCancel()

@@ -98,13 +98,13 @@ func typedConfigurations() async {
         let listener = Listener()
         try await fetches(URLSession(configuration: configuration, delegate: listener, delegateQueue: nil), listener)
     }
-    await situation("a variable that was the default first") {
+    await situation("a variable whose first value is the default configuration") {
         var configuration = URLSessionConfiguration.default
         configuration = .background(withIdentifier: Origin.identifier("was-default"))
         let listener = Listener()
         try await fetches(URLSession(configuration: configuration, delegate: listener, delegateQueue: nil), listener)
     }
-    await situation("a variable that was for the background first") {
+    await situation("a variable whose first value is a background configuration") {
         var configuration = URLSessionConfiguration.background(withIdentifier: Origin.identifier("was-background"))
         configuration = .default
         let session = URLSession(configuration: configuration, delegate: Listener(), delegateQueue: nil)
@@ -218,7 +218,7 @@ func typedConfigurations() async {
         let listener = Listener()
         try await fetches(URLSession(configuration: configuration, delegate: listener, delegateQueue: nil), listener)
     }
-    await situation("a session's configuration, for the session after it") {
+    await situation("a session's configuration, used for the next session") {
         let listener = Listener()
         let first = URLSession(
             configuration: .background(withIdentifier: Origin.identifier("again")), delegate: listener,

@@ -131,7 +131,7 @@ func userNotifications() async {
         // The center does not retain its delegate.
         try expect(UNUserNotificationCenter.current().delegate == nil, "it was held")
     }
-    await situation("delegates of the notification center of other shapes") {
+    await situation("delegates of the notification center in other forms") {
         try await MainActor.run {
             let center = UNUserNotificationCenter.current()
             let (awaiting, plain) = (AwaitingDelegate(), PlainDelegate())
@@ -163,7 +163,7 @@ func userNotifications() async {
         try expect(try await answer.value(), "no answer")
         center.removeAllPendingNotificationRequests()
     }
-    await situation("a reminder that is added with await, listed, and taken back") {
+    await situation("a reminder that is added with await, listed and removed") {
         let center = UNUserNotificationCenter.current()
         let request = reminder("Weekly Staff Meeting", after: 3_600)
         do {
@@ -177,7 +177,7 @@ func userNotifications() async {
         let pending = await center.pendingNotificationRequests()
         try expect(!pending.contains { $0.identifier == request.identifier }, "it still waits")
     }
-    await situation("what was shown, and its end") {
+    await situation("delivered notifications and their removal") {
         let center = UNUserNotificationCenter.current()
         center.removeDeliveredNotifications(withIdentifiers: ["nobody"])
         center.removeAllDeliveredNotifications()
@@ -202,7 +202,7 @@ func userNotifications() async {
         let settings = await UNUserNotificationCenter.current().notificationSettings()
         try expectEqual(settings.authorizationStatus, try await status.value())
     }
-    await situation("a badge with a closure, with await, and one that cannot be") {
+    await situation("a badge with a closure, with await, and with an invalid value") {
         let center = UNUserNotificationCenter.current()
         let answer = Outcome<Bool>("the answer")
         center.setBadgeCount(0) { _ in answer.give(true) }

@@ -18,7 +18,7 @@ func alone() async {
         try await fetches(
             URLSession(configuration: configuration, delegate: parts.delegate, delegateQueue: parts.queue), listener)
     }
-    await situation("a configuration of the base type and nothing else") {
+    await situation("a configuration of the base type as the only argument") {
         let configuration: URLSessionConfiguration = .background(withIdentifier: Origin.identifier("bare"))
         let session = URLSession(configuration: configuration)
         try expect(session is BackgroundURLSession, "a \(type(of: session)) was made")

@@ -38,7 +38,7 @@ func sourcesOfiOS() async {
             try expectEqual(isHandled.current, true)
         }
     }
-    await situation("background time is asked for through UIKit") {
+    await situation("background time is requested through UIKit") {
         let isSaved = await MainActor.run {
             var isSaved = false
             saveInBackground { isSaved = true }
