@@ -97,7 +97,7 @@ struct DeviceCommandTests {
             (["set", "power=mains"], "external or battery"), (["set", "color=red"], "The values are: power, battery"),
             (["set", "battery=101"], "a percentage from 0 to 100"), (["set", "idle"], "written like power=battery"),
             (["unset"], "or --all"), (["unset", "power", "--all"], "or --all"),
-            (["policy"], "Give a policy"), (["policy", "generous"], "contiguous or opportunistic"),
+            (["policy"], "Give a policy"), (["policy", "generous"], "contiguous and opportunistic"),
             (["policy", "contiguous:5"], "10 to 3600"), (["policy", "--lead", "100"], "1 to 30 seconds"),
             (["policy", "--follow-front", "maybe"], "--follow-front"),
         ] as [([String], String)])

@@ -17,7 +17,7 @@ struct QuantityTextTests {
     @Test(
         arguments: [
             (0, "0 s"), (0.2, "1 s"), (59, "59 s"), (60, "1 min"), (65, "1 min 5 s"), (3_600, "1 h"),
-            (7_380, "2 h 3 min"), (273_600, "3 d 4 h"), (-5, "0 s"), (.infinity, "for ever"),
+            (7_380, "2 h 3 min"), (273_600, "3 d 4 h"), (-5, "0 s"), (.infinity, "unlimited"),
         ] as [(Double, String)])
     func durations(_ seconds: Double, _ text: String) {
         #expect(QuantityText.duration(seconds) == text)

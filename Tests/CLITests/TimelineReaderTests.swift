@@ -41,7 +41,7 @@ struct TimelineReaderTests {
 
     @Test func `L5: Transfers have spans of running and waiting, with reasons`() throws {
         let rows = TimelineSamples.timeline.transfers
-        #expect(rows.map(\.label) == ["Task 7", "Task 8"])
+        #expect(rows.map(\.label) == ["Transfer 7", "Transfer 8"])
         let spans = rows[0].spans
         #expect(words(spans) { "\($0)" } == ["120-380 running", "380-1280 waiting", "1280-1400 running"])
         #expect(spans[1].note?.hasPrefix(WaitReason.doze.sentence) == true)

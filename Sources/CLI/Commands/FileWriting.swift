@@ -18,7 +18,7 @@ extension Invocation {
     /// - Returns: false if the file exists and is not replaced.
     func write(_ data: Data, to file: String, isReplacing: Bool) throws -> Bool {
         let place = URL(filePath: file)
-        try DestinationCheck.requireDirectory(place.deletingLastPathComponent().path(percentEncoded: false))
+        try DestinationCheck.requireDirectory(PhysicalPath.directory(of: file))
         do {
             var information = stat()
             let isThere = stat(file, &information) == 0

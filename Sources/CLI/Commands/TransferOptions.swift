@@ -140,7 +140,7 @@ struct AppOptions: ParsableArguments {
         completion: DynamicCompletion.apps.kind)
     var app: String?
 
-    @Option(help: ArgumentHelp("With --app: the app's name of the session.", valueName: "name"))
+    @Option(help: ArgumentHelp("With --app: the session, by the name that the app uses.", valueName: "name"))
     var session: String?
 
     func validate() throws {

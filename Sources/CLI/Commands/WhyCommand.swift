@@ -7,7 +7,7 @@ struct WhyCommand: ClientCommand {
         commandName: "why",
         abstract: "Explain the state of transfers, apps, pushes or regions.",
         discussion: """
-            Explains for what a transfer waits, since when, what ends the wait, and which errors occurred lately. \
+            Explains what a transfer waits for, since when, what ends the wait, and which errors occurred lately. \
             Several ids are explained one after the other, and with --json as one array. A name is searched for among \
             apps, transfers, pushes and regions, in this order.
 

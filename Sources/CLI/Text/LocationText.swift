@@ -14,7 +14,7 @@ enum LocationText {
 
     static func state(_ state: RegionState) -> String {
         switch state {
-        case .unknown: "unknown yet"
+        case .unknown: "unknown"
         case .inside: "inside"
         case .outside: "outside"
         }

@@ -24,7 +24,7 @@ enum QuantityText {
 
     /// Returns the two largest units: "4 s", "1 min 5 s", "2 h 3 min", "3 d 4 h".
     static func duration(_ seconds: Double) -> String {
-        guard seconds.isFinite else { return "no limit" }
+        guard seconds.isFinite else { return "unlimited" }
         // The value is rounded up, so that a pause that is not over is never "0 s".
         let total = Int64(saturating: max(0, seconds.rounded(.up)))
         let parts: [(Int64, String)] = [
