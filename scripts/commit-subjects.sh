@@ -21,7 +21,7 @@ while IFS=$'\t' read -r hash subject; do
     problem=
     if [ "${#subject}" -gt 72 ]; then
         problem="is ${#subject} characters long; at most 72 are allowed"
-    elif ! [[ $subject =~ ^[a-z][a-z0-9\ ,/-]*:\ [a-z] ]]; then
+    elif ! [[ $subject =~ ^[a-z][A-Za-z0-9\ ,/-]*:\ [a-z] ]]; then
         problem="does not have the form \"area: verb object\""
     elif [[ $subject =~ \.$ ]]; then
         problem="ends in a full stop"

@@ -1,35 +1,35 @@
 /// A point in a probe's life at which orders are executed.
 package enum Point: String, Sendable, Codable {
-    /// In `didFinishLaunching` in the foreground, after the sessions were made.
+    /// During the delegate call `didFinishLaunching` in the foreground, after the sessions were made.
     case launched
-    /// In `didFinishLaunching` in the background, after the sessions were made.
+    /// During the delegate call `didFinishLaunching` in the background, after the sessions were made.
     case launchedInBackground
     /// After every transfer of ``launched`` was resumed.
     case begun
     case active
     case background
     case handleEvents
-    /// In `performFetchWithCompletionHandler`.
+    /// During the delegate call `performFetchWithCompletionHandler`.
     case fetching
-    /// In `didReceiveRemoteNotification`.
+    /// During the delegate call `didReceiveRemoteNotification`.
     case received
-    /// In `userNotificationCenter(_:didReceive:withCompletionHandler:)`.
+    /// During the delegate call `userNotificationCenter(_:didReceive:withCompletionHandler:)`.
     case responding
-    /// In the launch handler of a scheduled task.
+    /// During the launch handler of a scheduled task.
     case running
-    /// In `didEnterRegion` or `didExitRegion`.
+    /// During the delegate call `didEnterRegion` or `didExitRegion`.
     case crossed
-    /// In `didUpdateLocations`.
+    /// During the delegate call `didUpdateLocations`.
     case located
     case progress
-    /// In `didFinishDownloadingTo`, before the file is moved.
+    /// During the delegate call `didFinishDownloadingTo`, before the file is moved.
     case finishing
-    /// In `didFinishDownloadingTo`, after the file is moved.
+    /// During the delegate call `didFinishDownloadingTo`, after the file is moved.
     case moved
-    /// In `didCompleteWithError`.
+    /// During the delegate call `didCompleteWithError`.
     case completed
     case challenged
-    /// In `willBeginDelayedRequest`, before it is answered.
+    /// During the delegate call `willBeginDelayedRequest`, before it is answered.
     case delayed
     case finishedEvents
 }

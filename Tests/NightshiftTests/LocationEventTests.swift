@@ -174,7 +174,7 @@ import Testing
         withExtendedLifetime(manager) {}
     }
 
-    @Test func `R8: A wake without a receiver ends in time with an advice, and its event is kept`()
+    @Test func `R8: A wake without a receiver ends in time, prints advice, and keeps its event`()
         async throws
     {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {

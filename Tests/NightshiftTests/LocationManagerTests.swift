@@ -113,7 +113,7 @@ import Testing
 
     // MARK: - Regions
 
-    @Test func `R6: Monitored regions are the service's, changed by the requests made since`() async throws {
+    @Test func `R6: monitoredRegions combines the service's regions with later requests`() async throws {
         let app = try App()
         try await app.may(.authorizedAlways)
         let region = circle("home", radius: 250)
@@ -217,7 +217,7 @@ import Testing
         try await app.may(.authorizedAlways)
         app.manager.startMonitoring(for: circle("home"))
         app.manager.requestState(for: circle("home"))
-        // The state is requested after the region, and then again.
+        // The state is requested once after the region was added, and then again.
         try await app.service.state.wait(for: "the looks") { state in
             state.log.drop { $0 != "PUT /v1/process/location/regions/home" }
                 .count { $0 == "GET /v1/process/location" } >= 2

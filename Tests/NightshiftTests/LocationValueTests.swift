@@ -102,7 +102,7 @@ import Testing
             identifier: identifier, center: try #require(Coordinate(latitude: 52.5, longitude: 13.4)), radius: radius)
     }
 
-    @Test func `R6: Regions in the book are the service's, changed by the requests made since`() throws {
+    @Test func `R6: Regions in the book combine the service's regions with later requests`() throws {
         var book = LocationManagers()
         var answer = ProcessLocation(permission: .always)
         answer.regions = [RegionStatus(region: try region("home"), state: .inside)]
@@ -129,7 +129,7 @@ import Testing
         #expect(book.permission == .always)
     }
 
-    @Test func `R6: A permission from the channel is newer than any response, and gates the location`() {
+    @Test func `R6: A permission from the channel is newer than any response, and decides about access`() {
         var book = LocationManagers()
         #expect(book.status == .notDetermined)
         book.learn(Problem.taskNotPermitted("There is no entry."))

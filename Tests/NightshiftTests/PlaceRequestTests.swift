@@ -108,7 +108,7 @@ import Testing
         try await app.asks("3000.0 0.0")
     }
 
-    @Test func `R6: A refusal is the error denied, and updates arrive when the user permits them`() async throws {
+    @Test func `R6: A refusal is reported as the error denied, and updates begin after permission`() async throws {
         let app = try App()
         app.manager.startUpdatingLocation()
         try await app.asks("0.0 0.0")

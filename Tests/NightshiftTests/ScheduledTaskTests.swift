@@ -193,7 +193,8 @@ private let export = "org.example.app.export.film"
 
     // MARK: - The launch
 
-    /// The main thread is not served before the app is launched, so this test has no suspension point before.
+    /// The main thread is not served before the app is launched, so this test has no suspension point before the
+    /// launch.
     @Test @MainActor func `R10: A task that arrives before the end of the launch waits for it`() async throws {
         let app = try App()
         app.register(refresh)

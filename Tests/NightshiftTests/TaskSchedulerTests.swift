@@ -108,7 +108,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         (.invalid("The title is too long."), .notPermitted, 3),
         (.unavailable("The disk is full."), .unavailable, 1),
     ])
-    func `R10: A refusal is Apple's error, with the service's reason`(
+    func `R10: A refusal throws Apple's error with the service's reason`(
         _ problem: Problem, _ code: BGTaskScheduler.Error.Code, _ number: Int
     ) async throws {
         let world = try World()

@@ -189,7 +189,7 @@ import Testing
         let file = NSTemporaryDirectory() + name
         #expect(try URL(filePath: file).resourceValues(forKeys: [.fileSizeKey]).fileSize == 3 << 30)
         #expect(list["NSURLSessionResumeBytesReceived"] as? Int == 3 << 30)
-        // The error of the same end names the same file, and no second one.
+        // The error of this cancellation names the same file, and no second file is made.
         try await delegate.heard.wait(for: "the end") { $0.last == "1 completed -999" }
         let again = (delegate.errors.read { $0[1] } as? URLError)?.downloadTaskResumeData
         #expect(again.map { String(decoding: $0, as: UTF8.self).contains(name) } == true)
@@ -474,7 +474,7 @@ import Testing
         #expect((task.error as? URLError)?.code == .backgroundSessionInUseByAnotherProcess)
     }
 
-    @Test func `T7: A session that the service refuses fails, with its tasks, and the code says why`()
+    @Test func `T7: A session that the service refuses, and its tasks, fail with a code that says why`()
         async throws
     {
         let world = try World()
@@ -563,7 +563,7 @@ import Testing
 
     /// FoundationNetworking traps if the code of an error with an unknown code is read.
     @Test(arguments: TransferFailure.Code.allCases)
-    func `T9: Every failure has a code that URLError has`(code: TransferFailure.Code) {
+    func `T9: URLError has a code for every failure`(code: TransferFailure.Code) {
         #expect(URLError.Code(rawValue: code.urlErrorCode) != nil)
     }
 }

@@ -31,8 +31,8 @@ package final class Gateway: Sendable {
     private let devicePort = Mutex(0)
     private let providerPort = Mutex(0)
     private let echo: StoreEcho
-    private let providers = Places()
-    private let devices = Places()
+    private let providers = ConnectionPlaces()
+    private let devices = ConnectionPlaces()
 
     /// - Parameter shared: a store for several gateways; nil stores everything in SQLite, in the state folder.
     package init(settings: GatewaySettings, shared: (any GatewayStore)? = nil, logger: Logger) async throws {
@@ -126,7 +126,7 @@ package final class Gateway: Sendable {
     /// - Parameter initialize: sets up the pipeline, which begins with a `BackPressureHandler`. Its second argument
     ///   must be called when the connection ends.
     private func listen(
-        _ address: GatewaySettings.Address, places: Places, limit: Int,
+        _ address: GatewaySettings.Address, places: ConnectionPlaces, limit: Int,
         _ initialize: @escaping @Sendable (any Channel, @escaping @Sendable () -> Void) throws -> Void
     ) async throws -> any Channel {
         let channel = try await ServerBootstrap(group: group)

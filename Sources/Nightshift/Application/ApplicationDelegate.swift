@@ -169,7 +169,7 @@ extension ApplicationDelegate {
     public func application(
         _ application: Application, didReceiveRemoteNotification userInfo: sending [AnyHashable: Any]
     ) async -> BackgroundFetchResult {
-        // The call is made in a synchronous method, because the name below would refer to this asynchronous method
+        // The old form is called through a synchronous method, because its name would refer to this asynchronous method
         // here.
         receiveInOldForm(userInfo, application)
         return .noData

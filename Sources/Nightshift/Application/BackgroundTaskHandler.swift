@@ -128,7 +128,7 @@ final class BackgroundTaskHandler: Sendable {
         }
     }
 
-    /// - Returns: The number of the channel from which on the task is reported automatically on each new channel.
+    /// - Returns: The number of the current channel. On each later channel, the task is reported automatically.
     private func open(_ number: Int64) -> Int {
         let (isLate, channel) = state.withLock { ($0.ledger.open(number), $0.channels) }
         if isLate { callHandlers([number]) {} }

@@ -28,8 +28,8 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
 
     func begin(_ task: BackgroundDataTask) {
         var request = task.content.withLock(\.request)
-        // If they were in the configuration, FoundationNetworking would also send them after redirects to other
-        // origins.
+        // The additional fields are set on each request. If they were in the configuration, FoundationNetworking would
+        // also send them after redirects to other origins.
         for field in core.configuration.additionalFields
         where !field.isHarmless && request.value(forHTTPHeaderField: field.name) == nil {
             request.setValue(field.value, forHTTPHeaderField: field.name)
@@ -53,7 +53,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         guard let loading else {
             return queue.addOperation { [core] in core.ended(task, error: URLError.cancelled(task)) }
         }
-        // If the task was cancelled meanwhile, nothing could be stopped then, so it is stopped now.
+        // The task may have been cancelled before it had a load. In that case, the load is stopped here.
         if !task.take(loading) { stop(loading) }
     }
 

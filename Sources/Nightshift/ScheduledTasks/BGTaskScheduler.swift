@@ -127,7 +127,7 @@ public final class BGTaskScheduler: NSObject, Sendable {
     }
 
     /// Cancels a pending request. A running task continues. If the service cannot be reached, the request is cancelled
-    /// when the service is back, before any other request is sent to it.
+    /// when the service is back, before any other request about scheduled tasks.
     public func cancel(taskRequestWithIdentifier identifier: String) {
         connection.cancellations.add(identifier)
     }

@@ -120,7 +120,7 @@ extension SessionCore {
         state.withLock { state in numbers(&state.machine).compactMap { state.work.removeValue(forKey: $0) } }
     }
 
-    /// Runs on ``requests``, after the requests that failed there.
+    /// Contacts the service again. Runs on ``requests``, after the requests that failed there.
     private func catchUp(_ attempt: Int?) {
         acknowledgeNow()
         // The attachment then causes the other two steps.

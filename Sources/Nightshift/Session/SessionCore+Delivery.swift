@@ -18,8 +18,7 @@ extension SessionCore {
         }
     }
 
-    /// Records that messages up to this id which did not arrive were already handled, by this process or an earlier
-    /// one.
+    /// Records that all missing messages up to this id were already handled, by this process or an earlier one.
     private func caughtUp(_ through: Int64) {
         folder.withLock { $0?.arrived(through + 1) }
         apply { $0.machine.caughtUp(through: through) }

@@ -259,7 +259,7 @@ extension SessionCore {
             for task in tasks { handOverCopied(task) }
             isDone.signal()
         }
-        // By then the request for the first file is being processed.
+        // After this wait, the service is already processing the request for the first file.
         let wait = tasks.contains(where: \.isLarge) ? min(Self.copyWait, left) : left
         _ = isDone.wait(within: wait)
     }

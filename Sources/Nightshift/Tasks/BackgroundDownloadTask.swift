@@ -3,7 +3,7 @@ public import FoundationNetworking
 import NightshiftAPI
 import Synchronization
 
-/// A download that the service does, independently of this process.
+/// A download, which the service does independently of this process.
 ///
 /// You can use it on any thread. Only sessions create downloads.
 public final class BackgroundDownloadTask: URLSessionDownloadTask, BackgroundTask, @unchecked Sendable {

@@ -3,7 +3,7 @@ public import FoundationNetworking
 import NightshiftAPI
 import Synchronization
 
-/// An upload from a file that the service does, independently of this process.
+/// An upload from a file, which the service does independently of this process.
 ///
 /// You can use it on any thread. Only sessions create uploads.
 public final class BackgroundUploadTask: URLSessionUploadTask, BackgroundTask, @unchecked Sendable {

@@ -62,8 +62,8 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
         return isGranted
     }
 
-    /// - Parameter completionHandler: A handler that gets the settings. If the service cannot be reached, they are
-    ///   undetermined and not supported.
+    /// - Parameter completionHandler: A handler that gets the settings. If the service cannot be reached, the
+    ///   authorization status is `notDetermined` and the settings are `notSupported`.
     @preconcurrency public func getNotificationSettings(
         completionHandler: @escaping @Sendable (UNNotificationSettings) -> Void
     ) {

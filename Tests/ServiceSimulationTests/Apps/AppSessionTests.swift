@@ -171,7 +171,9 @@ extension Simulations {
                         if broken { try await app.crash() }
                         app.world.commits.open()
                         let again = await app.enqueue(id, "s", urls)
-                        if !taken.isEmpty, again != taken { app.world.fail("Accepted tasks were accepted a second time.") }
+                        if !taken.isEmpty, again != taken {
+                            app.world.fail("Accepted tasks were accepted a second time.")
+                        }
                         if app.host.living.isEmpty { _ = try app.startByUser(id) }
                         await app.advance(atMost: 600) { await app.isThrough(id, "s", 4) }
                         let told = app.record.tasks(id, "s")

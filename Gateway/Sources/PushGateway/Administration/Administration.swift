@@ -142,7 +142,8 @@ struct Administration: Sendable {
             waiting: waiting.map {
                 .init(
                     id: $0.push.id.description, topic: $0.push.topic, isHeld: $0.slot == .held,
-                    heldUntil: $0.heldUntil.map(TimestampText.text), expiresAt: TimestampText.text(($0.push.expiry ?? 0) * 1_000))
+                    heldUntil: $0.heldUntil.map(TimestampText.text),
+                    expiresAt: TimestampText.text(($0.push.expiry ?? 0) * 1_000))
             })
     }
 

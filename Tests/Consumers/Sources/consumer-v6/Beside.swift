@@ -6,7 +6,7 @@ import Nightshift
     import FoundationNetworking
 #endif
 
-/// A class in a file that begins like those of packages for several systems, in Swift 6.
+/// A class in a file with the imports of packages for several systems, in Swift 6.
 private final class Downloader: NSObject, URLSessionDownloadDelegate {
     let listener = Listener()
 
