@@ -106,7 +106,7 @@ import Testing
             ]))
     }
 
-    @Test func `T8: A body with a length ends there, and not before, even with Transfer-Encoding identity`()
+    @Test func `T8: A body ends at its Content-Length, even with Transfer-Encoding identity`()
         async throws
     {
         origin.serve("/whole", .text("hello"))

@@ -141,8 +141,8 @@ import Testing
             world.service.breakStreams()
             withExtendedLifetime(manager) {}
         }
-        // With another time, the same number is another event, because the service's state may be new. The same event
-        // with another number is another wake.
+        // The next two events are new. The first has the same wake number but another time, as after the service has
+        // lost its state. The second has another wake number.
         let process = try await connect(world)
         let manager = CLLocationManager(connection: process.connection)
         let listener = LocationListener()

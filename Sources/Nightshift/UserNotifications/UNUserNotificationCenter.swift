@@ -21,7 +21,7 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
     /// Returns the notification center of this process.
     public class func current() -> UNUserNotificationCenter { shared }
 
-    /// The delegate that is notified of notifications. Set it before the app's launch ends. The reference is weak.
+    /// The delegate that receives notifications. Set it before the app's launch ends. The reference is weak.
     public var delegate: (any UNUserNotificationCenterDelegate)? {
         get { connection.presenter.delegate }
         set { connection.presenter.setDelegate(newValue) }

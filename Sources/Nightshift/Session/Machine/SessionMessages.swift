@@ -1,4 +1,5 @@
-/// The service's messages to a session: which ones the delegate has received, and which ones the service can delete.
+/// The service's messages to a session. This value knows which ones the delegate has received, and which ones the
+/// service can delete.
 ///
 /// The service sends a message until it is acknowledged or answered, in the order of the ids. The delegate receives
 /// each one once.
