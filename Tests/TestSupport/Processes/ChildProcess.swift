@@ -116,6 +116,12 @@ extension ChildProcess {
         package let output: String
         package let errors: String
 
+        package init(exit: Exit, output: String, errors: String) {
+            self.exit = exit
+            self.output = output
+            self.errors = errors
+        }
+
         /// The exit code; nil when a signal ended it.
         package var code: Int32? {
             if case .code(let code) = exit { code } else { nil }
