@@ -14,7 +14,7 @@ import Testing
         return (observer, actions)
     }
 
-    @Test func subscriptionsComeBeforeQuestions() throws {
+    @Test func `Subscriptions are sent before the first queries`() throws {
         var observer = BusObserver()
         let actions = observer.connected(now: 0)
         let isQuestion = actions.map { action in
@@ -26,7 +26,7 @@ import Testing
         #expect(!observer.isSettled)
     }
 
-    @Test func anAnswerSettlesAndOnlyTheRightOneCounts() {
+    @Test func `The observer is settled by an answer to its latest query and by no other`() {
         var (observer, actions) = Self.present(.networkManager)
         #expect(actions == [.send(.properties(.networkManager, number: 1))])
         // The answer to the request may come after the signal and says the same.
@@ -47,7 +47,7 @@ import Testing
         #expect(observer[.networkManager].properties == ["State": .integer(20)])
     }
 
-    @Test func aLateAnswerCountsAndIsNotAskedForTwice() {
+    @Test func `A late answer counts and its query is not repeated`() {
         var (observer, _) = Self.present(.networkManager)
         #expect(observer.deadline == BusObserver.timeout)
         observer.tick(now: BusObserver.timeout - 0.1)
@@ -60,7 +60,7 @@ import Testing
         #expect(observer[.networkManager].failure == nil && observer[.networkManager].properties == [:])
     }
 
-    @Test func whatIsInvalidatedIsAskedForAndCountsUntilThen() {
+    @Test func `An invalidated property is queried again and stays valid until the answer`() {
         var (observer, _) = Self.present(.networkManager)
         _ = observer.handle(.properties(.networkManager, number: 1, .success(["State": .integer(70)])), now: 0)
         let change = PropertyChange(changed: [:], invalidated: ["State"])
@@ -77,7 +77,7 @@ import Testing
                 == [.send(.properties(.networkManager, number: 3))])
     }
 
-    @Test func afterSleepLogindIsAskedAgain() {
+    @Test func `The observer queries logind again after a sleep`() {
         var (observer, _) = Self.present(.logind)
         _ = observer.handle(.properties(.logind, number: 1, .success(["PreparingForSleep": .truth(false)])), now: 0)
         #expect(observer.handle(.prepareForSleep(sender: ":1.9", true), now: 0).isEmpty)
@@ -207,7 +207,7 @@ import Testing
         #expect(observer.handle(.prepareForSleep(sender: ":1.1", false), now: 0).isEmpty)
     }
 
-    @Test func anInterfaceIsAskedAboutOnlyWhereNetworkManagerKnowsOfNoNetwork() {
+    @Test func `An interface is queried only when NetworkManager reports no network`() {
         var (observer, _) = Self.present(.networkManager)
         #expect(observer.route(through: "eth0", now: 0).isEmpty, "It has not said anything yet.")
         _ = observer.handle(.properties(.networkManager, number: 1, .success(["State": .integer(70)])), now: 0)
@@ -234,7 +234,7 @@ import Testing
         #expect(observer.readings[2].values == [.network: "no"])
     }
 
-    @Test func theNewerPowerProfilesAreBelieved() {
+    @Test func `The newer power profiles service takes precedence over the older one`() {
         var (observer, _) = Self.present(.powerProfiles)
         _ = observer.handle(.owner(.hadessPowerProfiles, ":1.1"), now: 0)
         _ = observer.handle(
@@ -244,13 +244,13 @@ import Testing
         #expect(observer.readings.first { $0.source == .powerProfiles }?.values == [.lowPower: "yes"])
     }
 
-    @Test func aSubscriptionThatFailsIsSaid() {
+    @Test func `A failed subscription is reported`() {
         var (observer, _) = Self.present(.upower)
         _ = observer.handle(.subscriptionFailed(BusFailure("answers LimitsExceeded")), now: 0)
         #expect(observer.readings[0].oddities.contains("its changes may be missed: the bus answers LimitsExceeded"))
     }
 
-    @Test func aLostBusLeavesNothingBehind() {
+    @Test func `A lost bus clears the inhibitor lock, which is requested again after reconnection`() {
         var (observer, _) = Self.present(.logind)
         #expect(observer.holdAwake("a test", now: 0) == [.send(.inhibit(why: "a test", number: 1))])
         #expect(observer.handle(.lock(number: 1, .success(7)), now: 0).isEmpty)
@@ -262,7 +262,7 @@ import Testing
         #expect(actions.contains(.send(.inhibit(why: "a test", number: 2))))
     }
 
-    @Test func aSocketThatAnswersNobodyIsTriedAgain() {
+    @Test func `A socket that accepts connections but does not answer is retried`() {
         var reconnection = Reconnection()
         reconnection.reached()
         reconnection.failed(hasAppeared: false, now: 0)
@@ -272,7 +272,7 @@ import Testing
         #expect(reconnection.deadline == 3)
     }
 
-    @Test func pausesDoubleAndEnd() throws {
+    @Test func `Pauses between reconnections double until the attempts end`() throws {
         var reconnection = Reconnection()
         reconnection.failed(hasAppeared: false, now: 0)
         #expect(reconnection.deadline == nil, "It was never there.")
@@ -294,7 +294,7 @@ import Testing
 
 /// The inhibitor lock: a table of cases, and a random walk that checks its invariants.
 @Suite struct InhibitorLockTests {
-    @Test func itIsAskedForWhenSomebodyWantsItAndLogindIsThere() {
+    @Test func `The lock is requested when it has a reason and logind is present`() {
         var lock = InhibitorLock()
         #expect(lock.setReason("a").isEmpty)
         #expect(lock.served(true) == [.ask(why: "a", number: 1)])
@@ -306,7 +306,7 @@ import Testing
         #expect(lock.setReason(nil) == [.close(6)])
     }
 
-    @Test func aRefusalStandsUntilSomethingChanges() {
+    @Test func `A refused lock is not requested again until its reason changes`() {
         var lock = InhibitorLock()
         _ = lock.served(true)
         #expect(lock.setReason("a") == [.ask(why: "a", number: 1)])
@@ -324,7 +324,7 @@ import Testing
     }
 
     /// No descriptor is lost or closed twice, and at the end exactly the wanted lock is held.
-    @Test(arguments: 1...20) func everyDescriptorIsClosedOnce(_ seed: Int) {
+    @Test(arguments: 1...20) func `Every lock descriptor is closed exactly once`(_ seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         var lock = InhibitorLock()
         var open: Set<Int32> = []

@@ -7,7 +7,7 @@ import Testing
 
 /// The bus itself: missing, late, lost and restored; and the inhibitor lock.
 @Suite(.timeLimit(.minutes(20))) struct BusTests {
-    @Test func withoutABusEverythingIsAssumedAndSaysWhy() async throws {
+    @Test func `A missing bus leads to assumed values and is reported`() async throws {
         let bus = try PrivateBus()
         let device = try WatchedMonitor(on: bus)
         try await device.waitUntilSettled()
@@ -18,7 +18,7 @@ import Testing
         #expect(device.source(.network) == .kernel)
     }
 
-    @Test func aBusThatComesLaterIsFound() async throws {
+    @Test func `A bus that starts later is found`() async throws {
         let bus = try PrivateBus()
         let device = try WatchedMonitor(on: bus)
         try await device.waitUntilSettled()
@@ -29,7 +29,7 @@ import Testing
         withExtendedLifetime(upower) {}
     }
 
-    @Test func aBusInAFolderThatComesLaterIsFound() async throws {
+    @Test func `A bus in a directory created later is found`() async throws {
         let directory = try TemporaryDirectory()
         let bus = try await PrivateBus.started()
         let device = try WatchedMonitor(.system(address: "unix:path=\(directory.path)/run/dbus/a%20bus"))
@@ -42,7 +42,7 @@ import Testing
         try await device.wait(.upower, isPresent: false, detail: "not running")
     }
 
-    @Test func aBusThatIsLostAndReturnsIsTakenUpAgain() async throws {
+    @Test func `A lost bus is used again when it returns`() async throws {
         let bus = try await PrivateBus.started()
         let device = try WatchedMonitor(on: bus)
         for _ in 1...3 {
@@ -58,7 +58,7 @@ import Testing
     }
 
     /// The socket of this bus exists and accepts connections, but nothing is ever answered.
-    @Test func aBusThatDoesNotAnswerHoldsUpNobody() async throws {
+    @Test func `A bus that does not answer does not delay the report`() async throws {
         let bus = try await PrivateBus.started()
         bus.freeze(true)
         let device = try WatchedMonitor(on: bus)
@@ -71,7 +71,7 @@ import Testing
         withExtendedLifetime(upower) {}
     }
 
-    @Test func theMachineIsHeldAwakeExactlyAsLongAsAsked() async throws {
+    @Test func `The monitor holds the inhibitor lock exactly as long as requested`() async throws {
         let bus = try await PrivateBus.started()
         let logind = try await MockService(.logind, on: bus)
         let device = try WatchedMonitor(on: bus)
@@ -88,7 +88,7 @@ import Testing
         try await eventually("its end") { try await logind.inhibitors().isEmpty }
     }
 
-    @Test func theLockEndsWithTheMonitor() async throws {
+    @Test func `The inhibitor lock ends with the monitor`() async throws {
         let bus = try await PrivateBus.started()
         let logind = try await MockService(.logind, on: bus)
         let device = try WatchedMonitor(on: bus)
@@ -98,7 +98,7 @@ import Testing
         try await eventually("its end") { try await logind.inhibitors().isEmpty }
     }
 
-    @Test func theLockIsTakenAgainFromALogindThatReturns() async throws {
+    @Test func `The monitor takes the inhibitor lock again when logind returns`() async throws {
         let bus = try await PrivateBus.started()
         let device = try WatchedMonitor(on: bus)
         device.monitor.holdAwake("a test")
@@ -117,7 +117,7 @@ import Testing
         try await eventually("the lock") { try await logind.inhibitors().count == 1 }
     }
 
-    @Test func aRefusedLockIsSaidAndHurtsNobody() async throws {
+    @Test func `A refused inhibitor lock is reported and does not affect device values`() async throws {
         let bus = try await PrivateBus.started()
         let logind = try await MockService(.bareLogind, on: bus)
         try await logind.add(["IdleHint": "b false", "PreparingForSleep": "b false"])
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func overridesWinAtOnce() async throws {
+    @Test func `Overrides take effect at once`() async throws {
         let bus = try await PrivateBus.started()
         let upower = try await MockService(.upower, on: bus, parameters: #"{"OnBattery": true}"#)
         let device = try WatchedMonitor(on: bus, overrides: [.power: "external", .battery: "a lot"])
@@ -146,7 +146,7 @@ import Testing
         withExtendedLifetime(upower) {}
     }
 
-    @Test func onlyWhatIsNewIsAnnounced() async throws {
+    @Test func `The monitor announces only changes of the report`() async throws {
         let bus = try await PrivateBus.started()
         let upower = try await MockService(.upower, on: bus)
         let profiles = try await MockService(.powerProfiles, on: bus)
@@ -165,7 +165,7 @@ import Testing
         #expect(device.announcements.read { $0 } == before + 1)
     }
 
-    @Test func changesEndWithTheMonitor() async throws {
+    @Test func `The stream of changes ends with the monitor`() async throws {
         let bus = try await PrivateBus.started()
         let monitor = try DeviceMonitor(.system(address: bus.address), freeSpaceOf: "/", overrides: [:])
         monitor.start()
@@ -174,7 +174,7 @@ import Testing
         #expect(monitor.report.conditions.power == .external)
     }
 
-    @Test func nobodyWakesWhileNothingHappens() async throws {
+    @Test func `The monitor's threads do not wake up while nothing happens`() async throws {
         let bus = try await PrivateBus.started()
         let logind = try await MockService(.logind, on: bus)
         let upower = try await MockService(.upower, on: bus)

@@ -14,7 +14,7 @@ import Testing
     @Test(
         .timeLimit(.minutes(20)),
         .enabled(if: NetworkNamespace.canBeMade, "a network namespace needs CAP_SYS_ADMIN and ip(8)"))
-    func onlyAnAddressThatReachesBeyondItsLinkIsANetwork() async {
+    func `Only an address that is valid beyond its link counts as a network`() async {
         await #expect(processExitsWith: .success) {
             try NetworkNamespace.enter()
             #expect(!NetworkInterfacesTests.hasNetwork)
@@ -45,7 +45,7 @@ import Testing
     @Test(
         .timeLimit(.minutes(20)),
         .enabled(if: NetworkNamespace.canBeMade, "a network namespace needs CAP_SYS_ADMIN and ip(8)"))
-    func withoutNetworkManagerTheKernelTellsOfChanges() async {
+    func `The kernel reports network changes when NetworkManager is missing`() async {
         await #expect(processExitsWith: .success) {
             try NetworkNamespace.enter()
             try NetworkNamespace.ip("link", "add", "one", "type", "veth", "peer", "name", "two")
@@ -82,7 +82,8 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20))) func nobodyWakesWhileNothingHappens() async {
+    @Test(.timeLimit(.minutes(20))) func `The listener for clock changes does not wake up while nothing happens`() async
+    {
         await #expect(processExitsWith: .success) {
             let others = Set(ThreadActivity.read().keys)
             let clock = SystemClock().wallClockChanges()

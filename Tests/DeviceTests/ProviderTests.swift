@@ -7,7 +7,7 @@ import Testing
 
 /// Every service as played by dbusmock, on a bus of its own.
 @Suite(.timeLimit(.minutes(20))) struct ProviderTests {
-    @Test func withoutServicesTheMachineIsPluggedInAndInUse() async throws {
+    @Test func `A machine without services counts as plugged in and in use`() async throws {
         let bus = try await PrivateBus.started()
         let device = try WatchedMonitor(on: bus)
         try await device.waitUntilSettled()
@@ -25,7 +25,7 @@ import Testing
         #expect(try #require(device.monitor.report.conditions.freeBytes) > 0)
     }
 
-    @Test func upowerTellsOfPowerAndBattery() async throws {
+    @Test func `UPower reports the power source and the battery`() async throws {
         let bus = try await PrivateBus.started()
         let upower = try await MockService(.upower, on: bus, parameters: #"{"OnBattery": true}"#)
         let device = try WatchedMonitor(on: bus)
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [MockService.Kind.powerProfiles, .newerPowerProfiles])
-    func powerProfilesTellOfSaving(_ kind: MockService.Kind) async throws {
+    func `The power profiles service reports the power-saver mode`(_ kind: MockService.Kind) async throws {
         let bus = try await PrivateBus.started()
         let profiles = try await MockService(kind, on: bus)
         if kind == .newerPowerProfiles { try await profiles.add(["ActiveProfile": "s balanced"]) }
@@ -56,7 +56,7 @@ import Testing
         try await device.wait(.lowPower, is: "no", from: .powerProfiles)
     }
 
-    @Test func networkManagerTellsOfTheNetwork() async throws {
+    @Test func `NetworkManager reports the network`() async throws {
         let bus = try await PrivateBus.started()
         let manager = try await MockService(.networkManager, on: bus)
         try await manager.add([
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(.enabled(if: defaultInterface != nil, "a default route is needed"))
-    func ofAnInterfaceThatNetworkManagerLeavesAloneTheKernelTells() async throws {
+    func `The kernel reports an interface that NetworkManager does not manage`() async throws {
         let interface = try #require(Self.defaultInterface)
         let bus = try await PrivateBus.started()
         let manager = try await MockService(.networkManager, on: bus)
@@ -107,7 +107,7 @@ import Testing
 
     private static let defaultInterface = KernelReading.now(freeSpaceOf: "/").interface
 
-    @Test func logindTellsOfIdlenessAndSleep() async throws {
+    @Test func `The login manager reports idleness and sleep`() async throws {
         let bus = try await PrivateBus.started()
         let logind = try await MockService(.logind, on: bus, parameters: #"{"IdleHint": true}"#)
         let device = try WatchedMonitor(on: bus)
@@ -124,7 +124,7 @@ import Testing
         #expect(device.monitor.report.conditions.sleeps >= 1)
     }
 
-    @Test func logindStandsInForUPower() async throws {
+    @Test func `The login manager reports the power source while UPower is missing`() async throws {
         let bus = try await PrivateBus.started()
         let logind = try await MockService(.logind, on: bus)
         try await logind.add(["OnExternalPower": "b false"])
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test(arguments: MockService.Kind.templates)
-    func servicesComeGoAndReturn(_ kind: MockService.Kind) async throws {
+    func `A service that stops and returns is used again`(_ kind: MockService.Kind) async throws {
         let bus = try await PrivateBus.started()
         let device = try WatchedMonitor(on: bus)
         try await device.waitUntilSettled()
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Lie.all) func whatCannotBeIsRefused(_ lie: Lie) async throws {
+    @Test(arguments: Lie.all) func `An impossible value is rejected and reported`(_ lie: Lie) async throws {
         let bus = try await PrivateBus.started()
         let service = try await MockService(lie.kind, on: bus)
         if lie.isAdded { try await service.add(lie.properties) }
@@ -168,8 +168,7 @@ import Testing
         #expect(device.source(lie.key) != lie.kind.source)
     }
 
-    /// A value is accepted again after the service has corrected it.
-    @Test func aLiarThatReformsIsBelieved() async throws {
+    @Test func `A value is accepted again after the service has corrected it`() async throws {
         let bus = try await PrivateBus.started()
         let upower = try await MockService(.upower, on: bus, parameters: #"{"OnBattery": "perhaps"}"#)
         let device = try WatchedMonitor(on: bus)
@@ -181,7 +180,7 @@ import Testing
     }
 
     @Test(arguments: MockService.Kind.templates)
-    func aSilentServiceHoldsUpNobody(_ kind: MockService.Kind) async throws {
+    func `A silent service does not delay the values of others`(_ kind: MockService.Kind) async throws {
         let bus = try await PrivateBus.started()
         let other = MockService.Kind.upower == kind ? MockService.Kind.logind : .upower
         let silent = try await MockService(kind, on: bus, parameters: kind.telling)
@@ -203,7 +202,7 @@ import Testing
         withExtendedLifetime(loud) {}
     }
 
-    @Test func nobodyIsStartedByBeingAsked() async throws {
+    @Test func `The monitor's queries do not start any service`() async throws {
         let bus = try PrivateBus(activatable: MockService.Kind.templates.map(\.name))
         try await bus.start()
         let device = try WatchedMonitor(on: bus)
@@ -217,7 +216,7 @@ import Testing
     }
 
     /// The bus delivers signals to their recipient, regardless of the sender.
-    @Test func signalsOfOthersDoNotCount() async throws {
+    @Test func `Signals from other senders are ignored`() async throws {
         let bus = try await PrivateBus.started()
         let upower = try await MockService(.upower, on: bus)
         let impostor = try await MockService(.powerProfiles, on: bus)

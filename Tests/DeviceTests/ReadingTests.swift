@@ -39,7 +39,7 @@ import Testing
             (0, nil), (10, "no"), (20, "no"), (30, "no"), (40, "no"), (50, "yes"), (60, "yes"), (70, "yes"), (71, nil),
             (-1, nil),
         ] as [(Int64, String?)])
-    func statesOfNetworkManager(_ state: Int64, _ isAvailable: String?) {
+    func `NetworkManager's state says whether a network is available`(_ state: Int64, _ isAvailable: String?) {
         #expect(NetworkManagerReading.values(["State": .integer(state)]).values[.network] == isAvailable)
     }
 
@@ -52,7 +52,9 @@ import Testing
             ("gsm", 99, "cellular", "yes"), ("bluetooth", 4, "bluetooth", "no"), ("vpn", 0, "vpn", nil),
             ("wireguard", 1, "vpn", "yes"), ("dummy", 0, "other", nil), ("", 0, "other", nil),
         ] as [(String, Int64, String, String?)])
-    func kindsOfNetworks(_ type: String, _ metered: Int64, _ kind: String, _ isExpensive: String?) {
+    func `NetworkManager's connection type and metering give the network's kind and cost`(
+        _ type: String, _ metered: Int64, _ kind: String, _ isExpensive: String?
+    ) {
         let values = NetworkManagerReading.values(
             ["PrimaryConnectionType": .text(type), "Metered": .integer(metered)]
         ).values
@@ -60,7 +62,7 @@ import Testing
         #expect(values[.expensive] == isExpensive)
     }
 
-    @Test func aNetworkIsCalledByItsConnection() {
+    @Test func `A network is named after its NetworkManager connection`() {
         func name(_ path: String) -> String? {
             NetworkManagerReading.values(["PrimaryConnection": .text(path)]).values[.networkName]
         }
@@ -70,7 +72,7 @@ import Testing
         #expect(name(String(repeating: "x", count: 257)) == nil)
     }
 
-    @Test func theKernelsNameOfANetworkIsThatOfTheDefaultRoute() {
+    @Test func `The kernel's network name lists the addresses of the default route's interface`() {
         let addresses = [
             InterfaceAddress(interface: "wlan0", network: "192.0.2.7"),
             InterfaceAddress(interface: "wlan0", network: "2001:db8:0:0::/64"),
@@ -115,7 +117,9 @@ import Testing
         arguments: [
             (routes, routes6, "wlan0"), ("", routes6, "eth1"), ("", "", nil), ("nonsense\n\n1 2", "more nonsense", nil),
         ] as [(String, String, String?)])
-    func theDefaultRouteIsFound(_ ipv4: String, _ ipv6: String, _ interface: String?) {
+    func `The default route's interface is read from the routing tables`(
+        _ ipv4: String, _ ipv6: String, _ interface: String?
+    ) {
         #expect(DefaultRoute.interface(ipv4: ipv4, ipv6: ipv6) == interface)
     }
 
@@ -128,7 +132,7 @@ import Testing
             ("wg0", "DEVTYPE=wireguard\n", 65534, false, false, .vpn), ("tun0", "", 65534, false, true, .vpn),
             ("ppp0", "", 512, false, false, .other), ("x", "", nil, false, false, .other),
         ] as [(String, String, Int?, Bool, Bool, NetworkKind)])
-    func interfacesAreToldApart(
+    func `The kind of an interface is derived from its name and attributes`(
         _ name: String, _ uevent: String, _ type: Int?, _ isWireless: Bool, _ isTunnel: Bool, _ kind: NetworkKind
     ) {
         #expect(
@@ -136,7 +140,7 @@ import Testing
                 == kind)
     }
 
-    @Test func anInterfaceIsReadFromSysfs() throws {
+    @Test func `The kind of an interface is read from sysfs`() throws {
         let directory = try TemporaryDirectory()
         try FileManager.default.createDirectory(
             atPath: directory.path("wlan0/wireless"), withIntermediateDirectories: true)
@@ -152,7 +156,7 @@ import Testing
         ("unix:guid=1,path=/a%20b%2fc;tcp:host=localhost,port=1;unix:path=/d", ["/a b/c", "/d"]),
         ("unix:abstract=/tmp/x", []), ("unix:path=/broken%", ["/broken%"]), ("", []),
     ])
-    func addressesNameTheirSockets(_ address: String, _ paths: [String]) {
+    func `A bus address yields the paths of its sockets`(_ address: String, _ paths: [String]) {
         #expect(BusAddress.socketPaths(address) == paths)
     }
 }
@@ -173,7 +177,7 @@ import Testing
         DeviceReport(readings: readings, overrides: overrides, isSettled: isSettled)
     }
 
-    @Test func theFirstWhoTellsIsBelievedAndOverridesWin() {
+    @Test func `The first source with a value is used, and overrides take precedence`() {
         let report = Self.report([Self.upower, Self.logind], [.idle: "no", .battery: "101", .freeBytes: "5"])
         #expect(report.conditions.power == .battery)
         #expect(!report.conditions.isIdle)
@@ -186,7 +190,7 @@ import Testing
         #expect(Self.report([Self.logind]).conditions.power == .external)
     }
 
-    @Test func aValueThatIsNoneOfItsKeyIsAssumed() {
+    @Test func `A value that is invalid for its key is replaced by the assumed one`() {
         let nonsense = ProviderReading(source: .upower, isPresent: true, values: [.power: "steam"])
         #expect(Self.report([nonsense]).values.first == DeviceValue(key: .power, value: "external", source: .assumed))
     }
@@ -229,7 +233,7 @@ import Testing
         #expect(slept == [false, false, true, false, false, false, true])
     }
 
-    @Test func freeSpaceAloneIsNoNews() {
+    @Test func `A change of free space alone is not announced`() {
         let former = Self.report([Self.upower, Self.kernel(1)])
         #expect(!Self.report([Self.upower, Self.kernel(2)]).isNews(after: former))
         #expect(Self.report([Self.upower, Self.kernel(1)], [.freeBytes: "2"]).isNews(after: former))

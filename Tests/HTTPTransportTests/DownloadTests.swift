@@ -17,7 +17,7 @@ import Transfers
     }
 
     @Test(arguments: [false, true])
-    func bytesArriveAsTheyAre(isChunked: Bool) async throws {
+    func `A download writes the bytes of its resource unchanged`(isChunked: Bool) async throws {
         let origin = try isChunked ? origin(.chunked()) : origin()
         let file = try TestFile()
         let receiver = Receiver { head in
@@ -34,7 +34,7 @@ import Transfers
         #expect(request.field("User-Agent") == "nightshift/\(NightshiftVersion.current)")
     }
 
-    @Test func aRangeIsWrittenBehindWhatIsThere() async throws {
+    @Test func `A range is written after the bytes that the file already contains`() async throws {
         let origin = try origin()
         let file = try TestFile()
         let half = content.bytes(0..<10_000_000)
@@ -48,7 +48,7 @@ import Transfers
         #expect(try file.matches(content))
     }
 
-    @Test func aCeilingHoldsTheBodyAtTheExactByteUntilItIsRaised() async throws {
+    @Test func `A write ceiling stops the body at the exact byte until it is raised`() async throws {
         let origin = try origin()
         let file = try TestFile(ceiling: 12_345)
         let transport = TestTransport()
@@ -139,7 +139,7 @@ import Transfers
         #expect(try file.matches(content))
     }
 
-    @Test func moreThanTheAnnouncedLengthIsAnError() async throws {
+    @Test func `A body longer than its announced length is a protocol error`() async throws {
         let origin = try origin(.chunked())
         let file = try TestFile()
         let end = try await TestTransport().end(
@@ -148,7 +148,7 @@ import Transfers
         #expect(file.position.value == 1_000_001)
     }
 
-    @Test func aFullDiskIsNamed() async throws {
+    @Test func `A full disk is reported as a full disk`() async throws {
         let origin = try origin()
         let full = open("/dev/full", O_RDWR | O_CLOEXEC)
         defer { close(full) }
@@ -160,7 +160,7 @@ import Transfers
         #expect(end.head?.status == 200)
     }
 
-    @Test func aDescriptorThatCannotBeWrittenIsAnInputOutputError() async throws {
+    @Test func `A write to a read-only descriptor is an input or output error`() async throws {
         let origin = try origin()
         let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
         defer { close(null) }
@@ -191,21 +191,21 @@ import Transfers
         #expect(try await TestTransport().end(.direct(origin.url("/file")), short).body.count == Int(content.size))
     }
 
-    @Test func whatIsThrownAwayIsNotReadToItsEnd() async throws {
+    @Test func `A discarded body is not read to its end`() async throws {
         let origin = try origin()
         let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .discard })
         #expect(end.outcome == .complete)
         #expect(end.receivedBytes < 2_000_000)
     }
 
-    @Test func aReceiverCanStopAtTheHead() async throws {
+    @Test func `A receiver can stop the exchange when the response head arrives`() async throws {
         let origin = try origin(.stallAfter(0))
         let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .stop })
         #expect(end.outcome == .cancelled)
         #expect(end.head?.status == 200)
     }
 
-    @Test func aHeadHasNoBody() async throws {
+    @Test func `A response to HEAD has no body`() async throws {
         let origin = try origin()
         let end = try await TestTransport().end(.direct(origin.url("/file"), method: "HEAD"))
         #expect(end.outcome == .complete)
@@ -213,7 +213,7 @@ import Transfers
         #expect(end.receivedBytes == 0)
     }
 
-    @Test func literalIPv6AddressesWork() async throws {
+    @Test func `URLs with literal IPv6 addresses work`() async throws {
         let origin = try OriginServer(host: .ipv6)
         origin.serve("/", .text("six"))
         let end = try await TestTransport().end(.direct(origin.url("/")))
@@ -223,7 +223,7 @@ import Transfers
     // MARK: - Truncated bodies
 
     @Test(arguments: [true, false])
-    func truncationIsNoticed(isChunked: Bool) async throws {
+    func `A body that is cut off is reported as truncated`(isChunked: Bool) async throws {
         let origin = try isChunked ? origin(.chunked(), .cutAfter(5_000_000)) : origin(.cutAfter(5_000_000))
         let file = try TestFile()
         let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .file(file.sink()) })
@@ -232,21 +232,21 @@ import Transfers
         #expect(end.head?.status == 200)
     }
 
-    @Test func aMissingLastChunkIsTruncation() async throws {
+    @Test func `A missing last chunk counts as truncation`() async throws {
         let origin = try origin(.chunked(lastChunk: false))
         let file = try TestFile()
         let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .file(file.sink()) })
         #expect(end.failure?.code == .truncated)
     }
 
-    @Test func aResetIsALostConnection() async throws {
+    @Test func `A connection reset is reported as a lost connection`() async throws {
         let origin = try origin(.resetAfter(1_000_000))
         let file = try TestFile()
         let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .file(file.sink()) })
         #expect(end.failure?.code == .connectionLost)
     }
 
-    @Test func aBodyWithoutLengthIsCompleteWhenTheConnectionEnds() async throws {
+    @Test func `A body without a length is complete when the connection closes`() async throws {
         let origin = try origin(.closeDelimited)
         let file = try TestFile()
         let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .file(file.sink()) })
@@ -264,7 +264,9 @@ import Transfers
         (.hugeHeader(400_000), .protocolError),
         (.endlessHeader, .protocolError),
     ])
-    func badHeadsEndTheExchange(behaviour: Behaviour, code: TransferFailure.Code) async throws {
+    func `A missing or malformed response head ends the exchange with an error`(
+        behaviour: Behaviour, code: TransferFailure.Code
+    ) async throws {
         let origin = try origin(behaviour)
         let receiver = Receiver()
         let end = try await TestTransport().end(.direct(origin.url("/file")), receiver)
@@ -273,7 +275,7 @@ import Transfers
         #expect(end.failure?.isPermanent == false)
     }
 
-    @Test func interimResponsesArePassedOver() async throws {
+    @Test func `Interim responses are not delivered as response heads`() async throws {
         let origin = try origin(.interimResponses([103, 103, 102]))
         let file = try TestFile()
         let receiver = Receiver { _ in .file(file.sink()) }
@@ -285,7 +287,7 @@ import Transfers
         (Behaviour.stallHead, "waiting for its response"), (.stallAfter(100_000), "in the middle of its response"),
         (.stallAfter(0), "in the middle of its response"),
     ])
-    func stallsEndAfterTheIdleTimeout(behaviour: Behaviour, phase: String) async throws {
+    func `A stalled server ends the exchange after the idle timeout`(behaviour: Behaviour, phase: String) async throws {
         let origin = try origin(behaviour)
         let file = try TestFile()
         let (transport, patient) = (TestTransport(), Receiver())
@@ -300,7 +302,7 @@ import Transfers
         #expect(patient.ends.isEmpty, "Each has a timeout of its own.")
     }
 
-    @Test func slowIsNotIdle() async throws {
+    @Test func `A slow response does not trigger the idle timeout`() async throws {
         let origin = try OriginServer()
         origin.serve("/", Resource.text(String(repeating: "x", count: 30), .slowDrip(bytesPerSecond: 6)))
         let end = try await TestTransport().end(.direct(origin.url("/"), idle: 3))
@@ -308,14 +310,14 @@ import Transfers
         #expect(end.receivedBytes == 30)
     }
 
-    @Test func anUnansweredHandshakeIsAnIdleTimeout() async throws {
+    @Test func `An unanswered TLS handshake triggers the idle timeout`() async throws {
         let proxy = try ChaosProxy(to: 9, conditions: ChaosProxy.Conditions(isBlackHole: true))
         let end = try await TestTransport().end(.direct("https://127.0.0.1:\(proxy.port)/", idle: 1))
         #expect(end.failure?.code == .idleTimeout)
         #expect(end.failure?.message.contains("secure connection") == true, "\(end)")
     }
 
-    @Test func refusedConnectionsAndUnknownHostsAreTold() async throws {
+    @Test func `Refused connections, unknown hosts and invalid URLs have errors of their own`() async throws {
         let transport = TestTransport()
         let port = try freePort()
         let refused = try await transport.end(.direct("http://127.0.0.1:\(port)/?secret=x"))
@@ -334,7 +336,7 @@ import Transfers
 
     // MARK: - Cancelling
 
-    @Test func cancellingEndsOnceAtAnyTime() async throws {
+    @Test func `An exchange cancelled at any time ends exactly once`() async throws {
         let origin = try origin(.throttle(bytesPerSecond: 50_000_000))
         let transport = TestTransport()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -360,7 +362,7 @@ import Transfers
         }
     }
 
-    @Test func shuttingDownEndsEveryExchangeAsCancelled() async throws {
+    @Test func `A shutdown ends every exchange as cancelled`() async throws {
         let origin = try origin(.stallHead)
         let transport = TestTransport()
         let receivers = (0..<5).map { _ in Receiver() }

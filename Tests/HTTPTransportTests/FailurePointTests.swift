@@ -11,7 +11,7 @@ import Transfers
         return end.failurePoint
     }
 
-    @Test func anOriginThatIsNotThere() async throws {
+    @Test func `An unreachable origin is a failure of its address`() async throws {
         let port = try freePort()
         let origin = "http://127.0.0.1:\(port)"
         #expect(try await point(.direct(origin + "/a")) == FailurePoint(origin: origin, stage: .address))
@@ -20,14 +20,14 @@ import Transfers
                 == FailurePoint(origin: "http://origin.invalid:80", stage: .address))
     }
 
-    @Test func anOriginThatDoesNotSpeakTLS() async throws {
+    @Test func `An origin that does not speak TLS is a failure of its address`() async throws {
         let origin = try OriginServer()
         origin.serve("/a", .text("here"))
         let url = origin.url("/a").replacing("http://", with: "https://")
         #expect(try await point(.direct(url))?.stage == .address)
     }
 
-    @Test func aServerThatBreaksOff() async throws {
+    @Test func `A server that breaks off or stalls is a failure of the server`() async throws {
         let origin = try OriginServer()
         origin.serve("/a", .text(String(repeating: "x", count: 4_000), .cutAfter(1_000)))
         origin.serve("/b", .text("", .closeBeforeHead))
@@ -38,7 +38,7 @@ import Transfers
         }
     }
 
-    @Test func aRedirectToAnAddressThatIsNotThere() async throws {
+    @Test func `A redirect to an unreachable address is a failure of that address`() async throws {
         let origin = try OriginServer()
         let port = try freePort()
         origin.serve("/a", .text("", .redirect(to: "http://127.0.0.1:\(port)/b")))
@@ -47,7 +47,7 @@ import Transfers
                 == FailurePoint(origin: "http://127.0.0.1:\(port)", stage: .address))
     }
 
-    @Test func aProxyThatIsNotThere() async throws {
+    @Test func `An unreachable proxy is a failure of the proxy`() async throws {
         let port = try freePort()
         for proxy in ["http://127.0.0.1:\(port)", "http://proxy.invalid:8080", "socks5h://127.0.0.1:\(port)"] {
             for url in ["http://origin.invalid/", "https://origin.invalid/"] {
@@ -57,14 +57,14 @@ import Transfers
         }
     }
 
-    @Test func aProxyThatMakesNoTunnel() async throws {
+    @Test func `A tunnel that the proxy does not make is a failure of the origin's address`() async throws {
         // This server does not support CONNECT and says so. The proxy itself works.
         let proxy = try OriginServer()
         let found = try await point(.direct("https://origin.invalid/").with { $0.proxy = proxy.url("") })
         #expect(found == FailurePoint(origin: "https://origin.invalid:443", stage: .address))
     }
 
-    @Test func aProxyThatWantsAPassword() async throws {
+    @Test func `A proxy that requires a password is not a failure of the proxy`() async throws {
         let proxy = try OriginServer()
         let refusal = Behaviour.status(407, fields: [HTTPField("Proxy-Authenticate", "Basic realm=\"proxy\"")])
         proxy.serve("origin.invalid:443", .text("", refusal))
@@ -73,7 +73,7 @@ import Transfers
         #expect(found?.stage != .proxy)
     }
 
-    @Test func twoLengthsAreSeen() async throws {
+    @Test func `A response with two Content-Length fields is detected`() async throws {
         let origin = try OriginServer()
         // The origin itself adds the correct one.
         origin.serve("/a", .text("here", .garbageStatusLine("HTTP/1.1 200 OK\r\nContent-Length: 9")))

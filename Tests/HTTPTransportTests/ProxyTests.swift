@@ -4,7 +4,7 @@ import Testing
 import Transfers
 
 @Suite(.timeLimit(.minutes(20))) struct ProxyTests {
-    @Test func aProxyIsAskedForTheWholeAddress() async throws {
+    @Test func `A proxy receives the absolute URL of a plain HTTP request`() async throws {
         // To an origin server an absolute target is an unknown path. Only the fact that it was asked matters.
         let proxy = try OriginServer()
         let end = try await TestTransport().end(
@@ -13,7 +13,7 @@ import Transfers
         #expect(proxy.requests.map(\.target) == ["http://origin.invalid/file?q"])
     }
 
-    @Test func noSecretOfTheRequestReachesTheProxyOfATunnel() async throws {
+    @Test func `The proxy of a tunnel receives no secret of the request`() async throws {
         let proxy = try OriginServer()
         let request = WireRequest.direct(
             "https://origin.invalid/", headers: [HeaderField(name: "Authorization", value: "Bearer x")]
@@ -29,7 +29,7 @@ import Transfers
         #expect(connect.field("Proxy-Authorization") == nil)
     }
 
-    @Test func aProxyThatIsNotThereIsTheProxysFault() async throws {
+    @Test func `An unreachable proxy is a proxy failure, and the message omits its password`() async throws {
         let port = try freePort()
         let end = try await TestTransport().end(
             .direct("http://origin.invalid/").with { $0.proxy = "http://user:secret@127.0.0.1:\(port)" })

@@ -10,7 +10,7 @@ import Transfers
     private let content = SeededContent(seed: 9, size: 200_000_000)
 
     @Test(arguments: [100_000, 3_000_000, 12_000_000] as [Int64])
-    func anExchangeKeepsToItsRate(rate: Int64) async throws {
+    func `An exchange keeps to its rate limit`(rate: Int64) async throws {
         let origin = try OriginServer()
         origin.serve("/file", .seeded(size: content.size, seed: content.seed))
         let file = try TestFile()
@@ -25,7 +25,7 @@ import Transfers
     }
 
     @Test(arguments: [nil, 50_000_000] as [Int64?])
-    func aLimitThatComesBeforeTheConnectionDoesNoHarm(rate: Int64?) async throws {
+    func `A rate limit set before the connection is made does not disturb the download`(rate: Int64?) async throws {
         let origin = try OriginServer()
         let small = SeededContent(seed: 9, size: 3_000_000)
         origin.serve("/file", .seeded(size: small.size, seed: small.seed))
@@ -39,7 +39,7 @@ import Transfers
         }
     }
 
-    @Test func allExchangesShareTheCommonRateFairly() async throws {
+    @Test func `Concurrent exchanges share the common rate limit fairly`() async throws {
         let origin = try OriginServer()
         origin.serve("/file", .seeded(size: content.size, seed: content.seed))
         let transport = TestTransport()
@@ -56,7 +56,7 @@ import Transfers
         }
     }
 
-    @Test func aLimitedExchangeDoesNotHoldUpOthersWithItsServer() async throws {
+    @Test func `A rate-limited exchange does not delay others with the same server`() async throws {
         var options = WebServer.NginxOptions()
         options.certificates = try await TestCertificates()
         let server = try await WebServer.nginx(options)
@@ -77,7 +77,7 @@ import Transfers
         #expect(try slow.matches(content))
     }
 
-    @Test func uploadsWithoutARateOfTheirOwnKeepToTheCommonOne() async throws {
+    @Test func `An upload without a limit of its own keeps to the common rate limit`() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks"))
         let content = SeededContent(seed: 9, size: 3_000_000)
@@ -93,7 +93,7 @@ import Transfers
             try origin.requests(for: "/up").last?.body.matches(.seeded(size: content.size, seed: content.seed)) == true)
     }
 
-    @Test func uploadsKeepToTheirRate() async throws {
+    @Test func `An upload keeps to its own rate limit`() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks"))
         let content = SeededContent(seed: 9, size: 60_000_000)

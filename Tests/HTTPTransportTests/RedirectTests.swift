@@ -10,7 +10,7 @@ import Transfers
         HeaderField(name: "Accept-Language", value: "de"),
     ]
 
-    @Test func redirectsAreFollowedAndTheirBodiesThrownAway() async throws {
+    @Test func `Redirects are followed and their bodies are discarded`() async throws {
         let origin = try OriginServer()
         origin.serve("/a", .text("moved", .redirectChain(5)))
         let receiver = Receiver()
@@ -23,7 +23,7 @@ import Transfers
         #expect(origin.connectionCount == 1)
     }
 
-    @Test func cookiesOfRedirectsGoOnWhereTheyMay() async throws {
+    @Test func `Cookies set by redirects are sent only to hosts that may receive them`() async throws {
         let origin = try OriginServer()
         func step(_ to: String, _ cookies: String...) -> Resource {
             .text("", .status(302, fields: [HTTPField("Location", to)] + cookies.map { HTTPField("Set-Cookie", $0) }))
@@ -60,7 +60,7 @@ import Transfers
         #expect(origin.requests(for: "/d").last?.field("Cookie") == nil)
     }
 
-    @Test func aLoopEnds() async throws {
+    @Test func `A redirect loop ends with an error`() async throws {
         let origin = try OriginServer()
         origin.serve("/a", .text("", .redirectLoop()))
         let end = try await TestTransport().end(.direct(origin.url("/a")))
@@ -68,7 +68,7 @@ import Transfers
         #expect(origin.requests.count == Limits.redirects + 1)
     }
 
-    @Test func aLargeOrBrokenRedirectBodyDoesNotMatter() async throws {
+    @Test func `A large or truncated redirect body does not stop the redirect`() async throws {
         let origin = try OriginServer()
         let large = String(repeating: "x", count: 4 << 20)
         origin.serve("/large", .text("", .status(302, fields: [HTTPField("Location", "/b")], body: large)))
@@ -81,7 +81,7 @@ import Transfers
         }
     }
 
-    @Test func secretsStayWithTheirOriginAndNeverComeBack() async throws {
+    @Test func `Secrets are sent only to their origin, and not after a redirect back to it`() async throws {
         let first = try OriginServer()
         let second = try OriginServer()
         first.serve("/a", .text("", .redirect(to: "/same")))
@@ -108,7 +108,7 @@ import Transfers
         #expect(first.requests(for: "/home").count == 1)
     }
 
-    @Test func aCredentialOfAnotherOriginIsNotAnswered() async throws {
+    @Test func `A credential is not sent to another origin after a redirect`() async throws {
         let first = try OriginServer()
         let second = try OriginServer()
         first.serve("/a", .text("", .redirect(to: second.url("/b"))))
@@ -123,7 +123,7 @@ import Transfers
         #expect(second.requests.allSatisfy { $0.field("Authorization") == nil })
     }
 
-    @Test func httpsIsNotLeft() async throws {
+    @Test func `A redirect from HTTPS to HTTP is refused`() async throws {
         var options = WebServer.NginxOptions()
         options.certificates = try await TestCertificates()
         options.extra = "location /a { return 302 http://127.0.0.1:9/; }"
@@ -134,7 +134,9 @@ import Transfers
     }
 
     @Test(arguments: [(307, "PUT", 1_500_000), (308, "PUT", 1_500_000), (303, "GET", 0)])
-    func uploadsAreSentAgainOnlyWhereTheyAreMeantToBe(status: Int, method: String, size: Int64) async throws {
+    func `An upload is sent again after a 307 or 308 redirect, but not after a 303`(
+        status: Int, method: String, size: Int64
+    ) async throws {
         let origin = try OriginServer()
         let content = SeededContent(seed: 3, size: 1_500_000)
         origin.serve("/a", .text("", .redirect(to: "/b", status: status)))

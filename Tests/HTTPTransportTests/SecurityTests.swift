@@ -17,7 +17,7 @@ import Transfers
     }
 
     @Test(arguments: [(true, "2"), (false, "1.1")])
-    func bytesArriveOverTLS(hasHTTP2: Bool, version: String) async throws {
+    func `Concurrent downloads over TLS arrive unchanged`(hasHTTP2: Bool, version: String) async throws {
         let server = try await server { $0.hasHTTP2 = hasHTTP2 }
         let transport = TestTransport()
         let files = try (0..<4).map { _ in try TestFile() }
@@ -33,7 +33,7 @@ import Transfers
         }
     }
 
-    @Test func uploadsGoOverHTTP2() async throws {
+    @Test func `An upload over TLS arrives unchanged`() async throws {
         let server = try await server()
         let file = try TestFile(content)
         let request = WireRequest.direct(server.url("/upload/x"), method: "PUT", certificates: server.certificates)
@@ -42,7 +42,7 @@ import Transfers
         #expect(try content.firstMismatch(inFileAt: "\(server.documents)/upload/x") == nil)
     }
 
-    @Test func anUnknownAuthorityIsNotTrusted() async throws {
+    @Test func `A certificate from an unknown authority is not trusted`() async throws {
         let server = try await server()
         let end = try await TestTransport().end(.direct(server.url("/file")))
         #expect(end.failure?.code == .untrustedServer)
@@ -50,7 +50,7 @@ import Transfers
         #expect(end.failure?.isPermanent == true)
     }
 
-    @Test func aNameThatIsNotTheCertificatesIsNotTrusted() async throws {
+    @Test func `A connection under a name that is not in the certificate fails`() async throws {
         let server = try await server()
         let end = try await TestTransport().end(
             .direct("https://127.0.0.2:\(server.port)/file", certificates: server.certificates))
@@ -62,7 +62,7 @@ import Transfers
         #expect([.untrustedServer, .cannotResolveHost, .cannotConnect].contains(other.failure?.code))
     }
 
-    @Test func aMissingAuthorityFileIsNamed() async throws {
+    @Test func `A missing authority file is named in the error`() async throws {
         let server = try await server()
         var request = WireRequest.direct(server.url("/file"))
         request.tls = TLSSettings(certificateAuthority: "/does/not/exist.pem")
@@ -72,7 +72,7 @@ import Transfers
     }
 
     @Test(arguments: [true, false])
-    func aClientCertificateIsShownWhereItIsAskedFor(hasCertificate: Bool) async throws {
+    func `A client certificate is presented when the server requires it`(hasCertificate: Bool) async throws {
         let server = try await server { $0.requiresClientCertificate = true }
         let certificates = try #require(server.certificates)
         var request = WireRequest.direct(server.url("/file"), certificates: certificates)
@@ -87,7 +87,7 @@ import Transfers
         #expect(end.head?.status == (hasCertificate ? 200 : 400))
     }
 
-    @Test func aClientCertificateThatCannotBeReadIsNamed() async throws {
+    @Test func `An unreadable client certificate is named in the error`() async throws {
         let server = try await server { $0.requiresClientCertificate = true }
         var request = WireRequest.direct(server.url("/file"), certificates: server.certificates)
         request.tls?.clientCertificate = "/does/not/exist.pem"
@@ -98,7 +98,7 @@ import Transfers
 
     /// The bounds of a request also apply if connections of other requests are open.
     @Test(arguments: [TLSVersion.tls12, .tls13])
-    func versionsOutsideARequestsBoundsAreNotSpoken(served: TLSVersion) async throws {
+    func `A TLS version outside the bounds of a request is not used`(served: TLSVersion) async throws {
         let server = try await server { $0.extra = "ssl_protocols TLSv\(served.rawValue);" }
         let transport = TestTransport()
         let request = WireRequest.direct(server.url("/file"), method: "HEAD", certificates: server.certificates)
@@ -117,21 +117,21 @@ import Transfers
         }
     }
 
-    @Test func plainTextWhereTLSIsExpectedIsATLSFailure() async throws {
+    @Test func `A plain-text server where TLS is expected is a TLS failure`() async throws {
         let server = try await WebServer.nginx()
         let end = try await TestTransport().end(.direct("https://127.0.0.1:\(server.port)/"))
         #expect(end.failure?.code == .tlsFailure)
     }
 
     @Test(arguments: [true, false])
-    func aBodyCutInsideTLSIsTruncated(hasHTTP2: Bool) async throws {
+    func `A body cut off inside TLS counts as truncated or as a lost connection`(hasHTTP2: Bool) async throws {
         let server = try await server { $0.hasHTTP2 = hasHTTP2 }
         let end = try await cut(port: server.port, path: "/file", certificates: try #require(server.certificates))
         #expect([.truncated, .connectionLost].contains(end.failure?.code), "\(end)")
     }
 
     /// A body that only the end of the connection delimits: over TLS that end must be announced (`close_notify`).
-    @Test func aBodyWithoutLengthCutInsideTLSIsTruncated() async throws {
+    @Test func `A body without a length that is cut off inside TLS is not complete`() async throws {
         let certificates = try await TestCertificates()
         let directory = try TemporaryDirectory()
         try directory.write(

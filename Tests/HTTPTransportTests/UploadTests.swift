@@ -18,7 +18,7 @@ import Transfers
         return (end, request.body?.meter.value ?? -1)
     }
 
-    @Test func bytesArriveAsTheyAre() async throws {
+    @Test func `An upload sends the bytes of its file unchanged`() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks"))
         let (end, sent) = try await upload(origin)
@@ -31,7 +31,7 @@ import Transfers
     }
 
     @Test(arguments: [0, 1, 1_000_000] as [Int64])
-    func smallBodiesDoNotAskFirst(size: Int64) async throws {
+    func `A small upload sends no Expect header`(size: Int64) async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks"))
         let (end, sent) = try await upload(origin, size: size)
@@ -42,7 +42,7 @@ import Transfers
         #expect(request.field("Content-Length") == String(size))
     }
 
-    @Test func aRefusedExpectationIsDropped() async throws {
+    @Test func `A server that refuses Expect receives the upload without it`() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks", .refuseExpect))
         let (end, _) = try await upload(origin)
@@ -53,7 +53,7 @@ import Transfers
     }
 
     @Test(arguments: [Credential.Scheme.any, .digest])
-    func aDigestChallengeRewindsTheBody(scheme: Credential.Scheme) async throws {
+    func `A digest challenge restarts the body from its first byte`(scheme: Credential.Scheme) async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks", .requireDigest(user: "me", password: "it:is@secret")))
         let (end, sent) = try await upload(
@@ -65,7 +65,7 @@ import Transfers
             try origin.requests(for: "/up").last?.body.matches(.seeded(size: content.size, seed: content.seed)) == true)
     }
 
-    @Test func aWrongCredentialIsAPlain401() async throws {
+    @Test func `A wrong credential results in the 401 response and no failure`() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks", .requireBasic(user: "me", password: "right")))
         let (end, _) = try await upload(origin, credential: Credential(user: "me", password: "wrong", scheme: .basic))
@@ -73,7 +73,7 @@ import Transfers
         #expect(end.failure == nil)
     }
 
-    @Test func anEarlyRefusalIsHeard() async throws {
+    @Test func `An early refusal is delivered as the response to the upload`() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("", .status(413, body: "too large")))
         let (end, sent) = try await upload(origin)
@@ -81,7 +81,7 @@ import Transfers
         #expect(sent <= content.size)
     }
 
-    @Test func aServerThatStopsReadingIsAnIdleTimeout() async throws {
+    @Test func `A server that stops reading triggers the idle timeout`() async throws {
         let origin = try OriginServer()
         let content = SeededContent(seed: 11, size: 50_000_000)
         origin.serve("/up", .text("", .stallUploadAfter(100_000)))
@@ -92,14 +92,14 @@ import Transfers
         #expect(end.failure?.message.contains("while sending") == true, "\(end)")
     }
 
-    @Test func aServerThatResetsIsALostConnection() async throws {
+    @Test func `A server that resets the upload is a lost connection`() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("", .resetUploadAfter(1_000_000)))
         let (end, _) = try await upload(origin)
         #expect(end.failure?.code == .connectionLost)
     }
 
-    @Test func aFileThatBecameShorterIsNoticed() async throws {
+    @Test func `A file that became shorter ends the upload with an error`() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks"))
         let (end, _) = try await upload(origin, size: content.size + 1)

@@ -13,7 +13,7 @@ import Testing
         return request
     }
 
-    @Test func sendsAndReceivesOverAUnixSocket() async throws {
+    @Test func `A request is sent and answered over a Unix socket`() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("socket")
         let server = try ScriptedServer(unixSocket: path, [.read, .readBody(4), .write(ok)])
@@ -27,7 +27,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test func aResponseLargerThanItsBoundIsAnError() async throws {
+    @Test func `A response larger than its limit is an error`() async throws {
         let server = try ScriptedServer([.read, .write(ok), .stall])
         let loop = CurlLoop()
         defer { loop.shutdown() }
@@ -35,7 +35,7 @@ import Testing
         #expect(error?.code == 63)
     }
 
-    @Test func interimResponsesComeBeforeTheHead() async throws {
+    @Test func `Interim responses are delivered before the head`() async throws {
         let server = try ScriptedServer([
             .read, .write("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + ok),
         ])
@@ -50,7 +50,7 @@ import Testing
         #expect(heard.ends.count == 1)
     }
 
-    @Test func interimResponsesWithoutEndEndTheExchange() async throws {
+    @Test func `Endless interim responses end the exchange`() async throws {
         let server = try ScriptedServer([.read, .writeForEver("HTTP/1.1 103 Early Hints\r\n\r\n")])
         let loop = CurlLoop()
         defer { loop.shutdown() }
@@ -59,7 +59,7 @@ import Testing
         #expect(try await recorder.end().code == 8)
     }
 
-    @Test func headersWithoutEndEndTheExchange() async throws {
+    @Test func `Endless header fields end the exchange`() async throws {
         let server = try ScriptedServer([.read, .write("HTTP/1.1 200 OK\r\n"), .writeForEver("X-Y: z\r\n")])
         let loop = CurlLoop()
         defer { loop.shutdown() }
@@ -75,7 +75,9 @@ import Testing
         (CurlRequest(url: "http://127.0.0.1:1/", method: "GET / HTTP/1.1\r\nX:"), "method"),
         (CurlRequest(url: "http://127.0.0.1:1/\0a"), "NUL"),
     ])
-    func requestsThatCouldBecomeTwoAreRefused(request: CurlRequest, word: String) async throws {
+    func `Requests with line breaks, NUL or invalid field names are refused`(request: CurlRequest, word: String)
+        async throws
+    {
         let loop = CurlLoop()
         defer { loop.shutdown() }
         let recorder = Recorder()
@@ -85,7 +87,7 @@ import Testing
         #expect(end.message.contains(word))
     }
 
-    @Test func aReaderThatStopsHoldsTheServerUp() async throws {
+    @Test func `A reader that stops reading makes the server wait`() async throws {
         let size = 64 << 20
         let gate = Watched(false)
         let server = try ScriptedServer([
@@ -107,7 +109,7 @@ import Testing
         #expect(largest <= 262_144)
     }
 
-    @Test func cancellingTheReaderEndsTheExchange() async throws {
+    @Test func `A cancelled reader ends its exchange`() async throws {
         let server = try ScriptedServer([
             .read, .write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: hello\n\n"), .stall,
         ])
@@ -129,7 +131,7 @@ import Testing
         #expect(try await reader.value == [": hello\n\n", "cancelled"])
     }
 
-    @Test func shutdownEndsEverythingAndLaterExchangesAtOnce() async throws {
+    @Test func `A shutdown ends running exchanges and all later ones at once`() async throws {
         let server = try ScriptedServer([.read, .stall])
         let loop = CurlLoop()
         let recorders = (0..<10).map { _ in Recorder() }
@@ -141,7 +143,7 @@ import Testing
         #expect(try await late.end().wasCancelled)
     }
 
-    @Test func connectionsAreReusedUntilTheyAreForgotten() async throws {
+    @Test func `Connections are reused until they are forgotten`() async throws {
         let server = try ScriptedServer([.read, .write(ok), .read, .write(ok), .read, .write(ok)])
         let loop = CurlLoop()
         defer { loop.shutdown() }
@@ -185,7 +187,7 @@ import Testing
         try await closed.wait(for: "the end of the connection") { $0 }
     }
 
-    @Test func forgettingLeavesRunningExchangesAlone() async throws {
+    @Test func `Running exchanges are not disturbed when connections are forgotten`() async throws {
         let gate = Watched(false)
         let server = try ScriptedServer(
             [.read, .write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"), .hold(gate), .write("llo"), .stall],
@@ -202,7 +204,7 @@ import Testing
         #expect(server.connectionCount == 2)
     }
 
-    @Test func anIdleLoopDoesNotWakeUp() async throws {
+    @Test func `An idle loop does not wake up`() async throws {
         let server = try ScriptedServer([.read, .write(ok), .stall])
         let loop = CurlLoop()
         defer { loop.shutdown() }

@@ -16,7 +16,7 @@ import Testing
         return heads
     }
 
-    @Test func readsOneHeadAfterTheOther() {
+    @Test func `The reader returns consecutive heads one after another`() {
         var reader = HeadReader()
         let heads = read(
             [
@@ -36,7 +36,7 @@ import Testing
             ])
     }
 
-    @Test func takesISOLatinWhereItIsNotUTF8() {
+    @Test func `A field value that is not UTF-8 is read as ISO Latin 1`() {
         var reader = HeadReader()
         _ = read(["HTTP/1.1 200 OK\r\n"], into: &reader)
         _ = (Array("N: ".utf8) + [0xE9, 13, 10]).withUnsafeBytes { reader.read($0) }
@@ -50,14 +50,14 @@ import Testing
         #expect(read(["\r\n"], into: &reader)?.first?.fields.first?.value == "/caf%E9")
     }
 
-    @Test func oneHeadIsBounded() {
+    @Test func `The size of one head is limited`() {
         var reader = HeadReader()
         let line = "X: " + String(repeating: "x", count: 995) + "\r\n"
         #expect(read(["HTTP/1.1 200 OK\r\n"] + Array(repeating: line, count: 65), into: &reader) == [])
         #expect(read([line], into: &reader) == nil)
     }
 
-    @Test func headsWithoutEndAreBounded() {
+    @Test func `The number of heads is limited`() {
         var reader = HeadReader()
         let heads = Array(repeating: ["HTTP/1.1 103 Early Hints\r\n", "\r\n"], count: HeadReader.maximumHeads).joined()
         #expect(read(Array(heads), into: &reader)?.count == HeadReader.maximumHeads)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func trailersAreBoundedAndNotReported() {
+    @Test func `Trailers are limited in size and not reported`() {
         var reader = HeadReader()
         #expect(read(["HTTP/1.1 200 OK\r\n", "\r\n"], into: &reader)?.count == 1)
         reader.isPastHead = true

@@ -8,7 +8,7 @@ import Transfers
 extension Simulations {
     /// Tasks that wait for a device condition, and the effect of device changes on running tasks.
     @Suite struct ConditionTests {
-        @Test func whatIsForbiddenWaitsAndStartsTheMomentItIsAllowed() async {
+        @Test func `A forbidden task waits and starts at the moment when the device allows it`() async {
             await #expect(processExitsWith: .success) {
                 for (reason, rule, bad) in Weather.forbidding {
                     await Simulation.run("held by \(reason)") { world in
@@ -35,7 +35,7 @@ extension Simulations {
             }
         }
 
-        @Test func aRunningTransferIsInterruptedAndContinuedWithoutAByteLost() async {
+        @Test func `A running transfer is interrupted by a condition and continues without losing a byte`() async {
             await #expect(processExitsWith: .success) {
                 for (reason, rule, bad) in Weather.forbidding {
                     await Simulation.run("interrupted by \(reason)") { world in
@@ -74,7 +74,7 @@ extension Simulations {
             }
         }
 
-        @Test func aForbiddenNetworkNeverFailsATaskButItsTimeDoes() async {
+        @Test func `A forbidden network never fails a task, but the resource timeout does`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("forbidden for long") { world in
                     let url = Story.serve(world, size: 1_000)
@@ -115,7 +115,7 @@ extension Simulations {
             }
         }
 
-        @Test func conditionsLoosenAtHalfAndNineTenthsOfTheTime() async {
+        @Test func `Conditions are relaxed at half and at nine tenths of the resource timeout`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("loosening") { world in
                     await world.start()
@@ -154,7 +154,7 @@ extension Simulations {
             }
         }
 
-        @Test func looseningCountsTimeThatWasSeenToPass() async {
+        @Test func `The relaxing of conditions does not count time while the machine is off`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("loosening over a reboot") { world in
                     let url = Story.serve(world, size: 1_000)
@@ -189,7 +189,7 @@ extension Simulations {
             }
         }
 
-        @Test func theHeadsOfClassesDoNotHoldEachOtherBack() async {
+        @Test func `Tasks blocked by one condition do not block tasks with other requirements`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("classes") { world in
                     let urls = (0..<40).map { Story.serve(world, name: "\($0)", size: 1_000) }
@@ -214,7 +214,7 @@ extension Simulations {
             }
         }
 
-        @Test func whyNothingStartsIsWrittenDownOncePerClass() async {
+        @Test func `The journal records the reason for a block once per requirement class`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("held from the first") { world in
                     let url = Story.serve(world, size: 1_000)
@@ -257,7 +257,7 @@ extension Simulations {
             }
         }
 
-        @Test func nothingStartsWhileTheMachineGoesToSleep() async {
+        @Test func `No task starts while the machine goes to sleep`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("sleep") { world in
                     let url = Story.serve(world, size: 1_000)
@@ -275,7 +275,7 @@ extension Simulations {
             }
         }
 
-        @Test func afterEveryWriteTheNextServiceKeepsTheRules() async {
+        @Test func `Conditions of tasks still apply after a crash or power cut at a write`() async {
             await #expect(processExitsWith: .success) {
                 await CrashStory.everyWrite("a crash under rules", step: 1, story: Weather.story) { world in
                     try await world.crash()

@@ -21,7 +21,7 @@ extension Simulations {
             ),
         ]
 
-        @Test func aStalledExchangeStartsAgainWithinFiveSeconds() async {
+        @Test func `A stalled exchange restarts within five seconds after a network change or sleep`() async {
             await #expect(processExitsWith: .success) {
                 for (name, shock) in Self.shocks {
                     await Simulation.run("stalled after \(name)") { world in
@@ -54,7 +54,7 @@ extension Simulations {
             }
         }
 
-        @Test func aFlowingExchangeIsLeftAlone() async {
+        @Test func `An exchange that receives data is left alone after a network change or sleep`() async {
             await #expect(processExitsWith: .success) {
                 for (name, shock) in Self.shocks {
                     await Simulation.run("flowing after \(name)") { world in
@@ -72,7 +72,7 @@ extension Simulations {
             }
         }
 
-        @Test func theTimeItHasIsTimeAwake() async {
+        @Test func `The connection check counts only time while the machine is awake`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("asleep in between") { world in
                     let url = Story.serve(world, size: 6_000_000, script: [.stall(after: 2_500_000)])
@@ -94,7 +94,7 @@ extension Simulations {
             }
         }
 
-        @Test func aConnectionThatBreaksThenIsNoFailure() async {
+        @Test func `A connection lost during its check does not count as a failure`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("broken by the change", jitter: 0.9) { world in
                     let url = Story.serve(world, size: 6_000_000, script: [.cut(after: 3_000_000)])
@@ -114,7 +114,7 @@ extension Simulations {
             }
         }
 
-        @Test func theMachineItselfIsNotInDoubt() async {
+        @Test func `An exchange with localhost continues after a change or loss of the network`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("loopback") { world in
                     let url = "http://localhost:8080/file"
@@ -138,7 +138,7 @@ extension Simulations {
             }
         }
 
-        @Test func anUploadThatWaitsForItsAnswerIsNotSentAgain() async {
+        @Test func `An upload that is sent and awaits its response is not sent again`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("upload") { world in
                     let path = world.directory.path("source")
@@ -168,7 +168,7 @@ extension Simulations {
             }
         }
 
-        @Test func anotherNetworkEndsThePausesThatTheOldOneCaused() async {
+        @Test func `A different network ends the pauses caused by the previous one`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("pauses", jitter: 0.9) { world in
                     let url = Story.serve(world, size: 1_000)

@@ -8,7 +8,7 @@ import Transfers
 extension Simulations {
     /// The service crashes after every n-th write, and the next service continues with what was written.
     @Suite struct CrashTests {
-        @Test func afterEveryWriteTheNextServiceGoesOn() async {
+        @Test func `The service continues after a crash at any write`() async {
             await #expect(processExitsWith: .success) {
                 await CrashStory.everyWrite("a crash", step: 1) { world in
                     try await world.crash()
@@ -17,7 +17,7 @@ extension Simulations {
             }
         }
 
-        @Test func afterEveryWriteAPowerCutLosesNothing() async {
+        @Test func `The service loses nothing in a power cut at a write`() async {
             await #expect(processExitsWith: .success) {
                 await CrashStory.everyWrite("a power cut", step: 2) { world in
                     try await world.cutPower(off: 120)
@@ -26,7 +26,7 @@ extension Simulations {
             }
         }
 
-        @Test func aStoreThatRefusesForAWhileLosesNothing() async {
+        @Test func `The service loses nothing while its database refuses writes for a while`() async {
             await #expect(processExitsWith: .success) {
                 await CrashStory.everyWrite("a full disk", step: 2) { world in
                     // A service that cannot start exits with the error. A running service keeps running and retries by
@@ -41,7 +41,7 @@ extension Simulations {
             }
         }
 
-        @Test func crashesAtRandomMoments() async {
+        @Test func `The service continues after crashes and power cuts at random times`() async {
             print("crashes: seeds \(Rounds.seeds(default: 3))")
             await #expect(processExitsWith: .success) {
                 for seed in Rounds.seeds(default: 3) {

@@ -39,7 +39,7 @@ extension Simulations {
             }
         }
 
-        @Test func whatAnAppAddsInTheBackgroundWaitsUntilItIsInFront() async {
+        @Test func `A task added in the background is discretionary until its app is in the foreground`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("forced discretion") { world in
                     let url = Story.serve(world, size: 1_000)
@@ -69,7 +69,7 @@ extension Simulations {
             }
         }
 
-        @Test func oneThatRunsInAWindowRunsOnWhenItsAppComesToTheFront() async {
+        @Test func `A transfer started in a maintenance window continues when its app is in the foreground`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("lifted while it runs") { world in
                     let url = Story.serve(world, size: 9_000_000)
@@ -87,7 +87,7 @@ extension Simulations {
             }
         }
 
-        @Test func aWindowIsBusyAsLongAsSomethingDiscretionaryHasToRun() async {
+        @Test func `The service wants a maintenance window only while a discretionary task can use it`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("activity") { world in
                     let url = Story.serve(world, size: 3_000_000)
@@ -117,7 +117,7 @@ extension Simulations {
             }
         }
 
-        @Test func aHostInAPauseKeepsNoWindowOpen() async {
+        @Test func `Tasks that wait for a Retry-After do not keep a maintenance window open`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("activity in a pause") { world in
                     let url = Story.serve(world, size: 1_000, script: [.status(503, retryAfter: "600")])

@@ -11,7 +11,7 @@ import Transfers
 extension Simulations {
     /// Events that readers of the event streams receive.
     @Suite struct EventTests {
-        @Test func aReaderHearsEveryEntryOnceAndInOrder() async {
+        @Test func `An event reader receives every journal entry once and in order`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("events") { world in
                     let url = Story.serve(world, size: 6_000_000, script: [.cut(after: 2_000_000)])
@@ -69,7 +69,7 @@ extension Simulations {
             }
         }
 
-        @Test func aReaderWhoMissedTooMuchIsTold() async {
+        @Test func `A reader whose last event ID is unknown receives a reset`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("reset") { world in
                     await world.start()
@@ -90,7 +90,7 @@ extension Simulations {
             }
         }
 
-        @Test func aReaderOfOneTaskHearsOfNoOther() async {
+        @Test func `A reader of one task receives no events of other tasks`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("one task") { world in
                     let url = Story.serve(world, size: 3_000_000)
@@ -114,7 +114,7 @@ extension Simulations {
             }
         }
 
-        @Test func aRemovedSessionTakesItsTasksAndBytesWithIt() async {
+        @Test func `A removed session loses its tasks and their bytes`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("removed session") { world in
                     let large = Story.serve(world, name: "large", size: 9_000_000)

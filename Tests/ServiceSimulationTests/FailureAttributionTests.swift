@@ -8,7 +8,7 @@ import Transfers
 extension Simulations {
     /// Failure attribution: a failing task does not delay other tasks.
     @Suite struct FailureAttributionTests {
-        @Test func oneBadURLPausesNobodyElse() async {
+        @Test func `A task with a failing URL does not delay other tasks`() async {
             await #expect(processExitsWith: .success) {
                 for kind in BadTask.allCases where kind != .cutWithoutRanges {
                     await Simulation.run("\(kind)", jitter: 0.99) { world in
@@ -30,7 +30,7 @@ extension Simulations {
             }
         }
 
-        @Test func refusedURLsPauseNobodyElse() async {
+        @Test func `URLs refused with a Retry-After do not delay other tasks`() async {
             await #expect(processExitsWith: .success) {
                 for kind in BadTask.allCases where kind.isRefused {
                     for badFirst in [true, false] {
@@ -57,7 +57,7 @@ extension Simulations {
             }
         }
 
-        @Test func anOriginThatCannotBeReachedPausesAllWithOneProbe() async {
+        @Test func `An unreachable origin is probed by one task after each pause`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("unreachable", jitter: 0.99) { world in
                     world.transport.setWeather { _ in .cannotConnect }
@@ -77,7 +77,7 @@ extension Simulations {
             }
         }
 
-        @Test func aProbeThatFailsForItselfEndsThePause() async {
+        @Test func `A probe that reaches the origin ends the pause even if its own request fails`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("a probe of its own", jitter: 0.99) { world in
                     let script = [.cannotConnect] + Array(repeating: ScriptedBehaviour.status(500), count: 50)
@@ -95,7 +95,7 @@ extension Simulations {
             }
         }
 
-        @Test func anOriginThatRefusesEverybodyIsAskedByOneAtATimeAndMoreAndMoreRarely() async {
+        @Test func `An origin that refuses every request is probed by one task at growing intervals`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("a refusal", jitter: 0.99) { world in
                     let refusal = Array(repeating: ScriptedBehaviour.status(503, retryAfter: "90"), count: 100)
@@ -125,7 +125,7 @@ extension Simulations {
             }
         }
 
-        @Test func thousandsOfTasksAreNotHeldUpByAFewBadOnes() async {
+        @Test func `A few failing tasks slow thousands of others by at most five per cent`() async {
             await #expect(processExitsWith: .success) {
                 let undisturbed = await Throughput.seconds(bad: [])
                 let disturbed = await Throughput.seconds(bad: BadTask.allCases)

@@ -8,7 +8,7 @@ import Transfers
 extension Simulations {
     /// Fairness: failed tasks do not keep untried tasks from a connection, and wait longer after each failure.
     @Suite struct FairnessTests {
-        @Test func killsAgainAndAgainLetEveryTaskBegin() async {
+        @Test func `Every task starts even if the service crashes again and again`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("kills") { world in
                     world.transport.setBandwidth(1 << 20)
@@ -112,7 +112,7 @@ extension Simulations {
             }
         }
 
-        @Test func progressThatIsThrownAwayMakesPausesGrow() async {
+        @Test func `Pauses grow when each attempt has to restart from byte 0`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("thrown away", jitter: 0.5) { world in
                     let url = "http://host.example/file"
@@ -137,7 +137,7 @@ extension Simulations {
             }
         }
 
-        @Test func aTagThatChangesEachTimeMakesPausesGrow() async {
+        @Test func `Pauses grow when the entity tag changes on every attempt`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("another tag each time", jitter: 0.5) { world in
                     let url = "http://host.example/file"
@@ -156,7 +156,7 @@ extension Simulations {
             }
         }
 
-        @Test func aBreakThatComesLaterEachTimeMakesPausesGrow() async {
+        @Test func `Pauses grow even if each attempt breaks off a little later`() async {
             await #expect(processExitsWith: .success) {
                 let url = "http://host.example/file"
                 func version(_ tag: Int) -> ScriptedVersion {
@@ -186,7 +186,7 @@ extension Simulations {
             }
         }
 
-        @Test func aFileThatChangedOnceIsContinuedAtOnce() async {
+        @Test func `A file that changed once is resumed without long pauses`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("a new version", jitter: 0.5) { world in
                     let url = "http://host.example/file"
@@ -206,7 +206,7 @@ extension Simulations {
             }
         }
 
-        @Test func aResponseOfTwoLengthsIsAskedForLessAndLess() async {
+        @Test func `Retries slow down when a response has two different lengths`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("two lengths", jitter: 0.5) { world in
                     let url = "http://host.example/file"
@@ -225,7 +225,7 @@ extension Simulations {
             }
         }
 
-        @Test func wrongBytesAreFetchedLessAndLess() async {
+        @Test func `Retries slow down when a file repeatedly fails its checksum`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("wrong checksum", jitter: 0.5) { world in
                     // Each time the file arrives in two parts and does not match its checksum, so either part may be

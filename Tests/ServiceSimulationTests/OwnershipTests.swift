@@ -8,7 +8,7 @@ import Transfers
 extension Simulations {
     /// A change that the service has confirmed holds, whatever the service was doing with the task at that time.
     @Suite struct OwnershipTests {
-        @Test func aChangeThatWasAnsweredIsNeverUndone() async {
+        @Test func `A confirmed change is never undone`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("changes at every moment") { world in
                     world.transport.setBandwidth(1_000_000)
@@ -47,8 +47,7 @@ extension Simulations {
             }
         }
 
-        /// A start uses every change that was confirmed before it.
-        @Test func aStartGoesByTheLatestAnswer() async {
+        @Test func `A start uses every change that was confirmed before it`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("changes at the start") { world in
                     world.transport.setBandwidth(1_000_000)

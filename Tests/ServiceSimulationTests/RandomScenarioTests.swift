@@ -6,7 +6,7 @@ import Testing
 extension Simulations {
     /// The whole service under random actions and network trouble.
     @Suite struct RandomScenarioTests {
-        @Test func everythingAcceptedEnds() async {
+        @Test func `Every accepted task ends despite random actions and network trouble`() async {
             print("random acts: seeds \(Rounds.seeds(default: 6))")
             await #expect(processExitsWith: .success) {
                 for seed in Rounds.seeds(default: 6) {

@@ -8,7 +8,7 @@ import Transfers
 extension Simulations {
     /// Sharing of hosts, connections and bandwidth among tasks.
     @Suite struct SharingTests {
-        @Test func aHostInTroubleIsProbedByOne() async {
+        @Test func `A host with connection failures is probed by one task at a time`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("probe", jitter: 0.9) { world in
                     let urls = (0..<12).map { Story.serve(world, name: "\($0)", size: 4_000_000) }
@@ -40,7 +40,7 @@ extension Simulations {
             }
         }
 
-        @Test func aServersWishHoldsForAllTasksThatHaveHeardIt() async {
+        @Test func `A Retry-After delays every task that received it, and no other host`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("shared Retry-After") { world in
                     let refusal = [ScriptedBehaviour.status(503, retryAfter: "300")]
@@ -65,7 +65,7 @@ extension Simulations {
             }
         }
 
-        @Test func aSmallFileDoesNotWaitForSixLargeOnes() async {
+        @Test func `A small file starts after ten seconds although six large ones use all connections`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("starvation") { world in
                     let large = (0..<6).map { Story.serve(world, name: "large\($0)", size: 40 << 20) }
@@ -91,7 +91,7 @@ extension Simulations {
             }
         }
 
-        @Test func priorityDecidesWhoIsNext() async {
+        @Test func `The waiting task with the highest priority starts next`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("priority") { world in
                     let urls = (0..<8).map { Story.serve(world, host: "host\($0)", size: 1_000) }
@@ -116,7 +116,7 @@ extension Simulations {
             }
         }
 
-        @Test func aRateLimitReachesARunningTransferAtOnce() async {
+        @Test func `A changed rate limit applies to a running transfer at once`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("rate limit") { world in
                     let url = Story.serve(world, size: 10_000_000)
@@ -144,7 +144,7 @@ extension Simulations {
         }
 
         /// A task that stops leaves its connections to other tasks, but not to those in the same request.
-        @Test func aRequestThatStopsManyTasksBeginsNoneOfThem() async {
+        @Test func `A request that stops many tasks starts none of them`() async {
             await #expect(processExitsWith: .success) {
                 for (action, state) in [(TaskAction.cancel, TaskState.cancelled), (.suspend, .suspended)] {
                     await Simulation.run("\(action) many") { world in
@@ -164,7 +164,7 @@ extension Simulations {
             }
         }
 
-        @Test func nothingIsLeftOpenAndNothingWakesWhenAllIsDone() async {
+        @Test func `A service whose tasks have ended keeps no partial file open and no timer`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("idle") { world in
                     let urls = (0..<40).map {

@@ -8,7 +8,9 @@ import Transfers
 extension Simulations {
     /// A task that crashes the service is found, and all other tasks continue.
     @Suite struct StartFaultTests {
-        @Test(arguments: [1, 3, 12]) func theOneThatTakesTheServiceDownIsHeldBack(others: Int) async {
+        @Test(arguments: [1, 3, 12]) func `A task that crashes the service is suspended and the other tasks complete`(
+            others: Int
+        ) async {
             await #expect(processExitsWith: .success) { [others] in
                 await Simulation.run("a task that takes the service down") { world in
                     world.transport.setBandwidth(500_000)
@@ -64,7 +66,8 @@ extension Simulations {
             LateFault(fuse: 200, faults: 3),
         ]
 
-        @Test(arguments: lateFaults.indices) func aFaultThatComesLateTakesNobodyElseWithIt(number: Int) async {
+        @Test(arguments: lateFaults.indices)
+        func `A task that crashes the service late is found without blocking other tasks`(number: Int) async {
             await #expect(processExitsWith: .success) { [number] in
                 let late = StartFaultTests.lateFaults[number]
                 await Simulation.run("a task that takes the service down after \(late.fuse) s") { world in
@@ -94,7 +97,7 @@ extension Simulations {
             }
         }
 
-        @Test func oneThatCanStartOnlyWhenOthersRunIsTriedAloneAfterItsSecondFault() async {
+        @Test func `A task that starts only while others run is tried alone after its second crash`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("a task that takes the service down whenever it may start") { world in
                     world.transport.setBandwidth(2_000, interval: 1)
@@ -152,7 +155,7 @@ extension Simulations {
             return false
         }
 
-        @Test func whatWasFinishingWaitsUntilTheSuspectsHaveBeenTried() async {
+        @Test func `A task that was finishing waits until the crash suspects have been tried`() async {
             await #expect(processExitsWith: .success) {
                 var seen = 0
                 // Each crash comes one commit later; some of them happen after the good task's bytes are complete but
@@ -190,7 +193,7 @@ extension Simulations {
             }
         }
 
-        @Test func crashesFromOutsideHoldNothingBack() async {
+        @Test func `External crashes during start-up block no task`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("crashes while everything starts") { world in
                     let urls = (0..<8).map { Story.serve(world, name: "\($0)", size: 100_000) }

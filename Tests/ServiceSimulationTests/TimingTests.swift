@@ -8,7 +8,7 @@ import Transfers
 extension Simulations {
     /// The times of attempts, to the second.
     @Suite struct TimingTests {
-        @Test func retryAfterInSecondsIsObeyed() async {
+        @Test func `A Retry-After in seconds delays the next attempt by that time, up to an hour`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("Retry-After in seconds") { world in
                     let begins = await Story.begins(
@@ -20,7 +20,7 @@ extension Simulations {
             }
         }
 
-        @Test func retryAfterAsADateIsObeyed() async {
+        @Test func `A Retry-After date delays the next attempt until that date`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("Retry-After as a date") { world in
                     let date = HTTPDate.format(world.now.wallSeconds + 120)
@@ -30,7 +30,7 @@ extension Simulations {
             }
         }
 
-        @Test func pausesGrowUpToFiveMinutes() async {
+        @Test func `Pauses between failed attempts double up to five minutes`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("growing pauses", jitter: 0.5) { world in
                     let begins = await Story.begins(world, Array(repeating: .cut(after: 0), count: 12))
@@ -41,7 +41,7 @@ extension Simulations {
             }
         }
 
-        @Test func progressMakesPausesShortAgain() async {
+        @Test func `Progress makes the pauses between attempts short again`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("progress", jitter: 0.5) { world in
                     let script: [ScriptedBehaviour] = [
@@ -53,7 +53,7 @@ extension Simulations {
             }
         }
 
-        @Test func theResourceTimeoutCountsWhatIsSeenToPassButNotSuspendedNorOff() async {
+        @Test func `The resource timeout does not count time suspended or with the machine off`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("resource timeout", jitter: 0.99) { world in
                     let day = 86_400.0
@@ -84,7 +84,7 @@ extension Simulations {
             }
         }
 
-        @Test func aTimeoutThatCannotBeWrittenDownIsTriedAgainNowAndThen() async {
+        @Test func `A timeout that cannot be recorded is retried until the database accepts it`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("timeout on a full disk") { world in
                     let url = Story.serve(world, size: 1_000)
@@ -141,7 +141,7 @@ extension Simulations {
             }
         }
 
-        @Test func aBeginDateComesWithTheWallClock() async {
+        @Test func `A begin date follows changes of the wall clock`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("begin date") { world in
                     let url = Story.serve(world, size: 1_000)
@@ -162,7 +162,7 @@ extension Simulations {
             }
         }
 
-        @Test func aBeginDateIsWaitedForToTheSecond() async {
+        @Test func `A task starts exactly at its earliest begin date`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("begin date") { world in
                     let url = Story.serve(world, size: 1_000)
@@ -176,7 +176,7 @@ extension Simulations {
             }
         }
 
-        @Test func aNetworkThatReturnsEndsEveryPause() async {
+        @Test func `A returning network ends every pause`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("network") { world in
                     let url = Story.serve(world, size: 1_000)
@@ -201,7 +201,7 @@ extension Simulations {
         }
 
         /// Pauses stay short: no server is contacted, and the shortage may end at any time.
-        @Test func troubleOfThisMachineMakesNoPauseGrow() async {
+        @Test func `Pauses do not grow when this machine runs out of file descriptors`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("no descriptors", jitter: 0.99) { world in
                     let url = Story.serve(world, size: 1_000)
@@ -218,7 +218,7 @@ extension Simulations {
             }
         }
 
-        @Test func aFullDiskIsLookedAtAgain() async {
+        @Test func `A task that failed for lack of disk space is retried within seconds`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("full disk") { world in
                     let url = Story.serve(world, size: 1 << 55)
