@@ -31,7 +31,9 @@ import Testing
         #expect(row.now.seenShift(from: StoreFixture.now) == row.seenShift)
     }
 
-    @Test(arguments: rows) func storedTimesMoveWithTheBoot(_ row: Row) async throws {
+    @Test(arguments: rows) func `Stored boot times move with the boot, and wall-clock times stay`(_ row: Row)
+        async throws
+    {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         let (open, ended, suspended) = try await store.write { transaction in
@@ -66,7 +68,7 @@ import Testing
         #expect(try await again.read { try $0.task(ended) }?.endedAt == 1_800_000_000)
     }
 
-    @Test func rebootsAddUp() async throws {
+    @Test func `Several reboots shorten a deadline only by the observed time`() async throws {
         let fixture = try StoreFixture()
         var now = StoreFixture.now
         let store = try fixture.open(now)

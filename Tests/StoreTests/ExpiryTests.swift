@@ -23,7 +23,9 @@ import Testing
         try await store.read { try $0.forgettableTasks(endedFor: Self.month, now: now, limit: 10) }.count
     }
 
-    @Test(arguments: ["boot-1", "boot-2"]) func aClockThatIsFortyDaysAheadForgetsNothing(bootID: String) async throws {
+    @Test(arguments: ["boot-1", "boot-2"]) func `A clock that is forty days ahead makes no task forgettable`(
+        bootID: String
+    ) async throws {
         let fixture = try StoreFixture()
         var now = StoreFixture.now
         let store = try fixture.open(now)
@@ -37,7 +39,7 @@ import Testing
         try again.close()
     }
 
-    @Test func aMonthThatWasSeenToPassForgets() async throws {
+    @Test func `A task becomes forgettable after an observed month`() async throws {
         let fixture = try StoreFixture()
         var now = StoreFixture.now
         let store = try fixture.open(now)
@@ -51,7 +53,7 @@ import Testing
         try store.close()
     }
 
-    @Test func bootsAddUpAndTheTimeBetweenThemDoesNot() async throws {
+    @Test func `The time of several boots adds up, without the time between them`() async throws {
         let fixture = try StoreFixture()
         var now = StoreFixture.now
         let store = try fixture.open(now)
@@ -67,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func oneThatIsTriedAgainHasNotEnded() async throws {
+    @Test func `A retried task becomes forgettable only after its new end`() async throws {
         let fixture = try StoreFixture()
         var now = StoreFixture.now
         let store = try fixture.open(now)

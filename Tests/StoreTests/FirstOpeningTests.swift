@@ -23,7 +23,7 @@ import Testing
         #expect(outcome.code != 0)
     }
 
-    @Test func aHotJournalOfADatabaseThatWasBeingMadeIsRolledBack() async throws {
+    @Test func `The store rolls back the hot journal of a database under creation`() async throws {
         let fixture = try StoreFixture()
         try await hotJournal(fixture)
         let journal = fixture.paths.database.path + "-journal"
@@ -36,7 +36,7 @@ import Testing
         try store.close()
     }
 
-    @Test func whatASecondOfItsLifeLeavesOpens() throws {
+    @Test func `A partly created database opens`() throws {
         for leave in [
             { (_: StoreFixture) in },
             { try Data().write(to: $0.paths.database) },
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func aDatabaseThatAnotherProgramHasLockedIsWaitedFor() async throws {
+    @Test func `A write waits for a database that another program has locked`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.write { try $0.putSession(.terminal, SessionSettings()) }

@@ -9,7 +9,7 @@ import Testing
 @Suite struct GroupCommitTests {
     private struct Refusal: Error {}
 
-    @Test func manyWritersShareFewTransactions() async throws {
+    @Test func `Many writers share few transactions`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.write { try $0.putSession(.terminal, SessionSettings()) }
@@ -40,7 +40,7 @@ import Testing
         #expect(counter.commits <= writers / 10, "\(counter.commits) commits for \(writers) writers")
     }
 
-    @Test func aFailingPartUndoesOnlyItself() async throws {
+    @Test func `A failing write undoes only itself`() async throws {
         let store = try await StoreFixture.inMemory()
         let outcomes = await withTaskGroup(of: Bool.self) { group in
             for number in 0..<100 {
@@ -64,7 +64,7 @@ import Testing
         #expect(Set(urls) == Set((0..<100).filter { $0 % 3 != 0 }.map { "https://example.org/\($0)" }))
     }
 
-    @Test func aFailingCommitAnswersEverybody() async throws {
+    @Test func `A failing commit fails every write in it`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.write { try $0.putSession(.terminal, SessionSettings()) }
@@ -120,7 +120,7 @@ import Testing
         #expect(try await store.read { try $0.taskCount() } == (codes.0 == nil ? 2 : 1))
     }
 
-    @Test func aBrokenRuleOfTheSchemaIsAConstraint() async throws {
+    @Test func `A violated rule of the schema is a constraint error`() async throws {
         let store = try await StoreFixture.inMemory()
         let error = await #expect(throws: StoreError.self) {
             try await store.write { transaction in

@@ -7,7 +7,9 @@ import Testing
 /// Tests that no reader that waits for the journal is forgotten.
 @Suite struct GrowthSignalTests {
     /// Runs writers and readers in any order: every reader sees every entry.
-    @Test(.timeLimit(.minutes(20)), arguments: 1...8) func noWakeUpIsLost(_ seed: Int) async throws {
+    @Test(.timeLimit(.minutes(20)), arguments: 1...8) func `No reader misses a wake-up of the journal`(_ seed: Int)
+        async throws
+    {
         let store = try await StoreFixture.inMemory()
         let entries: Int64 = 60
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -38,14 +40,14 @@ import Testing
         #expect(store.journalSignal.last == entries)
     }
 
-    @Test(.timeLimit(.minutes(20))) func anEntryThatIsThereEndsTheWaitAtOnce() async throws {
+    @Test(.timeLimit(.minutes(20))) func `An existing entry ends the wait immediately`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { try $0.record(JournalEntry(time: .init(timeIntervalSince1970: 1), decision: .started)) }
         await store.journalSignal.wait(past: 0)
         #expect(store.journalSignal.last == 1)
     }
 
-    @Test(.timeLimit(.minutes(20))) func aPulseThatCameBeforeTheWaitIsNotLost() async throws {
+    @Test(.timeLimit(.minutes(20))) func `A pulse before the wait is not lost`() async throws {
         let store = try await StoreFixture.inMemory()
         let wakes = store.journalSignal.wakes
         store.journalSignal.wakeWaiters()
@@ -53,7 +55,7 @@ import Testing
         #expect(store.journalSignal.wakes == wakes + 1 && store.journalSignal.last == 0)
     }
 
-    @Test(.timeLimit(.minutes(20)), arguments: 1...50) func aCancelledWaitEnds(_ seed: Int) async throws {
+    @Test(.timeLimit(.minutes(20)), arguments: 1...50) func `A cancelled wait ends`(_ seed: Int) async throws {
         let store = try await StoreFixture.inMemory()
         let waiting = Task { await store.journalSignal.wait(past: 0) }
         for _ in 0..<seed % 5 { await Task.yield() }
@@ -62,7 +64,7 @@ import Testing
         #expect(store.journalSignal.last == 0)
     }
 
-    @Test(.timeLimit(.minutes(20))) func aPulseWakesWithoutAnEntry() async throws {
+    @Test(.timeLimit(.minutes(20))) func `A pulse wakes a reader without an entry`() async throws {
         let store = try await StoreFixture.inMemory()
         let woken = Task { await store.journalSignal.wait(past: 0) }
         let pulsing = Task {

@@ -146,7 +146,7 @@ import Testing
         try transaction.update(record)
     }
 
-    @Test func theSeventhSchemaOpens() async throws {
+    @Test func `A database with the seventh schema opens`() async throws {
         let fixture = try StoreFixture()
         try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0007.sqlite"), to: fixture.paths.database)
         let store = try fixture.open(ClockReading(bootID: "boot-1", bootSeconds: 1_500, wallSeconds: 1_800_001_000))
@@ -182,7 +182,7 @@ import Testing
         "UPDATE messages SET challenge = '{' WHERE kind = 'challenge'",
         "UPDATE messages SET challenge = '{\"port\":\"x\",\"isProxy\":2}' WHERE kind = 'challenge'",
     ])
-    func whatMakesNoSenseDoesNotStopTheNextSchema(damage: String) async throws {
+    func `Invalid values do not prevent the migration to the next schema`(damage: String) async throws {
         let fixture = try StoreFixture()
         try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0007.sqlite"), to: fixture.paths.database)
         try fixture.edit(damage)
@@ -198,7 +198,7 @@ import Testing
         #expect(try await store.read { try $0.snapshotPaths() }.count == (damage.contains("upload_source") ? 0 : 1))
     }
 
-    @Test func theFifthSchemaOpens() async throws {
+    @Test func `A database with the fifth schema opens`() async throws {
         let fixture = try StoreFixture()
         try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0005.sqlite"), to: fixture.paths.database)
         let store = try fixture.open(ClockReading(bootID: "boot-1", bootSeconds: 1_500, wallSeconds: 1_800_001_000))
@@ -210,7 +210,7 @@ import Testing
         #expect(lanes.first { $0.id == failed.lane }?.proxy == "http://proxy.example:3128")
     }
 
-    @Test func tasksBehindAProxyGetLanesOfTheirOwn() async throws {
+    @Test func `The migration gives tasks with a proxy lanes of their own`() async throws {
         let fixture = try StoreFixture()
         try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0004.sqlite"), to: fixture.paths.database)
         let url = "https://example.org/parts"
@@ -239,7 +239,7 @@ import Testing
         #expect(next.lane == proxied.lane)
     }
 
-    @Test func theFourthSchemaOpens() async throws {
+    @Test func `A database with the fourth schema opens`() async throws {
         let fixture = try StoreFixture()
         try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0004.sqlite"), to: fixture.paths.database)
         let store = try fixture.open(ClockReading(bootID: "boot-1", bootSeconds: 1_500, wallSeconds: 1_800_001_000))
@@ -253,7 +253,7 @@ import Testing
         #expect(kept.sentFiles?.length == 9_000)
     }
 
-    @Test func theThirdSchemaOpens() async throws {
+    @Test func `A database with the third schema opens`() async throws {
         let fixture = try StoreFixture()
         try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0003.sqlite"), to: fixture.paths.database)
         let store = try fixture.open(ClockReading(bootID: "boot-1", bootSeconds: 1_500, wallSeconds: 1_800_001_000))
@@ -271,7 +271,7 @@ import Testing
         #expect(history.map(\.inputs) == [["battery": "20"]])
     }
 
-    @Test func theSecondSchemaOpens() async throws {
+    @Test func `A database with the second schema opens`() async throws {
         let fixture = try StoreFixture()
         try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0002.sqlite"), to: fixture.paths.database)
         let store = try fixture.open(ClockReading(bootID: "boot-9", bootSeconds: 50, wallSeconds: 1_800_001_000))
@@ -292,7 +292,7 @@ import Testing
         #expect(history.map(\.decision) == [.appWoken])
     }
 
-    @Test func theFirstSchemaOpens() async throws {
+    @Test func `A database with the first schema opens`() async throws {
         let fixture = try StoreFixture()
         try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0001.sqlite"), to: fixture.paths.database)
         let store = try fixture.open(

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests of the opening of a database, and of databases that are refused.
 @Suite struct OpeningTests {
-    @Test func whatWasWrittenIsThereAgain() async throws {
+    @Test func `A reopened store contains the written data`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         let id = try await store.write { transaction in
@@ -21,7 +21,7 @@ import Testing
         #expect(again.journalSignal.last == 1)
     }
 
-    @Test func aClosedStoreRefuses() async throws {
+    @Test func `A closed store refuses reads and writes`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try store.close()
@@ -31,7 +31,7 @@ import Testing
         await #expect(throws: StoreError.self) { try await store.read { try $0.taskCount() } }
     }
 
-    @Test func aNewerDatabaseIsRefusedAndLeftAlone() throws {
+    @Test func `A newer database is refused and not changed`() throws {
         let fixture = try StoreFixture()
         try fixture.open().close()
         try fixture.edit("INSERT INTO grdb_migrations VALUES ('9999 from the future')")
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: ["not a database", "SQLite format 3\u{0}and then nothing that makes sense, for some bytes more"])
-    func whatIsNoDatabaseIsRefusedAndLeftAlone(_ text: String) throws {
+    func `A file that is not a database is refused and not changed`(_ text: String) throws {
         let fixture = try StoreFixture()
         let garbage = Data((text + String(repeating: "x", count: 5_000)).utf8)
         try garbage.write(to: fixture.paths.database)
@@ -49,7 +49,7 @@ import Testing
         #expect(try Data(contentsOf: fixture.paths.database) == garbage)
     }
 
-    @Test func aDamagedPageIsRefusedAndLeftAlone() async throws {
+    @Test func `A database with a damaged page is refused and not changed`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.write { transaction in
@@ -65,7 +65,7 @@ import Testing
         #expect(try Data(contentsOf: fixture.paths.database) == bytes)
     }
 
-    @Test func aVanishedOrEmptiedDatabaseIsNotReplaced() throws {
+    @Test func `A missing or emptied database is not replaced`() throws {
         let fixture = try StoreFixture()
         try fixture.open().close()
         try Data().write(to: fixture.paths.database)
@@ -78,7 +78,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: fixture.paths.database.path))
     }
 
-    @Test func aDatabaseThatCannotBeWrittenSaysSo() throws {
+    @Test func `A database path that cannot be opened is an input/output error`() throws {
         let fixture = try StoreFixture()
         try FileManager.default.createDirectory(at: fixture.paths.database, withIntermediateDirectories: true)
         #expect(code { try fixture.open() } == .inputOutput)

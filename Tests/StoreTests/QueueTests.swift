@@ -7,7 +7,7 @@ import Testing
 
 /// Tests of ready tasks, their order, and the times at which they change.
 @Suite struct QueueTests {
-    @Test func readyTasksComeByPriorityThenAgeBySizeClass() async throws {
+    @Test func `Ready tasks of a size class are ordered by priority, then age`() async throws {
         let store = try await StoreFixture.inMemory()
         let (lane, ids) = try await store.write { transaction in
             let records = try [
@@ -60,7 +60,7 @@ import Testing
             questions.first == "SEARCH tasks USING INDEX tasks_asked (session=? AND question=?)", "\(questions)")
     }
 
-    @Test func tasksThatHaveFailedAreAQueueOfTheirOwn() async throws {
+    @Test func `Tasks that have failed form a separate queue`() async throws {
         let store = try await StoreFixture.inMemory()
         let (lane, ids) = try await store.write { transaction in
             let records = try [(0, 0.5), (3, 0.5), (1, 0.5), (2, 0.9), (0, 0.5)].map { fruitless, priority in
@@ -83,7 +83,7 @@ import Testing
         #expect(failed.map(\.fruitless) == [2, 1, 3])
     }
 
-    @Test func anAttemptIsNotedOnceAndNeverBackwards() async throws {
+    @Test func `A late record of an attempt does not undo a newer update`() async throws {
         let store = try await StoreFixture.inMemory()
         let (task, row) = try await store.write { transaction in
             var record = try transaction.insert(.waiting())
@@ -102,7 +102,7 @@ import Testing
         #expect(row?.fruitless == 1 && row?.failures == 1 && row?.attempts == task.attempts)
     }
 
-    @Test func waysThroughProxiesAreLanesOfTheirOwn() async throws {
+    @Test func `Each proxy has a lane of its own`() async throws {
         let store = try await StoreFixture.inMemory()
         let lanes = try await store.write { transaction in
             try [nil, "", "http://a:1", "http://b:1", nil, "http://ada:secret@a:1"].map { proxy in
@@ -116,7 +116,7 @@ import Testing
         #expect(Set(proxies) == [nil, "", "http://a:1", "http://b:1"])
     }
 
-    @Test func everyWaitForAnAttemptCanBeEnded() async throws {
+    @Test func `Waits for a retry or disk space can be ended together, but not a relaunch delay`() async throws {
         let store = try await StoreFixture.inMemory()
         let reasons: [WaitReason] = [.retry, .retryAfter, .diskSpace, .relaunchDelay]
         let ids = try await store.write { transaction in
@@ -136,7 +136,7 @@ import Testing
         #expect(records.map { $0?.failures } == [0, 0, 0, 3] && records.map { $0?.fruitless } == [0, 0, 0, 3])
     }
 
-    @Test func lanesAreSessionsTimesOrigins() async throws {
+    @Test func `Each session has one lane per origin`() async throws {
         let store = try await StoreFixture.inMemory()
         let other = SessionID(rawValue: "other")
         try await store.write { transaction in
@@ -159,7 +159,7 @@ import Testing
             ])
     }
 
-    @Test func pausesAndBeginDatesHoldTasksBackAndEnd() async throws {
+    @Test func `Pauses and begin dates block tasks until their time`() async throws {
         let store = try await StoreFixture.inMemory()
         let lane = try await store.write { transaction in
             var paused = TaskRecord.waiting("http://paused/")
@@ -192,7 +192,7 @@ import Testing
         #expect(try await ready() == ["http://paused/", "http://later/", "http://both/"])
     }
 
-    @Test func onlyPausesAfterFailuresEndBeforeTheirTime() async throws {
+    @Test func `Only pauses after failures end early`() async throws {
         let store = try await StoreFixture.inMemory()
         let ids = try await store.write { transaction in
             try [(WaitReason.retry, "http://a:80"), (.retryAfter, "http://a:80"), (.retry, "http://b:80")].map {
@@ -213,7 +213,7 @@ import Testing
         #expect(try await paused() == [false, true, false])
     }
 
-    @Test func overdueTasksComeOldestDeadlineFirst() async throws {
+    @Test func `Overdue tasks are listed by oldest deadline first`() async throws {
         let store = try await StoreFixture.inMemory()
         let ids = try await store.write { transaction in
             try [30.0, 10, 20, nil].map { deadline in
@@ -227,7 +227,7 @@ import Testing
         #expect(try await store.read { try $0.overdueTasks(bootSeconds: 9, limit: 2) }.isEmpty)
     }
 
-    @Test func lanesWithoutTasksAreForgotten() async throws {
+    @Test func `Lanes without tasks are deleted`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             let id = try transaction.insert(.waiting()).id

@@ -67,7 +67,7 @@ import Testing
         return record
     }
 
-    @Test func everyColumnComesBack() async throws {
+    @Test func `Every column is read back as it was written`() async throws {
         let store = try await StoreFixture.inMemory()
         let inserted = try await store.write { try $0.insert(Self.full) }
         var expected = inserted
@@ -81,7 +81,7 @@ import Testing
         #expect(try await store.read { try $0.snapshotPaths() } == ["/s/copy"])
     }
 
-    @Test func secretsStandInOneColumnOnly() async throws {
+    @Test func `Secrets are stored in one column only`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.write { transaction in
@@ -106,7 +106,7 @@ import Testing
         #expect(places == ["tasks.request"])
     }
 
-    @Test func countsAndLists() async throws {
+    @Test func `The store counts and lists tasks by state`() async throws {
         let store = try await StoreFixture.inMemory()
         let ids = try await store.write { transaction in
             try [TaskState.waiting, .suspended, .finishing, .completed, .failed, .cancelled, .waiting].map { state in
@@ -134,7 +134,7 @@ import Testing
         #expect(page.map(\.id) == [ids[4]])
     }
 
-    @Test func tokensAreUnique() async throws {
+    @Test func `Resume tokens are unique`() async throws {
         let store = try await StoreFixture.inMemory()
         let error = await #expect(throws: StoreError.self) {
             try await store.write { transaction in
@@ -148,7 +148,7 @@ import Testing
         #expect(error?.code == .constraint)
     }
 
-    @Test func sessionsCountAndTakeTheirTasksWithThem() async throws {
+    @Test func `A session counts its tasks, and its deletion deletes them`() async throws {
         let store = try await StoreFixture.inMemory()
         let other = SessionID(rawValue: "other")
         try await store.write { transaction in
@@ -179,7 +179,7 @@ import Testing
         #expect(error?.code == .constraint)
     }
 
-    @Test func settingsOfTheService() async throws {
+    @Test func `New service settings replace the stored ones`() async throws {
         let store = try await StoreFixture.inMemory()
         #expect(try await store.read { try $0.settings() } == nil)
         try await store.write { try $0.put(rateLimit: 5, maximumTransfers: 6) }

@@ -25,7 +25,7 @@ import Testing
         return record
     }
 
-    @Test func eachClassHasAQueueOfItsOwn() async throws {
+    @Test func `Each requirement class has a queue of its own`() async throws {
         let store = try await StoreFixture.inMemory()
         let records = try await store.write { transaction in
             var paused = Self.waiting(Self.expensive)
@@ -53,7 +53,7 @@ import Testing
         #expect(held.isEmpty)
     }
 
-    @Test func aChangeOfRulesMovesATaskToAnotherClass() async throws {
+    @Test func `A change of rules moves a task to another class`() async throws {
         let store = try await StoreFixture.inMemory()
         var record = try await store.write { try $0.insert(Self.waiting(Self.discretionary)) }
         record.rules = Self.expensive
@@ -71,7 +71,7 @@ import Testing
         #expect(read?.isDiscretionForced == true)
     }
 
-    @Test func whatLoosensNextIsKnown() async throws {
+    @Test func `The store finds the tasks whose requirements relax next`() async throws {
         let store = try await StoreFixture.inMemory()
         let ids = try await store.write { transaction in
             try [30.0, 10, 20, nil].map { time in
@@ -91,7 +91,7 @@ import Testing
         #expect(try await store.read { try $0.nextTimes().relaxesAt } == 20)
     }
 
-    @Test func forcedDiscretionIsLiftedForOneAppOnly() async throws {
+    @Test func `Forced discretion is lifted for one app only`() async throws {
         let store = try await StoreFixture.inMemory()
         let apps = ["org.example.a", "org.example.b"].map { AppID(rawValue: $0) }
         let ids = try await store.write { transaction in
@@ -123,7 +123,7 @@ import Testing
     }
 
     /// Checks that a million blocked tasks do not slow down the query of classes, which never reads them.
-    @Test func aLookGoesAlongTheIndex() async throws {
+    @Test func `A scheduling pass searches only along the index`() async throws {
         let fixture = try StoreFixture()
         try fixture.open().close()
         let database = try DatabaseQueue(path: fixture.paths.database.path)

@@ -13,7 +13,7 @@ import Testing
         return map
     }
 
-    @Test func plainDownloadBecomesSegmentsAndBack() {
+    @Test func `A plain download becomes segments and a plain download again`() {
         var map = SegmentMap(total: 100, count: 20, synced: 10)
         #expect(map.isContiguous && map.prefix == 20 && map.synced.prefix == 10)
         #expect(map.missing.ranges == [20..<100])
@@ -24,35 +24,35 @@ import Testing
         #expect(map.isContiguous && map.isComplete)
     }
 
-    @Test func anEmptyFileIsComplete() {
+    @Test func `An empty file is complete`() {
         #expect(SegmentMap(total: 0, count: 0, synced: 0).isComplete)
         #expect(!SegmentMap(total: 1, count: 0, synced: 0).isComplete)
     }
 
-    @Test func contradictoryBeginningsClaimTheLeast() {
+    @Test func `Contradictory counts are reduced to the bytes that can exist`() {
         let map = SegmentMap(total: 100, count: 200, synced: 300)
         #expect(map.count == 100 && map.synced.count == 100)
         #expect(SegmentMap(total: 100, count: -1, synced: 5).synced.isEmpty)
     }
 
-    @Test func inTheSameBootWhatWasWrittenCounts() {
+    @Test func `Written bytes survive within the same boot`() {
         let map = Self.fragmented.surviving(sameBoot: true, fileLength: 100)
         #expect(map == Self.fragmented)
     }
 
-    @Test func inAnotherBootWhatWasSyncedCounts() {
+    @Test func `Only synced bytes survive into another boot`() {
         let map = Self.fragmented.surviving(sameBoot: false, fileLength: 100)
         #expect(map.written.ranges == [0..<20, 50..<70, 80..<100])
         #expect(map.synced == map.written)
     }
 
-    @Test func aShorterFileHasNoMore() {
+    @Test func `A shorter file limits the bytes that survive`() {
         let map = Self.fragmented.surviving(sameBoot: true, fileLength: 60)
         #expect(map.written.ranges == [0..<25, 50..<60] && map.synced.ranges == [0..<20, 50..<60])
         #expect(Self.fragmented.surviving(sameBoot: false, fileLength: 0).count == 0)
     }
 
-    @Test func onlyWrittenBytesAreSynced() {
+    @Test func `Only written bytes become synced`() {
         var map = SegmentMap(total: 100, count: 0, synced: 0)
         map.write(10..<20)
         map.sync(ByteRanges(0..<100))
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// Checks the stored form, which never changes.
-    @Test func asItIsStored() throws {
+    @Test func `The stored form of a map does not change`() throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         let text = #"{"synced":[0,20,50,70,80,100],"total":100,"written":[0,25,50,75,80,100]}"#
@@ -72,7 +72,7 @@ import Testing
         #"{"synced":[],"total":-1,"written":[]}"#, #"{"synced":[],"total":10,"written":[0,11]}"#,
         #"{"synced":[0,6],"total":10,"written":[0,5]}"#, #"{"total":10,"written":[0,5]}"#,
     ])
-    func whatContradictsItselfIsRefused(_ text: String) {
+    func `A stored map that contradicts itself is refused`(_ text: String) {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(SegmentMap.self, from: Data(text.utf8)) }
     }
 }

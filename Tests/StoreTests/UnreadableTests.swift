@@ -18,7 +18,9 @@ import Testing
         "sent = -9223372036854775807", "resumed_at = -1",
     ]
 
-    @Test(arguments: damages) func theOthersAreReadAndItIsNamed(damage: String) async throws {
+    @Test(arguments: damages) func `An unreadable task is named, and the others are still read`(damage: String)
+        async throws
+    {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         let ids = try await store.write { transaction in
@@ -91,7 +93,7 @@ import Testing
         try again.close()
     }
 
-    @Test func theDefaultsHoldForASessionWhoseSettingsAreGone() async throws {
+    @Test func `A session with unreadable settings uses the defaults`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         let other = SessionID(rawValue: "other")
@@ -121,7 +123,9 @@ import Testing
         try again.close()
     }
 
-    @Test(arguments: [#"{"x":1}"#, "gone"]) func anAppWhoseRecordIsGoneLeavesTheOthersAlone(text: String) async throws {
+    @Test(arguments: [#"{"x":1}"#, "gone"]) func `An unreadable app is named, and the others are still read`(
+        text: String
+    ) async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         let (one, two) = (AppID(rawValue: "one"), AppID(rawValue: "two"))
@@ -140,7 +144,7 @@ import Testing
         try again.close()
     }
 
-    @Test func whatIsKeptOfTheDeviceIsToldAndNotLost() async throws {
+    @Test func `Unreadable device values are reported, and replaced settings are kept`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         let fine = try await store.write { transaction in
@@ -168,7 +172,7 @@ import Testing
         #expect(kept == #"{"x":1}"#)
     }
 
-    @Test func anUnreadableEntryOfTheJournalKeepsItsPlace() async throws {
+    @Test func `An unreadable journal entry keeps its position`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.write { transaction in

@@ -31,13 +31,13 @@ import Transfers
         #expect(DigestFields.parse([field]).isEmpty)
     }
 
-    @Test func severalLinesAreOneField() {
+    @Test func `Several digest lines are parsed as one field`() {
         let found = DigestFields.parse(["sha-512=:\(Self.sha512Base64):", "sha-256=:\(Self.base64):"])
         #expect(found.map(\.algorithm) == [.sha256, .sha512])
         #expect(found.map(\.hex.utf8.count) == [64, 128])
     }
 
-    @Test func contentDigestCoversOnlyAWholeBody() {
+    @Test func `A Content-Digest field applies only to a whole body`() {
         let content: KeyValuePairs = ["Content-Digest": "sha-256=:\(Self.base64):"]
         #expect(DigestFields.expected(head: head(200, content), wholeBody: true) == [sha256])
         #expect(DigestFields.expected(head: head(200, content), wholeBody: false).isEmpty)
@@ -49,7 +49,7 @@ import Transfers
         #expect(DigestFields.expected(head: both, wholeBody: true) == [sha256])
     }
 
-    @Test func contradictingDigestsAreBothExpected() {
+    @Test func `Two contradicting digests are both expected`() {
         let other = "sha-256=:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=:"
         let both = head(200, ["Repr-Digest": "sha-256=:\(Self.base64):", "Content-Digest": other])
         #expect(DigestFields.expected(head: both, wholeBody: true).count == 2)

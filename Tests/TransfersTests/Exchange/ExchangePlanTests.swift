@@ -19,14 +19,14 @@ import Transfers
         partial(1, of: 1),
         partial(-1),
     ])
-    func asksForTheWhole(partial: PartialBytes?) {
+    func `A plan without bytes to continue requests the whole file`(partial: PartialBytes?) {
         let plan = ExchangePlan(partial: partial)
         #expect(plan.offset == 0)
         #expect(plan.headers.isEmpty)
         #expect(!plan.asksForRange)
     }
 
-    @Test func asksByTheBestConditionThereIs() {
+    @Test func `A plan uses the strongest condition that its validators allow`() {
         #expect(fields(partial(10)) == ["Range: bytes=10-", "If-Range: \"a\""])
         #expect(fields(partial(10, of: nil)) == ["Range: bytes=10-", "If-Range: \"a\""])
         #expect(fields(partial(10, tag: "W/\"a\"")) == ["Range: bytes=10-", "If-Range: \(oldDate)"])
@@ -44,7 +44,7 @@ import Transfers
         #expect(judge(head(200, ["Content-Length": "100"]), bytes).lossReason?.contains("recognised") == true)
     }
 
-    @Test func asksForTheLastByteWhenAllAreHere() {
+    @Test func `A plan requests the last byte when all bytes are on disk`() {
         #expect(fields(partial(100)) == ["Range: bytes=99-", "If-Range: \"a\""])
         let answer = head(206, ["Content-Range": "bytes 99-99/100", "Content-Length": "1", "ETag": "\"a\""])
         guard case .append(_, offset: 99, length: 1) = judge(answer, partial(100)) else {

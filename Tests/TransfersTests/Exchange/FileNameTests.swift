@@ -67,7 +67,7 @@ import Transfers
         #expect(FileName.sanitize(name) == expected)
     }
 
-    @Test func longNamesKeepTheirExtension() {
+    @Test func `A shortened name keeps its extension`() {
         let long = String(repeating: "ä", count: 200)
         #expect(FileName.sanitize(long + ".txt") == String(repeating: "ä", count: 125) + ".txt")
         #expect(FileName.sanitize(long) == String(repeating: "ä", count: 127))
@@ -91,7 +91,7 @@ import Transfers
         #expect(FileName.plain("naïve 日本.txt") == "naïve 日本.txt")
     }
 
-    @Test func anyNameIsSafe() {
+    @Test func `Any sanitized name is safe`() {
         let seed = ExchangeRandom.printedSeed("anyNameIsSafe")
         var random = ExchangeRandom(seed: seed)
         let alphabet: [Unicode.Scalar] = [

@@ -29,7 +29,7 @@ import Testing
         #expect(HTTPDate.parse(text) == nil)
     }
 
-    @Test func formatIsReadBack() {
+    @Test func `A formatted date is parsed back to the same time`() {
         #expect(HTTPDate.format(784_111_777) == "Sun, 06 Nov 1994 08:49:37 GMT")
         #expect(HTTPDate.format(-.infinity) == "Thu, 01 Jan 1970 00:00:00 GMT")
         #expect(HTTPDate.format(.infinity) == "Fri, 31 Dec 9999 23:59:59 GMT")

@@ -3,7 +3,7 @@ import Testing
 import Transfers
 
 @Suite struct HostBackoffTests {
-    @Test func failuresOfOneMomentCountOnce() {
+    @Test func `Simultaneous failures count as one`() {
         var host = HostBackoff()
         for _ in 0..<6 { #expect(host.admit(now: 10) == true) }
         for _ in 0..<6 { host.failed(began: 10, at: 12, random: 0.5) }
@@ -12,7 +12,7 @@ import Transfers
         #expect(host.admit(now: 12.4) == false)
     }
 
-    @Test func onlyOneProbeIsLetThrough() {
+    @Test func `The host admits only one probe after a pause`() {
         var host = HostBackoff()
         host.failed(began: 0, at: 0, random: 0.5)
         #expect(host.blockedUntil(0.5) == nil)
@@ -30,7 +30,7 @@ import Transfers
         for _ in 0..<2 { #expect(host.admit(now: 3) == true) }
     }
 
-    @Test func abandonedProbeIsReplaced() {
+    @Test func `Another probe replaces an abandoned one`() {
         var host = HostBackoff()
         host.failed(began: 0, at: 0, random: 0.5)
         #expect(host.admit(now: 1) == true)
@@ -42,7 +42,7 @@ import Transfers
         #expect(host.failures == 1)
     }
 
-    @Test func afterARefusalAnotherAsksAtOnce() {
+    @Test func `The host admits one probe immediately after a refusal`() {
         var host = HostBackoff()
         for task in 1...6 as ClosedRange<Int64> {
             host.refused(TaskID(task), until: 3_610, began: 9, at: 10)
@@ -59,7 +59,7 @@ import Transfers
         #expect(host.isOpen && !host.isRefused)
     }
 
-    @Test func whoeverIsRefusedTooMakesThePauseLonger() {
+    @Test func `Each further refused task lengthens the pause`() {
         var host = HostBackoff()
         var now = 10.0
         func refuse(_ task: Int64, for seconds: Double) -> Double {
@@ -77,7 +77,7 @@ import Transfers
         #expect(refuse(99, for: 3_600) == 3_600 && refuse(1, for: 5) == 5)
     }
 
-    @Test func oneThatIsAlwaysRefusedHoldsUpNobodyElse() {
+    @Test func `A task that is always refused does not block the others`() {
         var host = HostBackoff()
         for number in 0..<20 {
             let now = Double(number) * 60
@@ -87,7 +87,7 @@ import Transfers
         }
     }
 
-    @Test func pauseGrowsUntilFiveMinutes() {
+    @Test func `A pause grows to at most five minutes`() {
         var host = HostBackoff()
         var now = 0.0
         for _ in 0..<20 {

@@ -47,7 +47,7 @@ import Transfers
         #expect(Self.paused(Self.table(Self.direct, .nobody)) == [false, false, false, false])
     }
 
-    @Test func oneProbeGoesFirst() {
+    @Test func `One probe goes first after a pause, and its response ends the limit`() {
         var table = Self.table(Self.direct, .address)
         #expect(table.blockedUntil(Self.direct, 10).map { $0 > 10.9 && $0 < 11 } == true)
         #expect(table.allowance(Self.direct, 11) == 1)
@@ -59,7 +59,7 @@ import Transfers
         #expect(table.allowance(Self.direct, 11) == .max)
     }
 
-    @Test func aProbeThatFailsForItselfEndsThePause() {
+    @Test func `A probe failure that is not caused by the route ends the pause`() {
         for attribution in [FailureAttribution.request, .origin] {
             var table = Self.table(Self.direct, .address)
             _ = table.admit(Self.direct, now: 12)
@@ -70,7 +70,7 @@ import Transfers
         }
     }
 
-    @Test func aProbeThatTellsNothingIsFollowedByAnother() {
+    @Test func `Another probe follows one whose failure has no known cause`() {
         var table = Self.table(Self.proxied, .address)
         _ = table.admit(Self.proxied, now: 12)
         table.failed(
@@ -85,7 +85,7 @@ import Transfers
         #expect(table.allowance(Self.proxied, 16) == 1)
     }
 
-    @Test func aWayThatFailsBehindAProxyClearsTheProxy() {
+    @Test func `A route failure through a proxy clears the proxy`() {
         var table = Self.table(Self.proxied, .proxy)
         _ = table.admit(Self.proxied, now: 12)
         table.failed(
@@ -95,7 +95,7 @@ import Transfers
         #expect(table.allowance(Self.otherProxied, 13) == .max)
     }
 
-    @Test func onlyWhatAServerAskedForOutlivesTheNetwork() {
+    @Test func `Only pauses that a server requested outlast a network change`() {
         var table = Self.table(Self.direct, .origin, until: 90)
         Self.refuse(&table, Self.direct, until: 90)
         table.failed(
@@ -108,7 +108,7 @@ import Transfers
         #expect(Self.paused(table) == [false, false, false, false])
     }
 
-    @Test func aListOfPausesNamesNoSecret() {
+    @Test func `The list of pauses contains no proxy credentials`() {
         var table = Self.table(Self.proxied, .proxy)
         for task in [2, 3] as [Int64] { Self.refuse(&table, Self.other, of: task, until: 70) }
         #expect(table.paused(10).map(\.origin) == ["http://b:80", "http://proxy:3128"])

@@ -65,14 +65,14 @@ import Testing
         #expect(field(example.set, from: example.from, to: example.to, given: example.given) == example.expected)
     }
 
-    @Test func theServersOwnClockSaysWhatIsOver() {
+    @Test func `The server's own clock decides whether a cookie has expired`() {
         let set = ["a=1; Expires=Sun, 22 Nov 2026 10:00:00 GMT"]
         let (from, to) = ("https://example.org/a", "https://example.org/b")
         #expect(field(set, from: from, to: to, date: "Sun, 22 Nov 2026 09:00:00 GMT") == "a=1")
         #expect(field(set, from: from, to: to, date: "Sun, 22 Nov 2026 11:00:00 GMT") == nil)
     }
 
-    @Test func whatAServerCanSendIsBounded() {
+    @Test func `The number and size of stored cookies are limited`() {
         var cookies = RedirectCookies()
         cookies.store(
             (0..<1_000).map { HeaderField(name: "Set-Cookie", value: "c\($0)=1") }

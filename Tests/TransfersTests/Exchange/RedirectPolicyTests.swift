@@ -19,7 +19,7 @@ import Transfers
         #expect(next(status, "/x") == .none)
     }
 
-    @Test func withoutLocationItIsFinal() {
+    @Test func `A redirect without a Location is final`() {
         #expect(next(302, nil) == .none)
         #expect(next(302, " ") == .none)
     }
@@ -42,7 +42,7 @@ import Transfers
         #expect(target(location) == url)
     }
 
-    @Test func methodsAsBrowsersDo() {
+    @Test func `A redirect changes the method as browsers do`() {
         for (status, method, nextMethod, keepsBody) in [
             (301, "POST", "GET", false), (302, "POST", "GET", false), (303, "POST", "GET", false),
             (303, "PUT", "GET", false), (303, "HEAD", "HEAD", false), (303, "GET", "GET", false),
@@ -65,7 +65,7 @@ import Transfers
         #expect(failure.status == 302)
     }
 
-    @Test func refusalNamesTheWayOutAndNoSecret() {
+    @Test func `The refusal of a redirect names the target URL without its password`() {
         guard case .refuse(let failure) = next(302, "http://user:hunter2@example.org/x") else {
             Issue.record("not refused")
             return
@@ -74,7 +74,7 @@ import Transfers
         #expect(!failure.message.contains("hunter2"))
     }
 
-    @Test func endlessRedirectsEnd() {
+    @Test func `An endless chain of redirects is refused at the limit`() {
         var url = "https://example.org/0"
         var hop = 0
         while case .follow(let following, _, _) = next(302, "/\(hop + 1)", from: url, hop: hop) {
@@ -90,7 +90,7 @@ import Transfers
         #expect(failure.code == .tooManyRedirects)
     }
 
-    @Test func withoutABodyNothingDescribesOne() {
+    @Test func `A request without a body has no fields that describe a body`() {
         let plain = ["Accept", "Range", "X-App"].map { HeaderField(name: $0, value: "v") }
         let body = ["Content-Type", "CONTENT-LENGTH", "Expect", "Upload-Complete"].map {
             HeaderField(name: $0, value: "v")
@@ -98,7 +98,7 @@ import Transfers
         #expect(RedirectPolicy.withoutBody(body + plain) == plain)
     }
 
-    @Test func refusalsDoNotRepeatASignature() {
+    @Test func `The refusal of a redirect does not repeat a signature`() {
         guard case .refuse(let failure) = next(302, "http://example.org/x?X-Amz-Signature=secret") else {
             Issue.record("not refused")
             return

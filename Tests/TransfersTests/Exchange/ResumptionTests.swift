@@ -90,7 +90,7 @@ import Transfers
         }
     }
 
-    @Test func neverMixesVersionsAndNeverLoops() {
+    @Test func `A resumed download never mixes versions and never loops`() {
         let seed = ExchangeRandom.printedSeed("neverMixesVersionsAndNeverLoops")
         var random = ExchangeRandom(seed: seed)
         var finished = 0
@@ -167,7 +167,7 @@ import Transfers
         always(finished > 2_000 && continued > 2_000, "seed \(seed): \(finished) finished, \(continued) continued")
     }
 
-    @Test func anySequenceOfHeadsAsksAgainAFewTimesOnly() {
+    @Test func `Any sequence of response heads causes at most a few repeated requests`() {
         let seed = ExchangeRandom.printedSeed("anySequenceOfHeadsAsksAgainAFewTimesOnly")
         var random = ExchangeRandom(seed: seed)
         let names = [

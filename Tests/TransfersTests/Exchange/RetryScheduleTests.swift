@@ -23,7 +23,7 @@ import Transfers
         #expect(RetryAfter(field: field) == nil)
     }
 
-    @Test func serversWishIsObeyedUpToAnHour() {
+    @Test func `The schedule obeys the server's Retry-After up to an hour`() {
         #expect(RetrySchedule.retryAfter(.seconds(3), now: 1_000) == 3)
         #expect(RetrySchedule.retryAfter(.seconds(1e23), now: 1_000) == 3600)
         #expect(RetrySchedule.retryAfter(.seconds(.nan), now: 1_000) == 0)

@@ -3,7 +3,7 @@ import Testing
 import Transfers
 
 @Suite struct ValidatorsTests {
-    @Test func readFromHead() {
+    @Test func `Validators are read from the response head`() {
         let validators = Validators(
             head: head(200, ["etag": " \"a\" ", "Last-Modified": oldDate, "DATE": serverDate, "ETag": "\"b\""]))
         #expect(validators == Validators(entityTag: "\"a\"", lastModified: oldDate, date: serverDate))
@@ -87,7 +87,7 @@ import Transfers
         #expect(pair.left.confirms(pair.right) == pair.confirms)
     }
 
-    @Test func completedKeepsItsOwnPairOfDates() {
+    @Test func `Completed validators keep their own pair of dates`() {
         let ours = Validators(entityTag: "\"a\"", lastModified: oldDate, date: oldDate)
         let theirs = Validators(entityTag: "\"a\"", lastModified: oldDate, date: serverDate)
         #expect(ours.completed(by: theirs) == ours)

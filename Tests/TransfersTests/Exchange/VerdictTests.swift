@@ -6,7 +6,7 @@ import Transfers
 @Suite struct VerdictTests {
     private let known = Validators(entityTag: "\"a\"", lastModified: oldDate, date: serverDate)
 
-    @Test func twoLengthsAreNone() {
+    @Test func `Two different lengths are a protocol error, and equal ones are accepted`() {
         let answer = head(200, ["Content-Length": "100", "Content-Length": "90", "ETag": "\"a\""])
         guard case .retryLater(let failure, nil) = judge(answer, nil) else {
             Issue.record("\(judge(answer, nil))")
@@ -20,13 +20,13 @@ import Transfers
 
     // MARK: A part arrived
 
-    @Test func exactPartIsAppended() {
+    @Test func `A part that starts exactly at the requested byte is appended`() {
         let answer = head(206, ["Content-Range": "bytes 10-99/100", "Content-Length": "90", "ETag": "\"a\""])
         let representation = Representation(validators: known, total: 100, acceptsRanges: true)
         #expect(judge(answer, partial(10)) == .append(representation, offset: 10, length: 90))
     }
 
-    @Test func earlyPartIsAppendedWhereItBelongs() {
+    @Test func `A part that starts early is written at its own offset`() {
         let answer = head(206, ["Content-Range": "bytes 4-99/100", "ETag": "\"a\""])
         guard case .append(_, offset: 4, length: 96) = judge(answer, partial(10)) else {
             Issue.record("\(judge(answer, partial(10)))")
@@ -34,7 +34,7 @@ import Transfers
         }
     }
 
-    @Test func partMayEndBeforeTheFile() {
+    @Test func `A part may end before the end of the file`() {
         let answer = head(206, ["Content-Range": "bytes 10-19/100", "ETag": "\"a\""])
         guard case .append(_, offset: 10, length: 10) = judge(answer, partial(10)) else {
             Issue.record("\(judge(answer, partial(10)))")
@@ -42,7 +42,7 @@ import Transfers
         }
     }
 
-    @Test func totalIsLearntFromAPart() {
+    @Test func `A part provides the total length`() {
         let answer = head(206, ["Content-Range": "bytes 10-99/100", "ETag": "\"a\""])
         #expect(judge(answer, partial(10, of: nil)).representation?.total == 100)
         let silent = head(206, ["Content-Range": "bytes 10-99/*", "ETag": "\"a\"", "Transfer-Encoding": "chunked"])
@@ -69,7 +69,7 @@ import Transfers
                 ]
             ),
         ] as [(String, KeyValuePairs<String, String>)])
-    func lyingPartIsNeverWritten(row: String, fields: KeyValuePairs<String, String>) {
+    func `An inconsistent part is never written`(row: String, fields: KeyValuePairs<String, String>) {
         #expect(judge(head(206, fields), partial(10)).startsAgain)
     }
 
@@ -81,7 +81,7 @@ import Transfers
             ("tag became weak", ["Content-Range": "bytes 10-99/100", "ETag": "W/\"a\""]),
             ("date changed, no tag", ["Content-Range": "bytes 10-99/100", "Last-Modified": newDate]),
         ] as [(String, KeyValuePairs<String, String>)])
-    func partOfAnotherVersionIsNeverWritten(row: String, fields: KeyValuePairs<String, String>) throws {
+    func `A part of another version is never written`(row: String, fields: KeyValuePairs<String, String>) throws {
         for condition in [RangeCondition.entityTag, .lastModified, .unconditional] {
             let verdict = judge(head(206, fields), partial(10, condition: condition))
             #expect(verdict.startsAgain)
@@ -89,7 +89,7 @@ import Transfers
         }
     }
 
-    @Test func weakTagAloneDoesNotContinue() {
+    @Test func `A weak tag alone does not allow resumption`() {
         let bytes = partial(10, tag: "W/\"a\"", modified: nil)
         #expect(!ExchangePlan(partial: bytes).asksForRange)
         let withDate = head(
@@ -99,7 +99,7 @@ import Transfers
         #expect(judge(withoutDate, partial(10, tag: "W/\"a\"")).startsAgain)
     }
 
-    @Test func encodedPartFitsByItsStrongTag() {
+    @Test func `An encoded part is accepted only if its strong tag matches`() {
         let answer = head(206, ["Content-Range": "bytes 10-99/100", "Content-Encoding": "x-gzip", "ETag": "\"a\""])
         #expect(judge(answer, partial(10)).representation != nil)
         #expect(judge(answer, partial(10, tag: nil)).startsAgain)
@@ -107,7 +107,7 @@ import Transfers
 
     // MARK: A part arrived although the whole was requested
 
-    @Test func unaskedPartThatIsTheWhole() {
+    @Test func `An unrequested part that covers the whole file is accepted`() {
         let answer = head(206, ["Content-Range": "bytes 0-99/100", "Content-Length": "100", "ETag": "\"a\""])
         #expect(judge(answer, nil).representation?.total == 100)
         #expect(judge(answer, nil).lossReason == nil)
@@ -115,7 +115,7 @@ import Transfers
     }
 
     @Test(arguments: ["bytes 0-98/100", "bytes 1-99/100", "bytes 0-99/*", "nonsense"])
-    func unaskedPartIsAProtocolError(range: String) {
+    func `An unrequested part that does not cover the whole file is a protocol error`(range: String) {
         guard case .retryLater(let failure, after: nil) = judge(head(206, ["Content-Range": range]), nil) else {
             Issue.record("not retried")
             return
@@ -125,14 +125,14 @@ import Transfers
 
     // MARK: The whole arrived
 
-    @Test func wholeAsAsked() {
+    @Test func `A requested whole file is accepted with its validators`() {
         let answer = head(
             200, ["Content-Length": "100", "ETag": "\"a\"", "Last-Modified": oldDate, "Date": serverDate])
         let representation = Representation(validators: known, total: 100, acceptsRanges: true)
         #expect(judge(answer, nil) == .fresh(representation, restart: nil))
     }
 
-    @Test func lengthOfTheWhole() {
+    @Test func `The total is known only from a valid Content-Length`() {
         #expect(judge(head(200), nil).representation?.total == nil)
         #expect(judge(head(200, ["Content-Length": "0"]), nil).representation?.total == 0)
         #expect(judge(head(200, ["Content-Length": "ten"]), nil).representation?.total == nil)
@@ -141,20 +141,20 @@ import Transfers
         #expect(judge(chunked, nil).representation?.total == nil)
     }
 
-    @Test func rangesAreTakenForGrantedUnlessRefused() {
+    @Test func `A server is assumed to accept ranges unless it refuses them`() {
         #expect(judge(head(200), nil).representation?.acceptsRanges == true)
         #expect(judge(head(200, ["Accept-Ranges": "bytes"]), nil).representation?.acceptsRanges == true)
         #expect(judge(head(200, ["Accept-Ranges": "None"]), nil).representation?.acceptsRanges == false)
     }
 
-    @Test func encodedWholeKeepsOnlyAStrongTag() {
+    @Test func `An encoded whole file keeps only a strong tag`() {
         let fields: KeyValuePairs = ["Content-Encoding": "gzip", "ETag": "W/\"a\"", "Last-Modified": oldDate]
         #expect(judge(head(200, fields), nil).representation?.validators == Validators())
         let strong = head(200, ["Content-Encoding": "gzip", "ETag": "\"a\"", "Last-Modified": oldDate])
         #expect(judge(strong, nil).representation?.validators == Validators(entityTag: "\"a\""))
     }
 
-    @Test func missingDateIsTheTimeOfArrivalWithAMargin() {
+    @Test func `The time of arrival with a margin replaces a missing date`() {
         let answer = head(200, ["Last-Modified": oldDate])
         func strong(at now: Double) -> Bool {
             let verdict = Verdict.judge(
@@ -166,7 +166,7 @@ import Transfers
         #expect(strong(at: someTime + 61))
     }
 
-    @Test func changedFileStartsAfresh() {
+    @Test func `A changed file restarts the download`() {
         for fields in [
             ["ETag": "\"b\"", "Content-Length": "100"], ["ETag": "\"a\"", "Content-Length": "200"],
             ["Last-Modified": newDate],
@@ -177,7 +177,7 @@ import Transfers
         }
     }
 
-    @Test func ignoredRangeIsAskedForInOtherWays() {
+    @Test func `An ignored range is requested with other conditions`() {
         let answer = head(200, ["ETag": "\"a\"", "Last-Modified": oldDate, "Content-Length": "100"])
         #expect(judge(answer, partial(10)).condition == .lastModified)
         #expect(judge(answer, partial(10, modified: nil)).condition == .unconditional)
@@ -187,18 +187,18 @@ import Transfers
         #expect(last.representation?.acceptsRanges == false)
     }
 
-    @Test func refusedRangesAreNotAskedForAgain() {
+    @Test func `Refused ranges are not requested again`() {
         let answer = head(200, ["ETag": "\"a\"", "Accept-Ranges": "none"])
         #expect(judge(answer, partial(10)).representation?.acceptsRanges == false)
     }
 
-    @Test func wholeWithoutValidatorsIsTaken() {
+    @Test func `A whole file without validators is accepted`() {
         let verdict = judge(head(200, ["Content-Length": "100"]), partial(10))
         #expect(verdict.representation?.total == 100)
         #expect(verdict.lossReason?.contains("shows whether it has changed") == true)
     }
 
-    @Test func bytesThatCouldNotBeContinuedAreNamed() {
+    @Test func `The reason for a restart says why the old bytes cannot be continued`() {
         let answer = head(200, ["Content-Length": "100"])
         #expect(judge(answer, partial(10, condition: .unusable)).lossReason?.contains("does not send parts") == true)
         #expect(judge(answer, partial(10, tag: nil, modified: nil)).lossReason?.contains("recognised") == true)
@@ -247,19 +247,19 @@ import Transfers
     }
 
     @Test(arguments: [201, 202, 204, 205, 207, 304])
-    func oddAnswerToARangeStartsAgain(status: Int) {
+    func `An unexpected status for a range request restarts the download`(status: Int) {
         #expect(judge(head(status, ["ETag": "\"a\""]), partial(10)).startsAgain)
     }
 
     @Test(arguments: [400, 412])
-    func rejectedConditionIsLeftOut(status: Int) {
+    func `A rejected condition is replaced, and finally the download restarts`(status: Int) {
         #expect(judge(head(status), partial(10), strict).condition == .lastModified)
         #expect(judge(head(status), partial(10, condition: .lastModified), strict).condition == .unconditional)
         #expect(judge(head(status), partial(10, condition: .unconditional), strict).startsAgain)
     }
 
     @Test(arguments: [408, 425, 429, 500, 502, 503, 504, 507, 599])
-    func transientStatusIsRetried(status: Int) {
+    func `A transient status is retried`(status: Int) {
         let answer = head(status, ["Retry-After": "3"])
         guard case .retryLater(let failure, let after) = judge(answer, partial(10), strict) else {
             Issue.record("not retried")
@@ -275,7 +275,7 @@ import Transfers
     }
 
     @Test(arguments: [401, 403, 404, 407, 410, 416, 451, 501, 505, 300, 304])
-    func otherStatusFails(status: Int) {
+    func `Any other error status fails the task`(status: Int) {
         guard case .fail(let failure) = judge(head(status), nil, strict) else {
             Issue.record("not failed")
             return
@@ -285,7 +285,7 @@ import Transfers
         #expect(failure.message.contains("\(status) "))
     }
 
-    @Test func statusesAreNamed() {
+    @Test func `The failure message names the status`() {
         guard case .fail(let failure) = judge(head(404), partial(10), strict) else {
             Issue.record("not failed")
             return
@@ -295,7 +295,7 @@ import Transfers
     }
 
     @Test(arguments: [404, 429, 503])
-    func statusIsTheResultWhereTheTaskWantsIt(status: Int) {
+    func `An error status is the result unless the task fails on HTTP errors`(status: Int) {
         let answer = head(status, ["ETag": "\"page\"", "Content-Length": "9"])
         let page = Representation(validators: Validators(), total: 9, acceptsRanges: false)
         #expect(judge(answer, nil, lenient) == .fresh(page, restart: nil))
@@ -308,7 +308,7 @@ import Transfers
     }
 
     @Test(arguments: [0, 100, 199])
-    func impossibleStatusIsAProtocolError(status: Int) {
+    func `An impossible status is a protocol error`(status: Int) {
         guard case .retryLater(let failure, after: nil) = judge(head(status), nil) else {
             Issue.record("not retried")
             return

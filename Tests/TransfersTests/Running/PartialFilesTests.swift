@@ -15,7 +15,7 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    @Test func aFileIsNewWhateverStoodUnderItsName() throws {
+    @Test func `A new partial file replaces an existing file and does not reuse it`() throws {
         let path = try directory.write("mine", to: "a.part")
         let planted = try #require(FileStanding(name: path))
         // The second link prevents the reuse of the inode.
@@ -29,7 +29,7 @@ import Testing
         #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test func aLinkThatWasThereFirstLeadsNowhere() throws {
+    @Test func `An existing symbolic link at the name is not followed`() throws {
         let target = try directory.write("mine", to: "target")
         let path = directory.path("a.part")
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
@@ -39,7 +39,7 @@ import Testing
         #expect(try fileBytes(target) == Array("mine".utf8))
     }
 
-    @Test func whereANameCannotBeHadTheFileHasAnother() throws {
+    @Test func `A partial file gets another name where its own cannot be used`() throws {
         let path = directory.path("a.part")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         let created = try PartialStorage.create(path, total: nil).get()
@@ -50,7 +50,7 @@ import Testing
 
     /// The size is like that of a 5 GiB file on FAT. If space is not reserved, or such files are allowed, the disk has
     /// too little space.
-    @Test func whatItsFileSystemCannotHoldIsRefusedBeforeItHasCome() throws {
+    @Test func `A file too large for the file system is refused before any byte arrives`() throws {
         let path = directory.path("a.part")
         guard case .failure(let failure) = PartialStorage.create(path, total: 1 << 52) else {
             Issue.record("There is such a file.")
@@ -60,7 +60,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test func namesAreTheSameForOneServiceAndTellAnotherNothing() throws {
+    @Test func `Partial names are stable for one service and unguessable for another`() throws {
         let folders = ["one", "two"].map { directory.path($0) }
         for folder in folders {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -121,7 +121,7 @@ import Testing
         return (created, partial)
     }
 
-    @Test(arguments: Deed.allCases) func onlyWhatWasWrittenIsContinued(deed: Deed) throws {
+    @Test(arguments: Deed.allCases) func `Only bytes that the service wrote are continued`(deed: Deed) throws {
         let paths = try home()
         let (file, partial) = try written()
         close(file.descriptor)
@@ -135,7 +135,8 @@ import Testing
     }
 
     /// NFS with `all_squash`, vboxsf, CIFS and sshfs behave like this. Only root can create such files in this test.
-    @Test(.enabled(if: geteuid() == 0)) func whatTheFileSystemCallsSomebodyElsesIsContinued() throws {
+    @Test(.enabled(if: geteuid() == 0))
+    func `A partial file that the file system assigns to another user is continued`() throws {
         let paths = try home()
         let made = try written()
         var partial = made.partial
@@ -149,7 +150,7 @@ import Testing
         #expect(opened?.count == 1_000)
     }
 
-    @Test(arguments: Deed.allCases) func onlyWhatWasWrittenIsPublished(deed: Deed) throws {
+    @Test(arguments: Deed.allCases) func `Only bytes that the service wrote are published`(deed: Deed) throws {
         let paths = try home()
         let (file, partial) = try written()
         var record = TaskMachineTests.record()

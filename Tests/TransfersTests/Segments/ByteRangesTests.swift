@@ -55,7 +55,7 @@ import Transfers
     }
 
     @Test(arguments: ["[3,1]", "[1,1]", "[0,4,4,8]", "[0,4,2,8]", "[0]", "[-2,4]", "[\"0\",4]"])
-    func whatIsNoSetIsRefused(_ text: String) {
+    func `A list that is not a set of ranges is refused`(_ text: String) {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(ByteRanges.self, from: Data(text.utf8)) }
     }
 }

@@ -23,7 +23,7 @@ import Transfers
         head(206, ["Content-Range": "bytes \(range)", "ETag": tag, "Last-Modified": modified, "Date": serverDate])
     }
 
-    @Test func whatIsAsked() {
+    @Test func `A segment request contains its range and the condition of the file`() {
         func fields(_ request: SegmentRequest) -> [String] { request.headers.map { "\($0.name): \($0.value)" } }
         #expect(fields(Self.request) == ["Range: bytes=40-59", "If-Range: \"a\""])
         var dated = Self.file
@@ -34,7 +34,7 @@ import Transfers
     }
 
     @Test(arguments: [("40-59/100", 40..<60), ("40-49/100", 40..<50), ("32-63/100", 32..<64), ("40-99/*", 40..<100)])
-    func partsAreTakenWhereTheySayTheyAre(_ range: String, _ served: Range<Int64>) {
+    func `Parts are accepted at the range that they declare`(_ range: String, _ served: Range<Int64>) {
         #expect(Self.answer(Self.part(range)) == .serves(served, Self.file))
     }
 
@@ -46,7 +46,7 @@ import Transfers
         head(200, ["ETag": "\"a\"", "Content-Length": "100", "Accept-Ranges": "none"]),
         head(416, ["Content-Range": "bytes */100"]), head(416), head(304),
     ])
-    func liesEndTheUseOfTheSource(_ head: ResponseHead) {
+    func `A contradicting response ends the use of the source`(_ head: ResponseHead) {
         guard case .distrusted = Self.answer(head) else {
             Issue.record("\(Self.answer(head))")
             return
@@ -125,7 +125,7 @@ import Transfers
     }
 
     /// The sequence of request forms of single downloads applies to parts as well.
-    @Test func anIgnoredConditionIsStatedInAnotherWay() {
+    @Test func `An ignored condition is replaced by the next form of the request`() {
         let whole = head(200, ["ETag": "\"a\"", "Content-Length": "100", "Last-Modified": oldDate])
         #expect(Self.answer(whole) == .again(.lastModified))
         var request = Self.request
@@ -138,7 +138,7 @@ import Transfers
         }
     }
 
-    @Test func refusalsAndTrouble() {
+    @Test func `A busy server is distinguished from a temporary server error`() {
         for status in [429, 503] {
             guard case .busy(.seconds(7)?, _) = Self.answer(head(status, ["Retry-After": "7"])) else {
                 Issue.record("\(status)")
@@ -229,7 +229,7 @@ import Transfers
         head(206, ["Content-Range": "bytes 40-59/100", "ETag": "W/\"m\""]),
         head(200, ["ETag": "\"a\"", "Content-Length": "100"]),
     ])
-    func mirrorsThatDoNotAgree(_ head: ResponseHead) {
+    func `A mirror whose response does not match the file is distrusted`(_ head: ResponseHead) {
         guard case .distrusted = Self.answer(head, Self.unknown, hasChecksum: true) else {
             Issue.record("\(Self.answer(head, Self.unknown, hasChecksum: true))")
             return
@@ -237,7 +237,7 @@ import Transfers
     }
 
     /// A mirror's second response is compared with its own first one.
-    @Test func mirrorsHaveToAgreeWithThemselves() {
+    @Test func `A mirror's later responses must match its own first response`() {
         let first = Self.answer(Self.part("40-59/100", tag: "\"m\""), Self.unknown, hasChecksum: true)
         guard case .serves(_, let own) = first else {
             Issue.record("the first answer is taken")

@@ -15,7 +15,7 @@ import Transfers
             representation: Representation(validators: validators, total: total, acceptsRanges: true), count: count)
     }
 
-    @Test func whatMayAndWhatMayNot() {
+    @Test func `Each unmet requirement for segments is named as an obstacle`() {
         #expect(Self.obstacle() == nil)
         #expect(Self.obstacle(head: head(206)) == nil)
         #expect(Self.obstacle(tag: nil, modified: oldDate) == nil)
@@ -30,12 +30,12 @@ import Transfers
         #expect(Self.obstacle(count: 60 * Self.mebibyte + 1) == .tooLittleLeft)
     }
 
-    @Test func everyObstacleIsExplained() {
+    @Test func `Every obstacle has its own sentence`() {
         for obstacle in SegmentEligibility.Obstacle.allCases { #expect(obstacle.sentence.hasSuffix(".")) }
         #expect(Set(SegmentEligibility.Obstacle.allCases.map(\.sentence)).count == 6)
     }
 
-    @Test func limitsOfHostsEnd() {
+    @Test func `The connection limits of a host expire`() {
         var host = HostConnections()
         #expect(host.most(now: 0) == nil)
         host.limit(to: 4, until: 100, now: 0)
@@ -46,7 +46,7 @@ import Transfers
         #expect(host.most(now: 150) == 5)
     }
 
-    @Test func whatMayBeUsed() {
+    @Test func `The number of connections follows the limits of host, task and discretion`() {
         let six = SegmentLimits(connectionsPerHost: 6)
         #expect(six.inAll(sources: 1) == 6 && six.inAll(sources: 2) == 12 && six.inAll(sources: 100) == 32)
         #expect(SegmentLimits(connectionsPerHost: 6, forced: 4).inAll(sources: 2) == 4)

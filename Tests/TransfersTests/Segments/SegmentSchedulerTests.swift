@@ -25,14 +25,14 @@ import Transfers
         return scheduler
     }
 
-    @Test func beginsWithOne() {
+    @Test func `A download begins with one connection`() {
         var scheduler = Self.scheduler()
         #expect(scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1).isEmpty)
         #expect(scheduler.segments.map(\.range) == [0..<64 << 20])
         #expect(scheduler.nextDeadline.map { $0 > 0.1 && $0 < 0.3 } == true)
     }
 
-    @Test func whoWaitsForAGoodMomentStaysAtOne() {
+    @Test func `A discretionary download stays at one connection`() {
         var scheduler = Self.scheduler(forced: 4, isDiscretionary: true)
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         for step in 1..<60 {
@@ -42,7 +42,7 @@ import Transfers
     }
 
     /// Both connections end at the same time, which halves of the bytes would not.
-    @Test func sharesByTime() {
+    @Test func `The rest is shared so that both connections end at the same time`() {
         var scheduler = Self.scheduler(forced: 2, sources: 1)
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         _ = scheduler.answered(Self.second, served: 32 << 20..<64 << 20, now: 0.2)
@@ -70,7 +70,7 @@ import Transfers
     }
 
     /// A connection may write bytes of another connection's part while that has no response.
-    @Test func aConnectionThatIsNotYetRelievedGoesOn() {
+    @Test func `A connection continues until another one has a response for its part`() {
         var scheduler = Self.scheduler(forced: 2)
         let begun = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         guard case .begin(Self.second, _, let range)? = begun.last else {
@@ -85,7 +85,7 @@ import Transfers
         #expect(scheduler.map.isComplete)
     }
 
-    @Test func aMapWithGapsIsTakenUpAgain() {
+    @Test func `A map with gaps is resumed at the first gap`() {
         var map = SegmentMap(total: 100 << 20, count: 10 << 20, synced: 0)
         map.write(20 << 20..<30 << 20)
         var scheduler = SegmentScheduler(map: map, limits: SegmentLimits(connectionsPerHost: 6), now: 5)
@@ -98,7 +98,7 @@ import Transfers
         #expect(scheduler.map.prefix == 30 << 20)
     }
 
-    @Test func theOnlyConnectionThatLiesLeavesItToAPlainExchange() {
+    @Test func `A download falls back to a plain exchange when its only connection is distrusted`() {
         var map = SegmentMap(total: 100 << 20, count: 10 << 20, synced: 0)
         map.write(20 << 20..<30 << 20)
         var scheduler = SegmentScheduler(map: map, limits: SegmentLimits(connectionsPerHost: 6), now: 5)
@@ -112,7 +112,7 @@ import Transfers
     }
 
     /// Wrong claims of a second connection do not count: the first continues to the end of the file.
-    @Test func aSecondConnectionThatLiesIsDoneWithout() {
+    @Test func `A distrusted second connection leaves the first to finish the file`() {
         var scheduler = Self.scheduler(forced: 2)
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         #expect(
@@ -122,7 +122,7 @@ import Transfers
     }
 
     /// The task handles the server's refusal, and the bytes after a gap stay.
-    @Test func aRefusalOfTheOnlyConnectionKeepsWhatIsBehindGaps() {
+    @Test func `A refusal of the only connection keeps the bytes after gaps`() {
         var map = SegmentMap(total: 100 << 20, count: 10 << 20, synced: 0)
         map.write(20 << 20..<30 << 20)
         var scheduler = SegmentScheduler(map: map, limits: SegmentLimits(connectionsPerHost: 6), now: 5)
@@ -133,7 +133,7 @@ import Transfers
     }
 
     /// A server's connection limit may look like a refusal: connections without a response may still bring parts.
-    @Test func aRefusalDecidesOnlyWhereNobodyElseIsLeft() {
+    @Test func `A refusal ends the download only when no other connection is left`() {
         for flows in [true, false] {
             var scheduler = Self.scheduler(forced: 2)
             if flows {
@@ -154,7 +154,7 @@ import Transfers
         }
     }
 
-    @Test func aMirrorThatRefusesIsDoneWithout() {
+    @Test func `A mirror that refuses is dropped`() {
         var scheduler = Self.scheduler(forced: 2, sources: 2)
         let begun = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         guard case .begin(Self.second, source: 1, let range)? = begun.last else {
@@ -166,7 +166,7 @@ import Transfers
         #expect(!scheduler.isOver)
     }
 
-    @Test func aSecondConnectionTooManyIsNotTriedAgain() {
+    @Test func `A second connection that the server rejects as busy is not tried again`() {
         var scheduler = Self.scheduler(forced: 2)
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         #expect(
@@ -178,14 +178,14 @@ import Transfers
         }
     }
 
-    @Test func theOnlyConnectionTooManyWaitsAsAsked() {
+    @Test func `The only connection waits as long as a busy server requests`() {
         var scheduler = Self.scheduler()
         _ = scheduler.start(now: 0)
         #expect(
             scheduler.ended(Self.first, position: 0, .busy(until: 30), now: 1) == [.exhausted(notBefore: 30)])
     }
 
-    @Test func aFifthRefusedLeavesFour() {
+    @Test func `A rejected fifth connection leaves four`() {
         var scheduler = Self.scheduler(forced: 5)
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         for segment in scheduler.segments.prefix(4).dropFirst() {
@@ -196,14 +196,14 @@ import Transfers
         #expect(scheduler.segments.count == 4)
     }
 
-    @Test func failuresThatBringNothingEndInAPause() {
+    @Test func `Repeated failures without any bytes end in a pause`() {
         var scheduler = Self.scheduler()
         #expect(scheduler.start(now: 0).count == 1)
         #expect(scheduler.ended(Self.first, position: 0, .failed, now: 1).count == 1, "the first may be chance")
         #expect(scheduler.ended(Self.second, position: 0, .failed, now: 2) == [.exhausted(notBefore: 2.5)])
     }
 
-    @Test func anAnswerToNoWayOfAskingEndsIt() {
+    @Test func `The download falls back after every form of request was rejected`() {
         var scheduler = Self.scheduler()
         _ = scheduler.start(now: 0)
         for number in 0..<3 {
@@ -216,7 +216,7 @@ import Transfers
         }
     }
 
-    @Test func aMirrorThatDoesNotAgreeIsDropped() {
+    @Test func `A mirror that does not match is dropped`() {
         var scheduler = Self.scheduler(forced: 2, sources: 2)
         let begun = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         #expect(begun.last == .begin(Self.second, source: 1, range: 33_619_968..<64 << 20))
@@ -225,7 +225,7 @@ import Transfers
         #expect(actions.contains { if case .begin(_, source: 0, _) = $0 { true } else { false } })
     }
 
-    @Test func fewerAreAllowed() {
+    @Test func `A lower limit stops the surplus connection and keeps its bytes`() {
         var scheduler = Self.two()
         let actions = scheduler.change(SegmentLimits(connectionsPerHost: 1), now: 0.3)
         #expect(actions == [.stop(Self.second, .surplus)])
@@ -235,7 +235,7 @@ import Transfers
     }
 
     /// The connection has had its second, and is less than a tenth as fast as the other one.
-    @Test func aHopelessConnectionIsReplaced() {
+    @Test func `A connection that is far slower than the other is replaced`() {
         var scheduler = Self.two()
         var stops: [SegmentAction] = []
         for step in 1..<15 {
@@ -248,7 +248,7 @@ import Transfers
         #expect(stops == [.stop(Self.first, .slow)])
     }
 
-    @Test func silenceWhileNobodyLooksProvesNothing() {
+    @Test func `Silence during a long gap between readings does not count`() {
         var scheduler = Self.two()
         _ = scheduler.progressed([Self.first: 1 << 20, Self.second: 33 << 20], now: 0.4)
         #expect(scheduler.progressed([Self.first: 1 << 20, Self.second: 33 << 20], now: 400).isEmpty)
@@ -257,7 +257,7 @@ import Transfers
         #expect(silent.after >= 1.5, "what was not listened to counts: \(silent.after) s")
     }
 
-    @Test func whoSpeaksIsNotSilent() {
+    @Test func `A connection that receives bytes is not stopped as stalled`() {
         var scheduler = Self.two()
         _ = scheduler.progressed([Self.first: 1 << 20, Self.second: 33 << 20], now: 0.4)
         for look in 1...100 {
@@ -273,7 +273,7 @@ import Transfers
     }
 
     /// Each reading is three times as late as it should be, so two thirds of the silence do not count.
-    @Test func silenceThatABusyMachineMissesProvesNothing() {
+    @Test func `Silence between late readings on a busy machine counts only in part`() {
         var (quiet, busy) = (Self.two(), Self.two())
         let positions: [ConnectionID: Int64] = [Self.first: 1 << 20, Self.second: 33 << 20]
         _ = (quiet.progressed(positions, now: 0.4), busy.progressed(positions, now: 0.4))
@@ -295,7 +295,7 @@ import Transfers
     }
 
     /// The only connection with bytes is silent, and it is unknown whether the server supports ranges.
-    @Test func theOnlyOneIsKeptUntilAPartHasCome() {
+    @Test func `The only connection is kept until another one receives a part`() {
         var scheduler = Self.scheduler()
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         var begun: [(id: ConnectionID, range: Range<Int64>)] = []
@@ -329,7 +329,7 @@ import Transfers
         #expect(scheduler.map.written.end == 64 << 20, "nothing lies after the end of the file")
     }
 
-    @Test func whatWasSyncedWhileItWentOn() {
+    @Test func `Bytes written during a sync do not count as synced`() {
         var scheduler = Self.two()
         _ = scheduler.progressed([Self.first: 1 << 20], now: 1)
         let claimed = scheduler.map.written

@@ -45,7 +45,7 @@ import Transfers
     }
 
     /// 20 MB/s per connection, 100 MB/s in total: five connections use it fully.
-    @Test(arguments: [6, 16]) func capPerConnection(limit: Int) {
+    @Test(arguments: [6, 16]) func `A cap per connection is overcome with five or six connections`(limit: Int) {
         var script = SegmentNetwork.Script()
         script.rate = { _, _ in 20_000_000 }
         script.total = { _ in 100_000_000 }
@@ -120,7 +120,7 @@ import Transfers
 
     /// Bursts, where more connections do not help.
     @Test(arguments: [0.15, 0.25, 0.4, 1.0], (2..<12).map { Double($0) / 100 })
-    func burstsOfABottleneck(burst: Double, latency: Double) {
+    func `Bursts of a bottleneck do not add useless connections`(burst: Double, latency: Double) {
         var script = Self.bursts(of: burst, after: latency, rate: 50_000_000)
         script.total = { _ in 5_000_000 }
         let network = Self.network(script, mebibytes: 128)
@@ -155,7 +155,7 @@ import Transfers
     }
 
     /// The single response breaks at each point; the other connections continue, or the task waits with its bytes.
-    @Test func firstConnectionDies() {
+    @Test func `The download survives the loss of its first connection after 64 KiB`() {
         for bytes in stride(from: Int64(1), to: 60 << 20, by: 2_345_678) {
             var script = SegmentNetwork.Script()
             script.dies = { $0 == 0 ? bytes : nil }
@@ -169,7 +169,7 @@ import Transfers
         }
     }
 
-    @Test func everyConnectionDies() {
+    @Test func `The download finishes although every connection breaks`() {
         var script = SegmentNetwork.Script()
         script.dies = { _ in 1_500_000 }
         let network = Self.network(script)
@@ -220,7 +220,7 @@ import Transfers
     }
 
     /// The last bytes of a connection that slows down are raced.
-    @Test func lastBytesAreRaced() {
+    @Test func `A connection that slows down does not delay the end of the download`() {
         var script = SegmentNetwork.Script()
         script.rate = { number, time in number == 1 && time > 1.3 ? 20_000 : 10_000_000 }
         let network = Self.network(script, mebibytes: 32, connections: 2, forced: 2)
@@ -253,7 +253,7 @@ import Transfers
         #expect(network.now <= 256 * 1_048_576 / 20_000_000.0 * 1.05, "\(network.now)")
     }
 
-    @Test func equalMirrorsAddUp() {
+    @Test func `Two equal mirrors add up their speed`() {
         var script = SegmentNetwork.Script()
         script.total = { _ in 10_000_000 }
         script.rate = { _, _ in 10_000_000 }

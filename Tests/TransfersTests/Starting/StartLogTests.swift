@@ -17,7 +17,7 @@ import Testing
 
     private var underWay: [TaskID] { StartLog(path: path, bootID: "boot-1").legacy.underWay.map(\.task) }
 
-    @Test func theNextOneFindsWhatWasUnderWayLastFirst() {
+    @Test func `The next run finds the running tasks, the most recent first`() {
         let log = StartLog(path: path, bootID: "boot-1")
         #expect(log.legacy == .init())
         for number in 1...5 { log.begin(TaskID(Int64(number)), at: 10, faults: 0) }
@@ -30,7 +30,7 @@ import Testing
         #expect(underWay == [])
     }
 
-    @Test func aFaultIsFoundUntilItHasBeenWrittenDown() {
+    @Test func `A crash is found until it has been taken over`() {
         let log = StartLog(path: path, bootID: "boot-1")
         log.begin(TaskID(7), at: 10, faults: 0)
         log.noteFault(SIGTRAP, at: 10)
@@ -46,7 +46,7 @@ import Testing
         #expect(StartLog(path: path, bootID: "boot-1").legacy == .init())
     }
 
-    @Test func whatEndedFromOutsideIsForgottenAtOnceSoThatAFaultAtAStartFindsNobody() {
+    @Test func `A crash during start-up does not blame the tasks of a killed run`() {
         let log = StartLog(path: path, bootID: "boot-1")
         log.begin(TaskID(7), at: 10, faults: 0)
         let next = StartLog(path: path, bootID: "boot-1")
@@ -54,7 +54,7 @@ import Testing
         #expect(StartLog(path: path, bootID: "boot-1").legacy == .init(fault: SIGSEGV))
     }
 
-    @Test func aFaultTellsForHowLongEachWasUnderWayAndOfEarlierFaults() {
+    @Test func `A crash log contains the running time and earlier crashes of each task`() {
         let log = StartLog(path: path, bootID: "boot-1")
         log.begin(TaskID(7), at: 10, faults: 3)
         log.begin(TaskID(8), at: 12.5, faults: 0)
@@ -67,7 +67,7 @@ import Testing
         #expect(StartLog(path: path, bootID: "boot-1").legacy == .init(fault: SIGILL, underWay: underWay))
     }
 
-    @Test func aFileThatWasWrittenOverTellsOfNoTaskTwiceAndOfNoNumberThatIsNone() throws {
+    @Test func `An overwritten log reports no task twice and no impossible number`() throws {
         let log = StartLog(path: path, bootID: "boot-1")
         for number in 1...2 { log.begin(TaskID(Int64(number)), at: 10, faults: 0) }
         log.noteFault(SIGILL, at: 30)
@@ -82,19 +82,19 @@ import Testing
         #expect(findings.counted.keys.sorted() == [TaskID(1)])
     }
 
-    @Test func anotherBootHoldsNothingAgainstAnybody() {
+    @Test func `A crash of an earlier boot blames no task`() {
         let log = StartLog(path: path, bootID: "boot-1")
         log.begin(TaskID(7), at: 10, faults: 0)
         log.noteFault(SIGSEGV, at: 10)
         #expect(StartLog(path: path, bootID: "boot-2").legacy == .init())
     }
 
-    @Test(arguments: [0, 3, 129, 20_000]) func whatIsNoneOfItsFilesSaysNothing(count: Int) throws {
+    @Test(arguments: [0, 3, 129, 20_000]) func `A file in another format reports nothing`(count: Int) throws {
         try directory.write([UInt8](repeating: 0xA5, count: count), to: "starts")
         #expect(StartLog(path: path, bootID: "boot-1").legacy == .init())
     }
 
-    @Test func withoutAFileItDoesNoHarm() {
+    @Test func `A log that cannot be created does no harm`() {
         let log = StartLog(path: directory.path("missing/starts"), bootID: "boot-1")
         log.begin(TaskID(1), at: 10, faults: 0)
         log.noteFault(SIGILL, at: 10)
@@ -104,7 +104,7 @@ import Testing
         #expect(log.legacy == .init())
     }
 
-    @Test func moreThanItHasRoomForAreNotWrittenOver() {
+    @Test func `Entries beyond the capacity do not overwrite older ones`() {
         let log = StartLog(path: path, bootID: "boot-1")
         for number in 1...3_000 { log.begin(TaskID(Int64(number)), at: 10, faults: 0) }
         for number in 1...3_000 where number != 7 { log.end(TaskID(Int64(number))) }
@@ -113,7 +113,7 @@ import Testing
     }
 
     /// Real crashes, in separate processes.
-    @Test func aTrapIsNotedAndTheProcessEndsOfIt() async throws {
+    @Test func `A trap is recorded and still ends the process`() async throws {
         let file = "/tmp/nightshift-start-log-\(getpid())"
         defer { unlink(file) }
         await #expect(processExitsWith: .failure) {

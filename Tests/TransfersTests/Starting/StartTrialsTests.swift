@@ -13,14 +13,14 @@ import Transfers
         return StartTrials.examine(.init(fault: 4, underWay: underWay), known: [:]).trials
     }
 
-    @Test func anEndFromOutsideIsHeldAgainstNobody() {
+    @Test func `A kill from outside blames no task`() {
         let underWay = ids(1...9).map { StartLog.Attempt($0) }
         let (trials, findings) = StartTrials.examine(.init(fault: nil, underWay: underWay), known: [:])
         #expect(findings == .init())
         #expect(trials.crashSuspects.isEmpty && trials.faults.isEmpty)
     }
 
-    @Test func aTaskIsHeldAtItsSecondFaultAlone() {
+    @Test func `A task that runs alone is held at its second crash`() {
         let first = StartTrials.examine(.init(fault: 5, underWay: [.init(TaskID(3))]), known: [:])
         #expect(first.findings.held.isEmpty)
         #expect(first.findings.counted == [TaskID(3): 1])
@@ -33,7 +33,7 @@ import Transfers
         #expect(second.trials.crashSuspects.isEmpty)
     }
 
-    @Test func amongOthersNobodyIsHeldHoweverManyFaultsThereAre() {
+    @Test func `Tasks that crash only together are never held`() {
         var known: [TaskID: Int] = [:]
         for _ in 1...20 {
             let underWay = ids(1...2).map { StartLog.Attempt($0, faults: known[$0] ?? 0) }
@@ -45,7 +45,7 @@ import Transfers
         #expect(known == [TaskID(1): 20, TaskID(2): 20])
     }
 
-    @Test func aFaultThatIsFoundTwiceCountsOnce() {
+    @Test func `A crash that is found twice counts once`() {
         // The run that found the crash first was killed before it could clear it.
         let legacy = StartLog.Legacy(fault: 5, underWay: [.init(TaskID(3))])
         let first = StartTrials.examine(legacy, known: [:])
@@ -54,13 +54,13 @@ import Transfers
         #expect(again.trials.faults == [TaskID(3): 1])
     }
 
-    @Test func theOneThatBeganLastIsTriedFirstAndTheOftenSeenBeforeIt() {
+    @Test func `Suspects of earlier crashes are tried first, then the latest start`() {
         let underWay: [StartLog.Attempt] = [.init(TaskID(9)), .init(TaskID(2)), .init(TaskID(5), faults: 1)]
         let (trials, _) = StartTrials.examine(.init(fault: 4, underWay: underWay), known: [TaskID(5): 1])
         #expect(trials.crashSuspects == [TaskID(5), TaskID(9), TaskID(2)])
     }
 
-    @Test func whoeverWasNotUnderWayAtTheNextFaultIsNotTriedForIt() {
+    @Test func `A task that was not running at the next crash is no longer a suspect`() {
         let underWay = ids(1...2).map { StartLog.Attempt($0, faults: 1) }
         let known = Dictionary(uniqueKeysWithValues: ids(1...5).map { ($0, 1) })
         let (trials, _) = StartTrials.examine(.init(fault: 4, underWay: underWay), known: known)
@@ -70,12 +70,12 @@ import Transfers
         #expect(Set(others.crashSuspects) == Set(ids(1...5)))
     }
 
-    @Test func aLogThatTellsOfATaskTwiceEndsNothing() {
+    @Test func `A log that names a task twice counts its crash once`() {
         let legacy = StartLog.Legacy(fault: 5, underWay: [.init(TaskID(1)), .init(TaskID(1))])
         #expect(StartTrials.examine(legacy, known: [:]).findings.counted == [TaskID(1): 1])
     }
 
-    @Test func aTrialLastsAsLongAsItTookToTheFaultAndMore() throws {
+    @Test func `A trial lasts longer than the task ran before the crash`() throws {
         var trials = afterFault(1...2, seconds: 7)
         trials.begin([TaskID(1)], now: 99)
         trials.answered(TaskID(1), now: 100)
@@ -98,7 +98,7 @@ import Transfers
         #expect(last == [] && trials.trial == nil)
     }
 
-    @Test func whatComesBehindAnAnswerHasAllOfItsTimeHoweverLateItComes() {
+    @Test func `A trial lasts its full time after a response, however late it comes`() {
         var trials = afterFault(1...2, seconds: 10)
         trials.begin([TaskID(1)], now: 100)
         #expect(trials.trial?.until == 125)
@@ -110,7 +110,7 @@ import Transfers
         #expect(trials.trial?.until == 141)
     }
 
-    @Test func ofSeveralThatAreTriedTogetherTheLastAnswerCounts() {
+    @Test func `The last response counts for tasks that are tried together`() {
         var trials = afterFault(1...3, seconds: 10)
         trials.begin([TaskID(1), TaskID(2)], now: 100)
         trials.answered(TaskID(2), now: 101)
@@ -119,7 +119,7 @@ import Transfers
         #expect(trials.trial?.until == 120)
     }
 
-    @Test func timeThatADiskTakesIsNotThatOfTheTrial() {
+    @Test func `The time of a slow disk does not count for the trial`() {
         var trials = afterFault(1...2)
         trials.begin([TaskID(1)], now: 100)
         trials.started(now: 130)
@@ -128,7 +128,7 @@ import Transfers
         #expect(trials.trial?.until == 140)
     }
 
-    @Test func whereItTookMinutesSeveralAreTriedTogetherAndNobodyWaitsForMoreThanTwenty() {
+    @Test func `Suspects of slow crashes are tried in groups, within twenty minutes`() {
         var trials = afterFault(1...32, seconds: 300)
         var (now, groups) = (0.0, [[TaskID]]())
         while !trials.crashSuspects.isEmpty {
@@ -150,7 +150,7 @@ import Transfers
         #expect(slow.next(of: slow.crashSuspects).count == 16)
     }
 
-    @Test func whenEverythingHasWaitedForLongEnoughNobodyIsTriedAnyMore() {
+    @Test func `No suspect is tried after the timeout of all trials`() {
         var trials = afterFault(1...3, seconds: 86_400)
         // A task that starts late and alone, any number of times.
         trials.begin([TaskID(1)], now: 0)
@@ -164,14 +164,14 @@ import Transfers
         #expect(trials.faults.count == 3)
     }
 
-    @Test func onlyASecondFaultInterruptsWhatRuns() {
+    @Test func `Only a second crash interrupts running tasks for a trial`() {
         #expect(!afterFault(1...2).interruptsOthers(TaskID(1)))
         #expect(afterFault(1...2, faults: 1).interruptsOthers(TaskID(1)))
     }
 
     /// A service that crashes because of one task, a while after the start of the task or after its server's response.
     /// It is killed from outside now and then.
-    @Test(arguments: 0..<300) func theGuiltyOneIsFoundAndOnlyThatOne(seed: Int) {
+    @Test(arguments: 0..<300) func `Only the guilty task is found and held`(seed: Int) {
         var model = FaultyService(seed: UInt64(seed))
         model.run()
         #expect(model.held == [model.guilty], "seed \(seed): \(model)")

@@ -19,7 +19,8 @@ import Testing
             // The group permissions are then the upper limit for all users in the access list.
             (facts(0o775, hasAccessList: true), "chmod 700"), (facts(0o755, hasAccessList: true), nil),
         ] as [(DirectoryFacts, String?)])
-    func whatHoldsPrivateThingsIsOfItsOwnerAlone(facts: DirectoryFacts, remedy: String?) {
+    func `A private directory must belong to you and be writable by nobody else`(facts: DirectoryFacts, remedy: String?)
+    {
         let flaw = facts.flaw(for: Self.viewer)
         #expect((flaw == nil) == (remedy == nil), "\(facts)")
         if let remedy { #expect(flaw?.remedy.contains(remedy) == true, "\(facts)") }
@@ -33,7 +34,7 @@ import Testing
             (facts(0o775), nil), (facts(0o775, hasAccessList: true), "chmod go-w"),
             (facts(0o755, hasAccessList: true), nil), (facts(0o1775, hasAccessList: true), nil),
         ] as [(DirectoryFacts, String?)])
-    func nobodyMayPutAnotherInItsPlace(facts: DirectoryFacts, remedy: String?) {
+    func `A parent directory must not let other users replace the directory`(facts: DirectoryFacts, remedy: String?) {
         let flaw = facts.flaw(above: Self.facts(0o700), for: Self.viewer)
         #expect((flaw == nil) == (remedy == nil), "\(facts)")
         if let remedy { #expect(flaw?.remedy.contains(remedy) == true, "\(facts)") }

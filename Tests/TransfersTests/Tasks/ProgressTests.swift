@@ -21,7 +21,7 @@ import Testing
         record.noteProgress()
     }
 
-    @Test func bytesThatCannotBeContinuedAreNone() {
+    @Test func `Bytes that cannot be continued are not progress`() {
         var record = Self.record(tag: nil)
         record.failures = 3
         for number in 1...5 {
@@ -32,7 +32,7 @@ import Testing
         #expect(record.lossSentence?.contains("from byte 0 each time") == true)
     }
 
-    @Test func bytesThatCanBeContinuedAre() {
+    @Test func `Bytes that can be continued are progress`() {
         var record = Self.record(tag: "\"a\"")
         record.failures = 3
         Self.attempt(&record, 1_000_000)
@@ -43,7 +43,7 @@ import Testing
         #expect(record.fruitless == 1 && !record.hasAdvanced)
     }
 
-    @Test func whoBeginsAgainAndAgainHasToComeFurtherThanEver() {
+    @Test func `A download that restarts repeatedly must pass its high-water mark`() {
         var record = Self.record(tag: "\"a\"")
         Self.attempt(&record, 1_000_000)
         // The first time, the file may really have changed.
@@ -79,7 +79,7 @@ import Testing
             .hold(Hold(reason: .retry, failure: failure, notBefore: 500)), now: TaskMachineTests.start)
     }
 
-    @Test func bytesThatComeOneLaterEachTimeAndAreThrownAwayAreNone() throws {
+    @Test func `One more byte per discarded attempt is not progress`() throws {
         var record = Self.record(tag: nil)
         try Self.broken(&record, at: 1_000)
         for number in 1...20 {
@@ -92,7 +92,7 @@ import Testing
         #expect(record.failures == 1 && record.fruitless == 0 && record.furthest == 1_020)
     }
 
-    @Test func everyOtherVersionThatIsContinuedIsNone() throws {
+    @Test func `A continuation of every second version is not progress`() throws {
         var record = Self.record(tag: nil)
         for number in 1...20 {
             let count = 1_000 + Int64(number)
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func anUploadThatIsLostAgainAndAgainHasToBeContinued() throws {
+    @Test func `An upload that is lost repeatedly must be continued to count as progress`() throws {
         var record = Self.record(tag: nil)
         record.partial = nil
         record.request.kind = .upload
@@ -126,7 +126,7 @@ import Testing
         #expect(record.failures == 0 && record.hasAdvanced && record.furthest == 1_020)
     }
 
-    @Test func bytesBehindAGapCountOnceAnAnswerGoesOnWithTheGap() throws {
+    @Test func `Bytes after a gap count once a response continues the map`() throws {
         var record = Self.record(tag: "\"a\"")
         record.failures = 3
         record.beginAttempt()
@@ -146,7 +146,7 @@ import Testing
         #expect(record.hasAdvanced && record.furthest == 410)
     }
 
-    @Test func anAttemptThatDiesWithTheServiceWasFruitless() {
+    @Test func `An attempt that ends with the service counts as one without progress`() {
         var record = Self.record(tag: "\"a\"")
         record.beginAttempt()
         #expect(record.attempts == 1 && record.fruitless == 1)

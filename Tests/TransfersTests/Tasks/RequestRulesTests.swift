@@ -189,7 +189,7 @@ import Transfers
         for umask in ["0", "022", "0777", "77"] { #expect(Destination(directory: "/", umask: umask).mask != nil) }
     }
 
-    @Test(arguments: refused) func theProblemNamesThePlace(_ row: Row) {
+    @Test(arguments: refused) func `The problem names the invalid field of the request`(_ row: Row) {
         let problem = #expect(throws: Problem.self) { try Self.record(row.request) }
         #expect(problem?.pointer == row.pointer)
         #expect(problem?.status == 422)
@@ -231,7 +231,7 @@ import Transfers
         },
     ]
 
-    @Test(arguments: accepted) func whatIsRightIsAccepted(_ row: Row) throws {
+    @Test(arguments: accepted) func `A valid request is accepted`(_ row: Row) throws {
         #expect(try Self.record(row.request).state == .waiting)
     }
 
@@ -270,7 +270,7 @@ import Transfers
         #expect(code { $0.body = Data([1]) } == .tooLarge)
     }
 
-    @Test func theSessionFillsInWhatIsNotSaid() throws {
+    @Test func `The session provides values that the request leaves out`() throws {
         var settings = SessionSettings()
         settings.headers = [Self.field("A", "session"), Self.field("B", "session")]
         settings.idleTimeout = 5
@@ -313,7 +313,7 @@ import Transfers
         #expect(try Self.record(request, settings).request.tls == request.tls)
     }
 
-    @Test func whatATaskNeedsIsItsOwnWordElseItsSessions() throws {
+    @Test func `The requirements of a task override those of its session`() throws {
         var settings = SessionSettings()
         settings.isDiscretionary = true
         settings.allowsCellularAccess = false
@@ -347,7 +347,7 @@ import Transfers
         #expect(!none.isDiscretionForced)
     }
 
-    @Test func suspendedAndLaterTasks() throws {
+    @Test func `A request can add a task that is suspended or begins later`() throws {
         var request = TaskRequest(url: "https://example.org/f")
         request.suspended = true
         request.resourceTimeout = 70
@@ -361,7 +361,7 @@ import Transfers
         #expect(try Self.record(request).beginAt == nil)
     }
 
-    @Test func settingsChangesAndIdentifiersAreChecked() {
+    @Test func `Settings, changes and identifiers are validated`() {
         func pointer(_ body: () throws -> Void) -> String? { (#expect(throws: Problem.self) { try body() })?.pointer }
         var settings = SessionSettings()
         func pointer(_ settings: SessionSettings) -> String? { pointer { _ = try RequestRules.accepted(settings) } }

@@ -79,7 +79,9 @@ import Transfers
     }
 
     @Test(arguments: TaskState.allCases.filter { $0 != .running }, TaskLegality.Kind.allCases)
-    func everyEventInEveryState(_ state: TaskState, _ kind: TaskLegality.Kind) {
+    func `Every event is applied or refused as defined in every state but running`(
+        _ state: TaskState, _ kind: TaskLegality.Kind
+    ) {
         var random = SplitMix64(seed: 1)
         for _ in 0..<8 {
             let before = Self.record(state)
@@ -156,7 +158,7 @@ import Transfers
         }
     }
 
-    @Test func timeStandsStillWhileSuspended() throws {
+    @Test func `The remaining time stops while a task is suspended`() throws {
         var record = Self.record()
         var now = Self.start
         now.bootSeconds = 400
@@ -250,7 +252,7 @@ import Transfers
         #expect(record.resumedAt == nil)
     }
 
-    @Test func whatItWaitsForLoosensTwice() throws {
+    @Test func `The requirements of a task relax twice`() throws {
         var record = Self.record()
         #expect(record.relaxesAt == 550)
         #expect(record.rules.discretion == .full)
@@ -267,7 +269,7 @@ import Transfers
         #expect(try record.apply(.loosen, now: Self.start).isEmpty)
     }
 
-    @Test func theTimeToLoosenMovesWithTheDeadline() throws {
+    @Test func `The time of relaxation moves with the deadline`() throws {
         var record = Self.record()
         var now = Self.start
         now.bootSeconds = 200
@@ -279,7 +281,7 @@ import Transfers
         #expect(record.relaxesAt == 5_350)
     }
 
-    @Test func onlyDiscretionOfItsOwnOutlivesItsAppComingToTheFront() {
+    @Test func `Lifting ends discretion, and forcing does not change a task's own discretion`() {
         var record = Self.record()
         record.liftDiscretion()
         #expect(record.rules.isEmpty)
@@ -301,7 +303,7 @@ import Transfers
         _ = try record.apply(.hold(Hold(reason: .retry, failure: failure, notBefore: 5)), now: start)
     }
 
-    @Test func failuresCountInARow() throws {
+    @Test func `Failures count in a row until there is progress`() throws {
         var record = Self.record()
         var failures: [Int] = []
         for received: Int64 in [0, 0, 500, 500] {
@@ -313,7 +315,7 @@ import Transfers
         #expect(record.wait?.detail == "gone")
     }
 
-    @Test func whatIsThrownAwayIsNoProgress() throws {
+    @Test func `Discarded bytes are not progress`() throws {
         var record = Self.record()
         for _ in 0..<4 { try Self.attempt(&record, received: 500, isContinuable: false) }
         #expect(record.failures == 4 && record.fruitless == 4)
@@ -336,7 +338,7 @@ import Transfers
         #expect(record.failures == 0 && record.fruitless == 0)
     }
 
-    @Test func anAttemptThatTheServiceEndsIsNotHeldAgainstIt() throws {
+    @Test func `An attempt that the service interrupts does not count against the task`() throws {
         var record = Self.record()
         _ = try record.apply(.begin, now: Self.start)
         #expect(record.fruitless == 1 && record.attempts == 1)
@@ -353,7 +355,7 @@ import Transfers
         #expect(record.fruitless == 0 && record.furthest == 10)
     }
 
-    @Test func aWishToTryAgainForgetsTheFailures() throws {
+    @Test func `A requested retry clears the failures`() throws {
         var record = Self.record()
         for _ in 0..<3 { try Self.attempt(&record, received: 0) }
         let entries = try record.apply(.retry, now: Self.start)
@@ -362,7 +364,7 @@ import Transfers
         #expect(record.lastError != nil)
     }
 
-    @Test func equalWaitsAreCounted() throws {
+    @Test func `Repeated equal waits are counted`() throws {
         var record = Self.record()
         try Self.attempt(&record, received: 0)
         #expect(record.wait.map { record.visible($0, Self.start).count } == .some(nil))
@@ -370,14 +372,14 @@ import Transfers
         #expect(record.wait.map { record.visible($0, Self.start).count } == 2)
     }
 
-    @Test func wrongBytesAreCountedAsAFailure() throws {
+    @Test func `A checksum mismatch counts as a failure`() throws {
         var record = Self.record(.finishing)
         let wrong = TransferFailure(.checksumMismatch, "wrong")
         _ = try record.apply(.fetchAgain(wrong, notBefore: 700), now: Self.start)
         #expect(record.failures == 1 && record.notBefore == 700 && record.wait?.reason == .retry)
     }
 
-    @Test func aNewVersionHasNoBytesOfTheOld() throws {
+    @Test func `A new version keeps no bytes of the old one`() throws {
         var record = Self.record()
         record.received = 500
         record.partial = PartialFile(path: "/p/a", bootID: "b")
