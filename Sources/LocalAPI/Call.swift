@@ -5,7 +5,7 @@ import Hummingbird
 import NIOCore
 import NightshiftAPI
 
-/// One request with its route.
+/// A request and the route that handles it.
 struct Call: Sendable {
     var request: Request
     var query: QueryParameters
@@ -35,7 +35,7 @@ struct Call: Sendable {
 
     /// The session identifier that the app uses.
     func sessionIdentifier() throws(Problem) -> String {
-        // It is checked below, so that the message names the violated rule.
+        // The identifier is checked below, so that the message names the violated rule.
         let identifier = try decoded("identifier")
         guard identifier.utf8.count <= Limits.sessionIdentifierLength,
             identifier.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
@@ -70,7 +70,7 @@ struct Call: Sendable {
         return process
     }
 
-    /// The command stream that the request is meant for, if it names one.
+    /// The command stream that the request names; nil if it names none.
     var channel: String? { request.headers[.channel] }
 
     private func parameter(_ name: String) throws(Problem) -> String {

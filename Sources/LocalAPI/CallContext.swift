@@ -1,7 +1,7 @@
 import Hummingbird
 import Logging
 
-/// The context of a request that the router passes on.
+/// The context of a request: its id, its logger and its caller.
 struct CallContext: RequestContext {
     typealias Source = CallSource
 
@@ -14,7 +14,7 @@ struct CallContext: RequestContext {
     }
 }
 
-/// The source for a ``CallContext``.
+/// The logger and the caller from which a ``CallContext`` is made.
 struct CallSource: RequestContextSource {
     var logger: Logger
     var caller: Caller

@@ -27,7 +27,7 @@ final class Connections: Sendable {
         if isStopping { Self.quiesce(channel) }
     }
 
-    /// Sets the listening channel, which replaces the previous one.
+    /// Replaces the listening channel.
     func listen(_ channel: any Channel) {
         let old = state.withLock { state in
             guard !state.isStopping else { return Optional(channel) }
@@ -37,7 +37,7 @@ final class Connections: Sendable {
         old?.close(promise: nil)
     }
 
-    /// Stops accepting connections. Closes connections without a request immediately, and the others after their
+    /// Stops accepting connections. Connections without a request are closed immediately, and the others after their
     /// responses.
     func quiesce() {
         let (channels, listener) = state.withLock { state in

@@ -1,13 +1,12 @@
 package import NightshiftAPI
 
-/// The operations on the device that the API offers. Their implementation is provided by the composition of the
-/// service.
+/// The operations on the device that the API offers. The `Daemon` module implements them.
 package struct DeviceAccess: Sendable {
     package var status: @Sendable () async -> DeviceStatus
     package var change: @Sendable (DeviceChange) async throws -> DeviceStatus
     package var request: @Sendable (DozePhase) async throws -> DeviceStatus
 
-    /// Every closure throws only ``Problem``.
+    /// - Throws: Every closure throws only ``Problem``.
     package init(
         status: @escaping @Sendable () async -> DeviceStatus,
         change: @escaping @Sendable (DeviceChange) async throws -> DeviceStatus,

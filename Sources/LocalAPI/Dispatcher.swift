@@ -41,15 +41,15 @@ struct Dispatcher: Sendable {
         if isLarge { onLargeRequest() }
     }
 
-    /// Whether the body of the request or of the response is larger than bodies that are read without a turn. A
-    /// response without a length, such as an event stream, is never completely in memory.
+    /// Whether the body of the request or of the response is larger than ``ConnectionLimits/turnlessBody``. A response
+    /// without a length, such as an event stream, counts as small because it is never completely in memory.
     private static func isLarge(_ request: Request, _ response: Response) -> Bool {
         if request.headers[.transferEncoding] != nil { return true }
         let sizes = [request.headers[.contentLength].flatMap(Int.init), response.body.contentLength]
         return sizes.contains { $0 ?? 0 > ConnectionLimits.turnlessBody }
     }
 
-    /// The response to callers that may not use the service.
+    /// Sends the response to a caller that may not use the service.
     @concurrent @Sendable static func refuse(
         _ request: Request, writer: consuming ResponseWriter, channel: any Channel
     ) async throws {
@@ -58,8 +58,8 @@ struct Dispatcher: Sendable {
         try await writer.write(response: response.head, body: body(of: response, to: request))
     }
 
-    /// The body that is sent after the head. The response to HEAD has none (RFC 9110, section 9.3.2), because a body
-    /// would be read as the next response.
+    /// Returns the body that is sent after the head. The response to HEAD has no body (RFC 9110, section 9.3.2),
+    /// because the client would read a body as the next response.
     private static func body(of response: Response, to request: Request) -> ResponseBody {
         request.method == .head ? ResponseBody() : response.body
     }
@@ -69,12 +69,12 @@ struct Dispatcher: Sendable {
             try RequestOrigin.check(request.head)
             let context = CallContext(source: CallSource(logger: logger, caller: caller))
             let response = try await responder.respond(to: request, context: context)
-            // Only the response that Hummingbird creates for unknown routes lacks the version.
+            // Among all responses, only the one that Hummingbird creates for unknown routes lacks the version.
             return response.headers[.version] == nil ? unrouted(request) : response
         } catch let problem as Problem {
             return Reply.problem(problem).response
         } catch let error as HTTPParserError {
-            // The connection is unusable. UnreadableRequestHandler sends the response.
+            // The connection is unusable. `UnreadableRequestHandler` sends the response.
             throw error
         } catch let error as StalledBody {
             // A client does not read a response after sending only a part of its request.

@@ -9,13 +9,14 @@ import Synchronization
 /// Server-sent events: a response that carries events as they happen.
 ///
 /// The next event is requested when the socket has accepted the previous one. A client that does not read therefore
-/// only costs the socket's buffer and one event. Nothing is sent to keep the connection alive, because a Unix socket
-/// does not need it.
+/// uses only the socket's buffer and the memory of one event. The service sends nothing to keep the connection alive,
+/// because a Unix socket does not need that.
 enum EventStream {
-    /// The response with an event stream. It ends with `events`, with the client, or when the service stops.
+    /// Creates the response with an event stream. The stream ends when `events` ends, when the client closes it, or
+    /// when the service stops.
     ///
-    /// A request with a body is refused, because the body would not be read, and the end of the connection could not be
-    /// detected after it.
+    /// A request with a body is refused. The body would not be read, so the service could not detect when the client
+    /// closes the connection.
     static func response<Event: StreamedEvent>(
         to request: Request, events: AsyncStream<Event>, place: EventStreams.Place
     ) throws(Problem) -> Response {
@@ -24,10 +25,10 @@ enum EventStream {
         }
         var headers = HTTPFields.common
         headers[.contentType] = "text/event-stream"
-        // The end of the stream is also the end of the connection, because no response can follow.
+        // The connection ends with the stream, because no further response can follow.
         headers[.connection] = "close"
         let body = ResponseBody { writer in
-            // Reserves the place until the stream ends, even if the body is never requested.
+            // The place is reserved until the stream ends, even if the body is never requested.
             defer { withExtendedLifetime(place) {} }
             try await writer.write(ByteBuffer(string: preamble))
             try await pump(events, into: &writer, until: request.body)
@@ -36,7 +37,8 @@ enum EventStream {
         return Response(status: .ok, headers: headers, body: body)
     }
 
-    /// The delay before a reconnection, and a comment, so that the head is sent before the first event.
+    /// The first lines of the stream: the delay before a reconnection, and a comment. The comment causes the head to be
+    /// sent before the first event.
     private static let preamble = "retry: 1000\n\n: connected\n\n"
 
     @concurrent private static func pump<Event: StreamedEvent>(
@@ -51,12 +53,12 @@ enum EventStream {
                 }
             }
         } catch is CancellationError {
-            // The client closed the connection, or the service is stopping.
+            // Either the client closed the connection, or the service is stopping.
         }
     }
 }
 
-/// Counts the open streams of one kind, up to a limit.
+/// A counter of the open streams of one kind, with a limit.
 final class EventStreams: Sendable {
     private let open = Mutex(0)
     private let limit: Int

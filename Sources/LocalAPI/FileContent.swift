@@ -6,8 +6,8 @@ import NIOCore
 import NIOPosix
 import NightshiftAPI
 
-/// A response with a file or a part of it, or with several consecutive files. It is read as fast as the socket accepts
-/// it.
+/// A response with a file, a part of a file, or several consecutive files. The files are read as fast as the socket
+/// accepts the bytes.
 final class FileContent: Sendable {
     private let files: [File]
     private let type: String
@@ -17,7 +17,7 @@ final class FileContent: Sendable {
     private struct File {
         var descriptor: Int32
         var size: Int64
-        /// The inode. It is the same after a file was renamed.
+        /// The inode number, which does not change when the file is renamed.
         var inode: UInt64
     }
 
@@ -33,19 +33,20 @@ final class FileContent: Sendable {
         self.init([try Self.opened(path)], type, from: start, limit: limit)
     }
 
-    /// The two halves of a log. When the newer half is full, it is renamed to the older one, and a new one is started.
+    /// Creates a response with the two halves of a log. When the newer half is full, its writer renames it to the older
+    /// half and starts a new one.
     ///
-    /// - Parameter halves: The older half first. One of them may be missing.
+    /// - Parameter halves: The paths of the halves, the older one first. One of the files may be missing.
     convenience init(
         halves: [String], type: String, from start: Int64 = 0, limit: Int64 = .max
     ) throws(Problem) {
         var files: [File] = []
         var missing = Problem.notFound("There is no file.")
-        // Repeats if a half was renamed between the two calls of open. Logs are not written fast enough for many
-        // repetitions.
+        // The loop repeats if a half was renamed between the two calls of open. Logs are not written fast enough to
+        // cause many repetitions.
         for _ in 0..<100 {
             for file in files { close(file.descriptor) }
-            // The newer half is opened first. If it is renamed after that, it is also found under the older name, and
+            // The newer half is opened first. If it is renamed after that, the older name leads to the same file, and
             // the round is repeated.
             files = []
             var newer: UInt64?
@@ -96,7 +97,7 @@ final class FileContent: Sendable {
         return lstat(path, &status) == 0 ? UInt64(status.st_ino) : nil
     }
 
-    /// Returns the whole content if it has at most `limit` bytes.
+    /// Returns the whole content, or nil if it has more than `limit` bytes.
     func bytes(limit: Int) async throws -> [UInt8]? {
         guard range.count <= limit else { return nil }
         var bytes: [UInt8] = []
@@ -127,8 +128,8 @@ final class FileContent: Sendable {
             })
     }
 
-    /// Returns the next piece. Throws if the file was truncated, so that the connection breaks instead of sending wrong
-    /// bytes.
+    /// Returns the next piece. Throws if the file was truncated, so that the connection breaks and the client does not
+    /// receive wrong bytes.
     private func read(at offset: Int64) async throws -> ByteBuffer {
         var (index, place) = (0, offset)
         while place >= files[index].size {

@@ -4,7 +4,8 @@ import NightshiftAPI
 
 /// The socket on which the local API listens.
 package enum ListeningSocket: Hashable, Sendable {
-    /// A new socket at this path, with mode 0600. The caller holds the instance lock, so an existing socket is stale.
+    /// A new socket at this path, with mode 0600. The caller holds the instance lock, so any existing socket there is
+    /// stale.
     case path(String)
     /// A listening Unix stream socket that the service manager opened (`sd_listen_fds(3)`).
     case inherited(descriptor: Int32)
@@ -17,7 +18,7 @@ package enum ListeningSocket: Hashable, Sendable {
         }
     }
 
-    /// The length of the queue of unaccepted connections: the usual limit of the kernel, net.core.somaxconn.
+    /// The length of the queue of unaccepted connections. It equals the kernel's usual limit, net.core.somaxconn.
     private static let backlog: Int32 = 4096
 
     private static func bind(_ path: String) throws(LocalAPIError) -> Int32 {
@@ -27,7 +28,7 @@ package enum ListeningSocket: Hashable, Sendable {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw systemError("A socket cannot be created") }
         // Linux gives the file the mode of the unbound socket. The permissions are therefore never wider, and the umask
-        // of the process need not be changed.
+        // of the process can stay unchanged.
         let bound =
             fchmod(descriptor, 0o600) == 0
             && withUnsafePointer(to: &address) {
@@ -44,7 +45,8 @@ package enum ListeningSocket: Hashable, Sendable {
         return descriptor
     }
 
-    /// Creates the directory if it is missing, and checks it. A user who can write to it could replace the socket.
+    /// Creates the directory if it is missing, and checks its permissions. A user who can write to the directory could
+    /// replace the socket.
     private static func checkDirectory(of path: String) throws(LocalAPIError) {
         guard path.hasPrefix("/") else {
             throw LocalAPIError(.unusablePath, "The path of the socket must be absolute: '\(path)'.")

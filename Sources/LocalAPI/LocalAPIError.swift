@@ -1,15 +1,15 @@
-/// The reason why the local API cannot be served.
+/// An error that prevents serving the local API.
 package struct LocalAPIError: Error, Hashable, Sendable, CustomStringConvertible {
     package var code: Code
-    /// A message for people: the attempt, and the cause of its failure.
+    /// A message for people: what was attempted, and why it failed.
     package var message: String
 
     package enum Code: String, Sendable {
-        /// The directory or the path of the socket is not usable.
+        /// The error that the directory or the path of the socket is not usable.
         case unusablePath
-        /// The inherited descriptor is not a listening Unix stream socket.
+        /// The error that the inherited descriptor is not a listening Unix stream socket.
         case unusableDescriptor
-        /// A system call failed.
+        /// The failure of a system call.
         case system
     }
 
@@ -18,7 +18,7 @@ package struct LocalAPIError: Error, Hashable, Sendable, CustomStringConvertible
         self.message = message
     }
 
-    /// Whether a retry cannot help.
+    /// Whether a retry would fail too.
     package var isPermanent: Bool { code != .system }
 
     package var description: String { message }

@@ -3,25 +3,24 @@ package import Logging
 package import Operations
 import ServiceLifecycle
 
-/// The local API: HTTP/1.1 and JSON on the Unix socket of the user. It gives access to transfers, apps, operations that
-/// combine them, and the device.
+/// The local API: HTTP/1.1 and JSON on the Unix socket of the user. It gives access to transfers, apps, the device, and
+/// operations that combine them.
 ///
-/// It only translates and decides nothing. Every response has the field `Nightshift-Version`. Every error is a problem
-/// document (RFC 9457).
+/// The API only translates requests and makes no decisions. Every response has the field `Nightshift-Version`. Every
+/// error is a problem document (RFC 9457).
 package struct LocalAPIServer: Service {
     private let server: SocketServer
     private let onListening: @Sendable () async -> Void
 
     /// - Parameters:
     ///   - owner: The user who is served, together with root.
-    ///   - changes: An event whenever the file at a path may have been removed, or one of its folders may exist again.
-    ///     The stream finishes immediately if changes cannot be watched. A service whose socket was removed listens on
-    ///     a new one as soon as possible.
+    ///   - changes: Returns a stream with an event whenever the file at a path may have been removed, or one of its
+    ///     folders may exist again. The stream finishes immediately if changes cannot be watched. If the socket was
+    ///     removed, the service listens on a new one as soon as possible.
     ///   - onListening: Called once, when connections are accepted.
     ///   - onLargeRequest: Called after each request whose body or response needed much memory. It must return
     ///     immediately.
-    ///   - onShutdownRequest: Starts the stop of the whole service, for `POST /v1/shutdown`. It must return
-    ///     immediately.
+    ///   - onShutdownRequest: Called for `POST /v1/shutdown` to stop the whole service. It must return immediately.
     package init(
         operations: Operations, device: DeviceAccess, socket: ListeningSocket,
         owner: uid_t = geteuid(),

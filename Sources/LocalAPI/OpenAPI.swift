@@ -5,7 +5,8 @@ import NightshiftAPI
 /// The description of the API in OpenAPI 3.1, `Sources/COpenAPI/openapi.json`. It is served at `/v1/openapi.json`, and
 /// defines the allowed keys of requests. Tests compare it with the routes, the types and the limits.
 enum OpenAPI {
-    /// The whole document in the program's memory. It is constant and valid as long as the program runs.
+    /// The bytes of the whole document in the program's memory. They are constant and valid as long as the program
+    /// runs.
     static var document: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: nightshift_openapi_bytes(), count: nightshift_openapi_count())
     }
@@ -19,7 +20,7 @@ enum OpenAPI {
         do {
             return try JSONDecoder().decode(Document.self, from: Data(document)).components.schemas
         } catch {
-            // The document is a constant of this program, and the tests have parsed it.
+            // Parsing cannot fail, because the document is a constant of this program and the tests parse it.
             preconditionFailure("The OpenAPI document cannot be read: \(error)")
         }
     }()

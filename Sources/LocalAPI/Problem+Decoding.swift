@@ -34,7 +34,7 @@ extension Problem {
         return .badRequest("\(Self.place(path)) must be \(place.expectation).", pointer: pointer(path))
     }
 
-    /// A JSON pointer (RFC 6901).
+    /// Returns the position as a JSON pointer (RFC 6901).
     private static func pointer(_ path: [any CodingKey]) -> String {
         JSONPointer.string(path.map { $0.intValue.map(String.init) ?? $0.stringValue })
     }
@@ -57,7 +57,7 @@ extension Problem {
     }
 }
 
-/// Text forms of a position in a JSON document (RFC 6901).
+/// Conversions between a position in a JSON document and its text form (RFC 6901).
 enum JSONPointer {
     static func string(_ path: [String]) -> String {
         path.map { "/" + $0.replacing("~", with: "~0").replacing("/", with: "~1") }.joined()

@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// Problems of HTTP itself, which the other modules do not know.
+/// Problems with HTTP itself, which the other modules do not handle.
 extension Problem {
     static func methodNotAllowed(_ detail: String) -> Problem {
         Problem(
@@ -19,7 +19,8 @@ extension Problem {
             type: "/problems/headers-too-large", title: "The request head is too large", status: 431, detail: detail)
     }
 
-    /// A bug of the service: an error that no request should be able to cause. The log contains the details.
+    /// The problem for a bug of the service: an error that no request should be able to cause. The log contains the
+    /// details.
     static let internalError = Problem(
         type: "/problems/internal", title: "Internal error of the service", status: 500,
         detail: "The log of the service has details. Please report this bug.")

@@ -32,7 +32,7 @@ struct QueryParameters: Sendable {
         return try Self.integer(text, in: range, called: "query parameter '\(name)'")
     }
 
-    /// A number in JSON syntax. Leading and trailing zeros and points are also allowed.
+    /// Returns a parameter that is a number in JSON syntax. Leading and trailing zeros and points are also allowed.
     func number(_ name: String, in range: ClosedRange<Double>) throws(Problem) -> Double? {
         guard let text = try string(name) else { return nil }
         guard text.utf8.count <= 32, text.utf8.allSatisfy("0123456789.eE+-".utf8.contains), let value = Double(text)
@@ -55,7 +55,7 @@ struct QueryParameters: Sendable {
         }
     }
 
-    /// A time in the format that bodies use.
+    /// Returns a parameter that is a time in the format that bodies use.
     func date(_ name: String) throws(Problem) -> Date? {
         guard let text = try string(name) else { return nil }
         guard let date = Timestamp.date(text) else {
@@ -65,12 +65,12 @@ struct QueryParameters: Sendable {
         return date
     }
 
-    /// The elements of a comma-separated list.
+    /// Returns the elements of a comma-separated list.
     func list(_ name: String) throws(Problem) -> [String]? {
         try string(name).map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
     }
 
-    /// A comma-separated list of transfer ids.
+    /// Returns the ids in a comma-separated list of transfer ids.
     func taskIDs(_ name: String) throws(Problem) -> Set<TaskID>? {
         guard let ids = try list(name) else { return nil }
         var set: Set<TaskID> = []
@@ -80,7 +80,7 @@ struct QueryParameters: Sendable {
         return set
     }
 
-    /// An integer in plain digits: no sign except a minus, no leading zeros, no spaces.
+    /// Returns an integer in plain digits: without leading zeros, spaces or signs except a minus.
     static func integer(
         _ text: String, in range: ClosedRange<Int64>, called name: String
     ) throws(Problem) -> Int64 {

@@ -21,7 +21,7 @@ struct Reply: Sendable {
 
     var response: Response {
         guard bytes.readableBytes > 0 else {
-            // A body of unknown length prevents a Content-Length field, which a 204 response must not have.
+            // A body of unknown length prevents a Content-Length field. A 204 response must not have that field.
             return Response(
                 status: status, headers: headers,
                 body: status == .noContent ? ResponseBody { try await $0.finish(nil) } : ResponseBody())
@@ -33,13 +33,13 @@ struct Reply: Sendable {
         Reply(status: status, contentType: "application/json", bytes: ByteBuffer(bytes: try JSON.encode(value)))
     }
 
-    /// A response with a page of many elements. Encoding takes milliseconds, so it does not run on the threads that all
-    /// requests share.
+    /// Returns a response with a page of many elements. Encoding takes milliseconds, so it does not run on the threads
+    /// that all requests share.
     static func page(_ value: some Encodable & Sendable) async throws -> Reply {
         try await NIOThreadPool.singleton.runIfActive { try json(value) }
     }
 
-    /// A response with encoded JSON.
+    /// Returns a response with encoded JSON.
     static func json(bytes: ByteBuffer) -> Reply {
         Reply(status: .ok, contentType: "application/json", bytes: bytes)
     }
@@ -60,7 +60,7 @@ struct Reply: Sendable {
 }
 
 extension Reply {
-    /// A response with a PNG that was validated.
+    /// Returns a response with a validated PNG.
     static func picture(_ bytes: [UInt8]) -> Reply {
         var reply = Reply(status: .ok, contentType: "image/png", bytes: ByteBuffer(bytes: bytes))
         reply.headers[.xContentTypeOptions] = "nosniff"
@@ -80,7 +80,9 @@ extension HTTPFields {
 }
 
 extension HTTPField.Name {
-    /// The version of the service.
-    static let version = HTTPField.Name("Nightshift-Version")!  // A valid token (RFC 9110), so not nil.
-    static let lastEventID = HTTPField.Name("Last-Event-ID")!  // Likewise.
+    /// The field with the version of the service.
+    // The name is a valid token (RFC 9110), so it is not nil.
+    static let version = HTTPField.Name("Nightshift-Version")!
+    // The name is a valid token (RFC 9110), so it is not nil.
+    static let lastEventID = HTTPField.Name("Last-Event-ID")!
 }

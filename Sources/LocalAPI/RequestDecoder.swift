@@ -5,7 +5,8 @@ import NIOCore
 import NIOPosix
 import NightshiftAPI
 
-/// Decodes request bodies. Type, size, syntax and keys are checked in this order, and each failure has its own problem.
+/// A decoder of request bodies. It checks type, size, syntax and keys in this order, and reports a different problem
+/// for each.
 struct RequestDecoder: Sendable {
     private let largeBodies = AsyncSemaphore(permits: ConnectionLimits.largeBodies)
     private let timeout: Duration
@@ -40,8 +41,8 @@ struct RequestDecoder: Sendable {
             return try Self.decode(type, from: body, schema: schema)
         }
         guard length != nil || request.headers[.transferEncoding] != nil else { return nil }
-        // The content type is checked before reading. A request without a content type may have an empty body; with
-        // chunked encoding, this is known only at its end.
+        // The content type is checked before reading. A request without a content type may have an empty body. With
+        // chunked encoding, the decoder learns only at the end of the body that the body is empty.
         if request.headers[.contentType] != nil { try Self.checkContentType(request) }
         return try await largeBodies.withPermit {
             let body = try await collectInTurn(request, limit: limit)
@@ -63,8 +64,8 @@ struct RequestDecoder: Sendable {
         }
     }
 
-    /// Reads a body while others wait for their turn. Throws ``StalledBody`` if it does not arrive in time, because its
-    /// sender may be suspended.
+    /// Reads a body while others wait for their turn, and therefore within a time limit. Throws ``StalledBody`` if the
+    /// body does not arrive in time, which means that its sender may be suspended.
     private func collectInTurn(_ request: Request, limit: Int) async throws -> ByteBuffer {
         let timeout = timeout
         return try await withThrowingTaskGroup(of: ByteBuffer.self) { group in
@@ -125,6 +126,6 @@ struct RequestDecoder: Sendable {
     }
 }
 
-/// The rest of a body did not arrive in time. The connection is closed without a response, as if the client had ended
-/// within the request.
+/// The error that the rest of a body did not arrive in time. The connection is closed without a response, as if the
+/// client had closed it in the middle of the request.
 struct StalledBody: Error {}

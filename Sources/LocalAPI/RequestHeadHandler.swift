@@ -1,11 +1,12 @@
 import NIOCore
 import NIOHTTP1
 
-/// Handles parts of a request head that the types of later handlers cannot represent: the HTTP version, and a host in
-/// the request target.
+/// A handler for parts of a request head that the types of later handlers cannot represent: the HTTP version, and a
+/// host in the request target.
 ///
-/// It is next to the HTTP parser. For later handlers, a connection that has to be closed has a `Connection` field,
-/// whatever its version, and each host that a request names is a `Host` field.
+/// The handler is placed directly after the HTTP parser. For later handlers, it marks each connection that must be
+/// closed with a `Connection` field, whatever the HTTP version, and turns each host that a request names into a `Host`
+/// field.
 final class RequestHeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -19,7 +20,7 @@ final class RequestHeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         var isOld: Bool
         var isKeptAlive: Bool
 
-        /// `close` takes precedence over `keep-alive` (RFC 9112, section 9.3).
+        /// Reads whether the connection stays open. `close` takes precedence over `keep-alive` (RFC 9112, section 9.3).
         init(_ head: HTTPRequestHead) {
             let options = head.headers[canonicalForm: "Connection"].map { $0.lowercased() }
             isOld = head.version.major < 1 || (head.version.major == 1 && head.version.minor == 0)
@@ -47,7 +48,7 @@ final class RequestHeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapOutboundIn(data) {
         case .head(var head):
             guard let request = open.first, request.isOld else { break }
-            // Responses of this version are not chunked.
+            // An HTTP/1.0 response is not chunked.
             head.version = .http1_0
             let isMeasured = head.headers.contains(name: "Content-Length") || head.status == .noContent
             let keeps = request.isKeptAlive && isMeasured
@@ -59,7 +60,7 @@ final class RequestHeadHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(data, promise: promise)
     }
 
-    /// The host of a target in absolute form (RFC 9112, section 3.2.2). It is treated like a `Host` field.
+    /// Returns the host of a target in absolute form (RFC 9112, section 3.2.2). It is treated like a `Host` field.
     private static func authority(_ target: String) -> String? {
         guard !target.hasPrefix("/"), let scheme = target.firstRange(of: "://") else { return nil }
         return String(target[scheme.upperBound...].prefix { !"/?#".contains($0) })

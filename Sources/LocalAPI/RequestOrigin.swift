@@ -2,8 +2,8 @@ import HTTPTypes
 import HummingbirdCore
 import NightshiftAPI
 
-/// Refuses requests that a web page could have sent through a proxy or by DNS rebinding, because this API is only for
-/// programs.
+/// A check that refuses requests which a web page could have sent, through a proxy or by DNS rebinding. This API is
+/// only for programs.
 enum RequestOrigin {
     static let hosts: Set<String> = ["localhost", "nightshift"]
 
@@ -17,7 +17,7 @@ enum RequestOrigin {
         guard let authority = head.authority, !authority.isEmpty else {
             throw .badRequest("The Host field is missing. It must be 'localhost'.")
         }
-        // The first host is the authority.
+        // HTTPTypes stores the first host as the authority.
         guard head.headerFields[.host] == nil else {
             throw .badRequest("The request has more than one host. Send 'localhost' once.")
         }
@@ -34,6 +34,6 @@ enum RequestOrigin {
 }
 
 extension HTTPField.Name {
-    static let host = HTTPField.Name("Host")!  // A valid token (RFC 9110), so not nil.
-    static let origin = HTTPField.Name("Origin")!  // Likewise.
+    static let host = HTTPField.Name("Host")!  // The name is a valid token (RFC 9110), so it is not nil.
+    static let origin = HTTPField.Name("Origin")!  // The name is a valid token (RFC 9110), so it is not nil.
 }

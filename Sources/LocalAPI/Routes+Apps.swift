@@ -3,7 +3,7 @@ import Hummingbird
 import NightshiftAPI
 
 extension Routes {
-    /// Routes for people and for their window system.
+    /// The routes for apps, used by people and by their window system.
     var appRoutes: [Route] { appListRoutes + oneAppRoutes + appActionRoutes }
 
     private var appListRoutes: [Route] {
@@ -38,7 +38,7 @@ extension Routes {
             Route(.get, "/v1/apps/{id}/log", query: ["after", "limit"]) { call in
                 let start = try call.query.integer("after", in: 0...Int64.max) ?? 0
                 let limit = try call.query.integer("limit", in: 1...Int64.max) ?? .max
-                // The encoding of the output is unknown.
+                // The app may write its output in any encoding, so the type names none.
                 return try FileContent(
                     halves: try await apps.logFiles(call.appID()), type: "text/plain", from: start, limit: limit
                 ).response

@@ -3,7 +3,7 @@ import Hummingbird
 import NightshiftAPI
 
 extension Routes {
-    /// Routes for the background time of the calling app.
+    /// The routes for the background time of the calling app.
     var backgroundTaskRoutes: [Route] {
         [
             Route(.post, "/v1/process/background-tasks") { call in

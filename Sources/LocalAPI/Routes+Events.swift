@@ -33,8 +33,8 @@ extension Routes {
             progress: try call.query.boolean("progress") ?? true)
     }
 
-    /// The field takes precedence over the parameter, because a browser that reconnects sends the old URL with a new
-    /// field.
+    /// Returns the id after which an event stream continues. The header field takes precedence over the query
+    /// parameter, because a browser that reconnects sends the old URL with a new field.
     private static func lastEventID(_ call: Call) throws(Problem) -> Int64? {
         let parameter = try call.query.integer("lastEventID", in: 0...Int64.max)
         guard let field = call.request.headers[.lastEventID], !field.isEmpty else { return parameter }

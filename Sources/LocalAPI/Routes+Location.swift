@@ -3,7 +3,7 @@ import Location
 import NightshiftAPI
 
 extension Routes {
-    /// Routes for regions and significant changes, for people. No response contains the location of the device.
+    /// The routes for regions and significant changes, used by people. No response contains the location of the device.
     var locationRoutes: [Route] {
         [
             Route(.get, "/v1/location") { _ in
@@ -31,7 +31,7 @@ extension Routes {
         ]
     }
 
-    /// The region of a request. Its identifier must be the same in the path and in the body.
+    /// Returns the region in a request. Its identifier must be the same in the path and in the body.
     func region(_ call: Call) async throws -> MonitoredRegion {
         let identifier = try call.regionIdentifier()
         let region = try await decoder.decode(MonitoredRegion.self, from: call.request)

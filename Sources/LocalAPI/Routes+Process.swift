@@ -3,7 +3,7 @@ import Hummingbird
 import NightshiftAPI
 
 extension Routes {
-    /// Routes for the process of an app, about itself.
+    /// The routes that an app's process uses for itself.
     var processRoutes: [Route] {
         [
             Route(.get, "/v1/process/commands", query: ["executable", "app", "run", "guest"]) { call in

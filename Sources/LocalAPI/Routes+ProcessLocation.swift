@@ -3,12 +3,12 @@ import NightshiftAPI
 import Operations
 
 extension Routes {
-    /// Routes for regions, significant changes and location updates of the calling app, and for the permission.
+    /// The routes for the calling app's regions, significant changes, location updates and location permission.
     var processLocationRoutes: [Route] {
         ownLocationRoutes + ownRegionRoutes + significantChangeRoutes + updateRoutes
     }
 
-    /// The route for location updates, as long as the stream is read.
+    /// The route for location updates. It sends them as long as the client reads the stream.
     private var updateRoutes: [Route] {
         [
             Route(.get, "/v1/process/location/updates", query: ["accuracy", "distance", "once"]) { call in

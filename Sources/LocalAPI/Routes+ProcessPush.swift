@@ -3,7 +3,7 @@ import NightshiftAPI
 import Operations
 
 extension Routes {
-    /// Routes for remote notifications of the calling app, and for the notifications that it shows.
+    /// The routes for the calling app's remote notifications and for the notifications that it shows.
     var processPushRoutes: [Route] { processRegistrationRoutes + processNotificationRoutes }
 
     private var processRegistrationRoutes: [Route] {

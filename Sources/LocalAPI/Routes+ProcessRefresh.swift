@@ -3,7 +3,7 @@ import NightshiftAPI
 import Operations
 
 extension Routes {
-    /// Routes for background refresh of the calling app, and for its scheduled tasks.
+    /// The routes for the calling app's background refresh and scheduled tasks.
     var processRefreshRoutes: [Route] {
         [
             Route(.put, "/v1/process/refresh") { call in

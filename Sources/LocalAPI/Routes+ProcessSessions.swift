@@ -3,7 +3,7 @@ import NightshiftAPI
 import Operations
 
 extension Routes {
-    /// Routes for the sessions of the calling app.
+    /// The routes for the sessions of the calling app.
     var processSessionRoutes: [Route] { processSessionRoutesOfItself + processTaskRoutes + processMessageRoutes }
 
     private var processSessionRoutesOfItself: [Route] {
@@ -63,7 +63,7 @@ extension Routes {
         ]
     }
 
-    /// The session of the calling process. The caller is checked before the request's content.
+    /// Returns the session of the calling process. The caller is checked before the request's content.
     private func session(_ call: Call) async throws(Problem) -> ProcessSession {
         let process = try call.process()
         return try await operations.session(

@@ -4,7 +4,7 @@ import Operations
 import Push
 
 extension Routes {
-    /// Routes for remote notifications, for people.
+    /// The routes for remote notifications, used by people.
     var pushRoutes: [Route] {
         [
             Route(.get, "/v1/push") { _ in
@@ -31,7 +31,7 @@ extension Routes {
             },
             Route(.delete, "/v1/push/{id}/registration") { call in
                 let id = try call.appID()
-                // Throws for an unknown app.
+                // This call throws for an unknown app.
                 _ = try await push.status(of: id)
                 try await push.unregister(id)
                 return Reply.empty(.noContent).response

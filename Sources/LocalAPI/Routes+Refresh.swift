@@ -4,7 +4,7 @@ import Operations
 import Refresh
 
 extension Routes {
-    /// Routes for background refresh, for people.
+    /// The routes for background refresh, used by people.
     var refreshRoutes: [Route] { deviceRefreshRoutes + appRefreshRoutes + scheduledTaskRoutes }
 
     private var deviceRefreshRoutes: [Route] {

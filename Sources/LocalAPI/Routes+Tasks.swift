@@ -69,7 +69,7 @@ extension Routes {
                     try await service.cancel(id, producingResumeData: request?.producingResumeData ?? false)
                 ).response
             },
-            // This route is not below /v1/tasks, where the next segment is the id of a transfer.
+            // The path does not begin with /v1/tasks, because the next segment there is the id of a transfer.
             Route(.post, "/v1/actions") { call in
                 let request = try await decoder.decode(TaskActionRequest.self, from: call.request)
                 return try await Reply.page(try await service.act(request)).response

@@ -8,7 +8,7 @@ import Push
 import Refresh
 import Transfers
 
-/// All routes of the API. Each translates between HTTP and one feature; requests that need two features use an
+/// All routes of the API. Each route translates between HTTP and one feature. A request that needs two features uses an
 /// operation.
 struct Routes: Sendable {
     let operations: Operations
@@ -18,7 +18,7 @@ struct Routes: Sendable {
     let location: LocationService
     let push: PushService
     let device: DeviceAccess
-    /// Starts the stop of the whole service, and returns immediately.
+    /// A closure that begins to stop the whole service and returns immediately.
     let stop: @Sendable () -> Void
     let decoder = RequestDecoder()
     let streams = EventStreams(limit: Limits.eventStreams)

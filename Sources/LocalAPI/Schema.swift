@@ -1,6 +1,7 @@
 import NightshiftAPI
 
-/// The part of a JSON schema that is needed to read requests: the allowed keys, and the words for expected values.
+/// The part of a JSON schema that the service needs to read requests: the allowed keys, and the descriptions of
+/// expected values.
 final class Schema: Decodable, Sendable {
     let properties: [String: Schema]?
     let items: Schema?
@@ -31,7 +32,7 @@ final class Schema: Decodable, Sendable {
         }
     }
 
-    /// The effective schema: references are resolved, and "or null" is removed.
+    /// Returns the schema with references resolved and "or null" removed.
     func resolved(in schemas: [String: Schema]) -> Schema {
         if let reference, let name = reference.split(separator: "/").last, let schema = schemas[String(name)] {
             return schema.resolved(in: schemas)

@@ -1,13 +1,14 @@
 import CDispatch  // needed for stat(2), which the compiler attributes to this module
 import Glibc
 
-/// The file of a socket that this service has bound. It is removed at the end, unless it was replaced by another file.
+/// The file of a socket that this service has bound. The service removes the file when it stops, unless another file
+/// has replaced it.
 struct SocketFile: Sendable {
     private let path: String
     private let device: dev_t
     private let inode: ino_t
 
-    /// Returns nil if the socket must not be removed by this service.
+    /// Returns nil if this service must not remove the socket.
     init?(_ socket: ListeningSocket) {
         var status = stat()
         guard case .path(let path) = socket, lstat(path, &status) == 0 else { return nil }

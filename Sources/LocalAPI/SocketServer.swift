@@ -6,22 +6,22 @@ import NIOHTTPTypesHTTP1
 import NIOPosix
 import ServiceLifecycle
 
-/// HTTP/1.1 on a Unix socket: connections, callers, limits, start and stop.
+/// A server for HTTP/1.1 on a Unix socket. It handles connections, callers, limits, start and stop.
 ///
-/// Hummingbird's own `Application` and `Server` are not used: the former has a timer each second for a formatted date,
-/// and the latter cannot use an inherited socket. Without requests, nothing runs here. The only timers are one per
-/// waiting connection, and one while stopping.
+/// Hummingbird's own `Application` and `Server` are not used: `Application` has a timer each second for a formatted
+/// date, and `Server` cannot use an inherited socket. Without requests, nothing runs here. The only timers are one per
+/// waiting connection, and one while the server stops.
 struct SocketServer: Sendable {
     var socket: ListeningSocket
     var owner: uid_t
     var limits: ConnectionLimits
     var logger: Logger
-    /// An event whenever the file at a path may have been removed, or one of its folders may exist again. The stream
-    /// finishes immediately if changes cannot be watched.
+    /// Returns a stream with an event whenever the file at a path may have been removed, or one of its folders may
+    /// exist again. The stream finishes immediately if changes cannot be watched.
     var changes: @Sendable (_ path: String) -> AsyncStream<Void>
-    /// Handles requests of allowed callers.
+    /// A closure that handles the requests of allowed callers.
     var respond: @concurrent @Sendable (Request, consuming ResponseWriter, Caller) async throws -> Void
-    /// Handles requests of all other callers.
+    /// A closure that handles the requests of all other callers.
     var refuse: HTTPChannelHandler.Responder
 
     private struct Connection: Sendable {
@@ -60,8 +60,8 @@ struct SocketServer: Sendable {
                 while let known = file, let changes = nextChanges() {
                     if known.isThere {
                         await wait(for: changes, until: { !known.isThere })
-                        // A program that removes the folders gets time to finish, because a new socket in one of them
-                        // would prevent this.
+                        // The pause gives a program that removes the folders time to finish. A new socket in one of the
+                        // folders would prevent that.
                         await cancelWhenGracefulShutdown { try? await Task.sleep(for: Self.removalPause) }
                     } else if let (new, server) = await listenAgain(on: group, connections) {
                         file = new
@@ -102,7 +102,7 @@ struct SocketServer: Sendable {
 
     // MARK: - A removed socket file
 
-    /// Returns nil if the socket was not created by this service.
+    /// Returns a stream of changes to the socket file, or nil if this service did not create the socket.
     private func nextChanges() -> AsyncStream<Void>? {
         if case .path(let path) = socket { changes(path) } else { nil }
     }
@@ -116,7 +116,7 @@ struct SocketServer: Sendable {
         }
     }
 
-    /// Returns nil if a socket cannot be created now.
+    /// Listens on a new socket. Returns nil if a socket cannot be created now.
     private func listenAgain(
         on group: MultiThreadedEventLoopGroup, _ connections: Connections
     ) async -> (SocketFile?, NIOAsyncChannel<Connection?, Never>)? {
@@ -133,7 +133,8 @@ struct SocketServer: Sendable {
         }
     }
 
-    /// The pause is shorter than the time that clients wait for a started service (`ServiceLauncher`).
+    /// The interval at which the socket file is polled if the kernel has no more watches. It is shorter than the time
+    /// that clients wait for a started service (`ServiceLauncher`).
     private static let pause: Duration = .seconds(5)
     private static let removalPause: Duration = .seconds(1)
 
@@ -157,9 +158,9 @@ struct SocketServer: Sendable {
         return { [respond] request, writer, _ in try await respond(request, writer, caller) }
     }
 
-    /// Returns nil for a connection that arrives while the server is closing. Nothing would use its channel, and NIO
-    /// traps if an asynchronous channel is created but never used. Both events are ordered, because there is only one
-    /// event loop.
+    /// Prepares a new connection. Returns nil if the connection arrives while the server is closing: nothing would use
+    /// its channel then, and NIO traps if an asynchronous channel is created but never used. Arrival and closing happen
+    /// one after the other, because there is only one event loop.
     private func setUp(_ channel: any Channel, _ connections: Connections) -> EventLoopFuture<Connection?> {
         Caller.of(channel).flatMap { caller in
             guard !connections.isStopping else {

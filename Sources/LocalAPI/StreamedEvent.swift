@@ -10,7 +10,7 @@ protocol StreamedEvent: Sendable {
     /// The serialized event (HTML standard, section 9.2).
     func frame() throws -> ByteBuffer
 
-    /// Whether the streams end by themselves before the server stops, and send final events.
+    /// Whether a stream of these events sends final events and ends before the server stops.
     static var endsBeforeTheServer: Bool { get }
 }
 

@@ -6,10 +6,11 @@ import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 import NightshiftAPI
 
-/// Sends a problem document as the response to requests that are not valid HTTP, as for all other errors.
+/// A handler that sends a problem document as the response to requests that are not valid HTTP, as for all other
+/// errors.
 ///
-/// For requests that its parser refuses, Hummingbird sends a bare 400 response. For requests that its types cannot
-/// represent, it sends no response.
+/// Without this handler, Hummingbird sends a bare 400 response to requests that its parser refuses, and no response to
+/// requests that its types cannot represent.
 final class UnreadableRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
