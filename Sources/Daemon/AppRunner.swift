@@ -1,7 +1,7 @@
 import Apps
 import ServiceLifecycle
 
-/// Runs the apps as a service of the group.
+/// The service of the group that runs the apps.
 struct AppRunner: Service {
     let service: AppService
 

@@ -21,7 +21,8 @@ import Synchronization
 package import Transfers
 import UnixSignals
 
-/// One user's service: all parts, composed, started and stopped in order. It is a library, so that tests can start it.
+/// The service of one user: it creates all features, connects them, and starts and stops them in order. It is a
+/// library, so that tests can start it.
 package struct Daemon {
     private let lock: InstanceLock
     private let store: Store
@@ -38,7 +39,7 @@ package struct Daemon {
     package let push: PushService
     private let pushLoop: CurlLoop
 
-    /// Prepares everything including the database. Nothing runs yet.
+    /// Prepares everything, including the database, but starts nothing yet.
     ///
     /// - Throws: ``DaemonError``. In this case, no existing data was changed.
     init(
@@ -51,8 +52,8 @@ package struct Daemon {
         let socket = try Self.socket(paths)
         lock = try InstanceLock(paths: paths, socket: Self.path(of: socket) ?? paths.socket.path)
         if lock.isTakenOver {
-            // The kernel still holds the locks of a killed process that can no longer execute. They are on this file,
-            // which SQLite recreates from the write-ahead log.
+            // A killed process that can no longer execute may still hold locks in the kernel. These locks are on this
+            // file, which SQLite recreates from the write-ahead log.
             unlink("\(paths.database.path)-shm")
         }
         let clock = SystemClock()
@@ -144,13 +145,14 @@ package struct Daemon {
                 .init(service: LocationRunner(service: location, sources: sources)),
                 .init(service: NotificationRunner(service: notifications)),
                 .init(service: PushRunner(service: push)),
-                // Stopped first, so that apps are notified before the server stops.
+                // This service is stopped first, so that apps are notified before the server stops.
                 .init(service: AppRunner(service: apps), failureTerminationBehavior: .gracefullyShutdownGroup),
-                // Stopped before the others, and immediately, because all others write to the store while they stop.
+                // This service is asked to stop before the others and stops immediately, because all others write to
+                // the store while they stop.
                 .init(service: StoreRunner(store: store)),
             ],
             gracefulShutdownSignals: DaemonSignals.shutdown, logger: logger)
-        // The client that stops a service waits for it.
+        // The shutdown is short because the client that stops a service waits for it.
         groupConfiguration.maximumGracefulShutdownDuration = .seconds(2)
         group = ServiceGroup(configuration: groupConfiguration)
         stop.group = group
@@ -161,7 +163,7 @@ package struct Daemon {
         defer {
             transport.shutdown()
             pushLoop.shutdown()
-            // Needed also if the service was not asked to stop.
+            // This is also needed if the service ends without being asked to stop.
             store.endLockWaits(at: .now + StoreRunner.longestWait)
             do throws(StoreError) {
                 try store.close()
@@ -171,11 +173,13 @@ package struct Daemon {
             lock.release()
         }
         do {
-            // The device state is announced first: adopted apps depend on whether the device dozes.
+            // The device state is announced first, because the handling of adopted apps depends on whether the device
+            // dozes.
             try await conductor.prepare()
             try await transfers.prepare()
             try await apps.prepare()
-            // After the apps, whose desktop entries are needed, and before the apps report anything.
+            // Background refresh is prepared after the apps, because it needs their desktop entries, and before the
+            // apps report anything.
             try await refresh.prepare()
             try await location.prepare()
             try await notifications.prepare()
@@ -205,7 +209,7 @@ package struct Daemon {
             fileCreationMask: fileCreationMask, activity: { conductor.activityChanged($0) }, logger: logger)
     }
 
-    /// The monitor of the device, or of the trace that is played instead.
+    /// Returns the monitor of the device, or of a trace that replaces the device.
     private static func monitor(_ configuration: DaemonConfiguration) throws(DaemonError) -> DeviceMonitor {
         let paths = configuration.paths
         do {
@@ -218,14 +222,14 @@ package struct Daemon {
         }
     }
 
-    /// The monitor of the desktop; nil if a trace is played instead of the device.
+    /// Returns the monitor of the desktop; nil if a trace replaces the device.
     private static func focus(_ configuration: DaemonConfiguration) -> FocusMonitor? {
         guard configuration.deviceTrace == nil else { return nil }
         let manager = SessionManager(environment: configuration.environment)
         return FocusMonitor(environment: configuration.environment, session: { manager.environment() })
     }
 
-    /// The socket that systemd opened, or a new one.
+    /// Returns the socket that systemd opened, or a new one.
     private static func socket(_ paths: ServicePaths) throws(DaemonError) -> ListeningSocket {
         switch sd_listen_fds(1) {
         case 0: return .path(paths.socket.path)
@@ -235,7 +239,7 @@ package struct Daemon {
         }
     }
 
-    /// The path of a socket to which clients connect; nil if the kernel does not report one.
+    /// Returns the path of a socket to which clients connect; nil if the kernel does not report a path.
     private static func path(of socket: ListeningSocket) -> String? {
         switch socket {
         case .path(let path): return path
@@ -251,15 +255,15 @@ package struct Daemon {
         }
     }
 
-    /// Returns the umask with which the service was started. It applies to finished files and to apps. It must be
-    /// called before other threads can create files.
+    /// Returns the umask with which the service was started, and sets a private one. The returned umask applies to
+    /// finished files and to apps. This must be called before other threads can create files.
     private static func takeFileCreationMask() -> UInt32 {
-        // The files of the service contain credentials, so all files are created as private from here on.
+        // The files of the service contain credentials, so from here on all files are created with private permissions.
         umask(0o077)
     }
 }
 
-/// Connects the shutdown request of the API with the service group.
+/// A connection between the shutdown request of the API and the service group.
 private final class ShutdownRequest: Sendable {
     private let box = Mutex<ServiceGroup?>(nil)
 

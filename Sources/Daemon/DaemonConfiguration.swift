@@ -5,27 +5,27 @@ package import NightshiftAPI
 import SystemPackage
 package import Transfers
 
-/// The configuration that an administrator can set, in the environment or in the file `nightshiftd.env` of the
+/// The configuration that an administrator can set in the environment, or in the file `nightshiftd.env` of the
 /// configuration directory.
 ///
-/// The environment takes precedence over the file. The file uses the syntax of the environment:
+/// The environment takes precedence over the file. Each line of the file is an assignment such as
 /// `NIGHTSHIFT_PROXY=http://…`.
 package struct DaemonConfiguration: Sendable {
     package var paths: ServicePaths
     package var logLevel: Logger.Level
-    /// The proxy for transfers that name none; if nil, ``proxyVariables`` apply.
+    /// The proxy for transfers that name none. If it is nil, ``proxyVariables`` apply.
     package var proxy: String?
-    /// The proxy variables, such as `http_proxy`, with which an administrator started the service. Empty if a client
-    /// started it: then the variables belong to this client, and are part of its own requests.
+    /// The proxy variables, such as `http_proxy`, with which an administrator started the service. They are empty if a
+    /// client started the service, because its variables are then a part of its own requests.
     package var proxyVariables: ProxyVariables
     /// The TLS settings for transfers that name none.
     package var tls: TLSSettings?
-    /// The absolute path of a trace that is played instead of the real device: `NIGHTSHIFT_DEVICE_TRACE`.
+    /// The absolute path of a trace that replaces the real device: `NIGHTSHIFT_DEVICE_TRACE`.
     package var deviceTrace: String?
     package var environment: [String: String]
     package var homeDirectory: URL
 
-    /// The configuration of the environment and the file. The file is optional.
+    /// Reads the configuration from the environment and the file. The file is optional.
     ///
     /// - Throws: ``DaemonError/configuration(_:)`` if a value is invalid or the file cannot be read.
     package static func read(
@@ -81,7 +81,7 @@ package struct DaemonConfiguration: Sendable {
         TransferService.NetworkFallback(proxy: proxy, proxyVariables: proxyVariables, tls: tls)
     }
 
-    /// The environment with an absolute NIGHTSHIFT_HOME, because apps are started in other directories.
+    /// The environment with an absolute path in NIGHTSHIFT_HOME, because apps are started in other directories.
     var absoluteEnvironment: [String: String] {
         var variables = environment
         if let home = variables["NIGHTSHIFT_HOME"], !home.isEmpty {

@@ -1,9 +1,9 @@
-/// The reason why the service could not start.
+/// A reason why the service could not start.
 package enum DaemonError: Error, CustomStringConvertible {
     case alreadyRunning(processID: Int32?, home: String)
-    /// A directory or file of the service cannot be used.
+    /// The error that a directory or file of the service cannot be used.
     case home(String)
-    /// The database cannot be used.
+    /// The error that the database cannot be used.
     case store(String)
     case configuration(String)
 
@@ -15,7 +15,7 @@ package enum DaemonError: Error, CustomStringConvertible {
         }
     }
 
-    /// The exit status, by which scripts and systemd distinguish the errors.
+    /// The exit status. Scripts and systemd distinguish the errors by it.
     package var exitStatus: Int32 {
         switch self {
         case .alreadyRunning: 4

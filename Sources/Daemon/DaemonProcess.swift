@@ -4,16 +4,16 @@ import Logging
 import NightshiftAPI
 import Transfers
 
-/// The process of a ``Daemon``: settings that are made once for the whole process.
+/// The process of a ``Daemon``, with the settings that are made once for the whole process.
 package enum DaemonProcess {
     package static let version = NightshiftVersion.current
 
-    /// Serves until asked to stop.
+    /// Serves until it is asked to stop.
     ///
-    /// - Returns: the exit status.
+    /// - Returns: The exit status.
     package static func run() async -> Int32 {
         signal(SIGPIPE, SIG_IGN)
-        // Exceeding a file size limit is an error of the transfer, and must not end the service.
+        // A write beyond a file size limit is an error of the transfer and must not end the service.
         signal(SIGXFSZ, SIG_IGN)
         FreeMemory.bound()
         do {

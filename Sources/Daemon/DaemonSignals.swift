@@ -1,10 +1,10 @@
 import Glibc
 import UnixSignals
 
-/// The signals that make the service checkpoint and exit.
+/// The signals that make the service save its state and exit.
 enum DaemonSignals {
-    /// The usual signals for stopping, and others that would end the process anyway. SIGHUP arrives when the terminal
-    /// closes; a service that was started with nohup ignores it.
+    /// All signals that stop the service. Besides the usual ones, they are signals that would otherwise end the
+    /// process. SIGHUP arrives when the terminal closes; a service that was started with nohup ignores it.
     static let all: [UnixSignal] = [.sigterm, .sigint, .sighup, .sigusr1, .sigusr2]
 
     static var shutdown: [UnixSignal] { shutdown(ignoresHangups: ignores(SIGHUP)) }

@@ -2,26 +2,26 @@ import CNightshift
 import Glibc
 import LocalAPI
 
-/// The number of descriptors that the process may open, and the reservation of the last ones: see
-/// `docs/decisions/0048`.
+/// The number of descriptors that the process may open. The last descriptors are reserved: see `docs/decisions/0048`.
 struct DescriptorLimit: Hashable, Sendable {
     /// The limit of descriptor numbers (RLIMIT_NOFILE).
     let count: Int
 
-    /// The minimum: the descriptors of an idle service, the reserved ones, and some for a few transfers.
+    /// The minimum number of descriptors: those of an idle service, the reserved ones, and some for a few transfers.
     static let least = 128
-    /// The number of descriptors reserved for libdispatch, which ends the process if it cannot examine its own threads,
-    /// and for the database and the resolver.
+    /// The number of descriptors that are reserved for the database, the resolver and libdispatch. If libdispatch
+    /// cannot examine its own threads, it ends the process.
     private static let kept = 32
 
     /// The maximum number of open connections to the local API.
     var connections: Int { min(ConnectionLimits().connections, (count - 2 * Self.kept) / 4) }
 
-    /// Raises the soft limit to the hard limit, and reserves the last descriptors from work that can wait.
+    /// Raises the soft limit to the hard limit, and reserves the last descriptors. Work that can wait does not get the
+    /// reserved descriptors.
     ///
     /// - Throws: ``DaemonError/configuration(_:)`` if the hard limit is too low.
     static func raise() throws(DaemonError) -> DescriptorLimit {
-        // Every transfer has a socket and a file. The usual soft limit of 1024 exists only for programs that use
+        // Every transfer needs a socket and a file. The usual soft limit of 1024 exists only for programs that use
         // select(2).
         var values = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -9,26 +9,27 @@ import Store
 import Synchronization
 import Transfers
 
-/// Sends the device state to transfers, apps, background refresh, location and remote notifications. It follows the
-/// device, decides about doze, and keeps the device awake for apps that are entitled to it. See `docs/decisions/0012`.
+/// The coordinator that sends the device state to transfers, apps, background refresh, location and remote
+/// notifications. It observes the device, decides about doze, and keeps the device awake for apps that are entitled to
+/// this. See `docs/decisions/0012`.
 actor DeviceCoordinator {
     private let monitor: DeviceMonitor
     private let store: Store
     private let clock: any ServiceClock
     private let logger: Logger
     private let parts = Mutex(Parts())
-    /// The settings that the user made.
+    /// The user's settings for the device.
     private var stored = StoredValue(DeviceSettings())
-    /// The reason why the stored settings cannot be read. The defaults apply until new settings are made.
+    /// The reason why the stored settings cannot be read. The defaults apply until the user sets new values.
     private var unreadable: String?
     private var machine: DeviceStateMachine
     /// The report of the device at the latest decision.
     private var report: DeviceReport
     private var activity = Activity()
     private var alarm = Alarm()
-    /// The number of decisions with journal entries so far.
+    /// The number of decisions so far that have journal entries.
     private var decisions = 0
-    /// The latest decision that is on disk and may be announced.
+    /// The latest decision that is on disk, so that it may be announced.
     private var told: Told
     private var isAnnouncing = false
     /// Callers that wait to announce a newer decision.
@@ -36,7 +37,7 @@ actor DeviceCoordinator {
     private var isStopping = false
     private let events: AsyncStream<Event>
     nonisolated private let continuation: AsyncStream<Event>.Continuation
-    /// The times at which new readings of the device were requested.
+    /// A stream of the times at which new readings of the device were requested.
     private let readings: AsyncStream<Double>
     private let readingRequests: AsyncStream<Double>.Continuation
 
@@ -60,7 +61,7 @@ actor DeviceCoordinator {
     }
 
     private struct Told {
-        /// The number of the latest decision that is included.
+        /// The number of the latest decision that this value includes.
         var decision: Int
         var report: DeviceReport
         var machine: DeviceStateMachine
@@ -71,7 +72,7 @@ actor DeviceCoordinator {
         case apps(AppActivity)
         case transfers(TransferActivity)
         case alarm(Double)
-        /// The device was asked for its conditions at this time.
+        /// The result of a request for new readings of the device, which was made at this time.
         case refreshed(askedAt: Double)
     }
 
@@ -90,8 +91,8 @@ actor DeviceCoordinator {
         (readings, readingRequests) = AsyncStream.makeStream()
     }
 
-    /// Sets the receiver of the user's device settings, and the features to which device states are announced, in this
-    /// order. It must be called once, before anything runs.
+    /// Connects the receiver of the user's device settings, and the features. The device states are announced to the
+    /// features in this order. This must be called once, before anything runs.
     nonisolated func connect(
         settings: @escaping @Sendable (DeviceSettings) async -> Void,
         moments: [@Sendable (DeviceState) async -> Void]
@@ -103,7 +104,7 @@ actor DeviceCoordinator {
 
     nonisolated func activityChanged(_ activity: TransferActivity) { continuation.yield(.transfers(activity)) }
 
-    /// Loads the settings and the state of doze, and announces the first device state. It must run before apps and
+    /// Loads the settings and the state of doze, and announces the first device state. This must run before apps and
     /// transfers start anything.
     ///
     /// - Throws: ``StoreError`` if the stored state cannot be read.
@@ -122,7 +123,7 @@ actor DeviceCoordinator {
         if let state { machine = DeviceStateMachine(doze: state.state(now: now)) }
         monitor.setOverrides(self.settings.overrides)
         monitor.start()
-        // Default values, which apply until every source has answered, could end a doze or start something that has to
+        // Default values apply until every source has answered. They could end a doze, or start something that has to
         // wait.
         if !monitor.report.isSettled {
             for await _ in monitor.changes where monitor.report.isSettled { break }
@@ -171,7 +172,7 @@ actor DeviceCoordinator {
 
     func status() -> DeviceStatus {
         let latest = monitor.report
-        // Values that are not in the journal are reported with their current state.
+        // A value that the journal does not record is reported with its current reading.
         let isDecided = !latest.conditions.differences(from: told.report.conditions).contains {
             DeviceStateMachine.journalled.contains($0)
         }
@@ -293,10 +294,10 @@ actor DeviceCoordinator {
                 try transaction.put(doze: kept)
             }
         } catch {
-            // The decision remains in effect. After a restart, the service decides again from the state that it finds.
+            // The decision remains in effect. After a restart, the service decides again from the current state.
             logger.error("The store failed", metadata: ["error": "\(error)"])
         }
-        // Later decisions may have been made meanwhile, and may already be on disk.
+        // Later decisions may have been made in the meantime, and may already be on disk.
         if decided.decision == decisions {
             told = self.decided()
         } else if decided.decision > told.decision {

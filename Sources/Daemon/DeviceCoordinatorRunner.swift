@@ -1,6 +1,6 @@
 import ServiceLifecycle
 
-/// Runs the conductor as a service of the group.
+/// The service of the group that runs the device coordinator.
 struct DeviceCoordinatorRunner: Service {
     let conductor: DeviceCoordinator
 

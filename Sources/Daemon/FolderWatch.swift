@@ -1,20 +1,21 @@
 import Clock
 import Glibc
 
-/// Reports removed folders by inotify, without polling.
+/// A watch that uses inotify to report removed folders without polling.
 package enum FolderWatch {
-    /// A stream with an event whenever one of `folders`, or a file in the innermost one, may have been removed, moved
-    /// or replaced. The reader checks.
+    /// Returns a stream with an event whenever one of `folders`, or a file in the innermost one, may have been removed,
+    /// moved or replaced. The reader must check which of these happened.
     ///
-    /// - Parameter folders: the innermost folder first, then its parents.
+    /// - Parameter folders: The innermost folder first, then its parents.
     ///
     /// The stream finishes immediately if the kernel has no more watches.
     package static func changes(of folders: [String]) -> AsyncStream<Void> {
         KernelNotices.stream(named: "home", open: { open(folders) }, wait: wait)
     }
 
-    /// A stream with an event whenever the file at `path` may have been removed, or one of its folders may exist again.
-    /// The reader checks. The stream finishes immediately if the kernel has no more watches.
+    /// Returns a stream with an event whenever the file at `path` may have been removed, or one of its folders may
+    /// exist again. The reader must check which of these happened. The stream finishes immediately if the kernel has no
+    /// more watches.
     package static func changes(ofFileAt path: String) -> AsyncStream<Void> {
         KernelNotices.stream(named: "socket", open: { open(wayTo: path) }, wait: wait)
     }
@@ -25,7 +26,8 @@ package enum FolderWatch {
             var (folder, isNearest) = (path, true)
             while let end = folder.lastIndex(of: "/") {
                 folder = String(folder[..<end])
-                // Watches for removals, and in the last existing folder of the path for new entries.
+                // Each folder is watched for removal. The last existing folder of the path is also watched for new
+                // entries.
                 guard watch(folder.isEmpty ? "/" : folder, isNearest ? entries : 0) else { continue }
                 isNearest = false
             }
@@ -34,8 +36,8 @@ package enum FolderWatch {
 
     private static func open(_ folders: [String]) -> Int32 {
         open { watch in
-            // A folder in which a process has a file open reports nothing itself, only its parent does. A program that
-            // removes a tree begins with the innermost folder.
+            // If a process has a file open in a removed folder, the watch on that folder reports no removal, but the
+            // watch on its parent does. A program that removes a tree begins with the innermost folder.
             let files = UInt32(IN_DELETE) | UInt32(IN_MOVED_FROM) | UInt32(IN_MOVED_TO)
             for (place, folder) in folders.enumerated() {
                 _ = watch(folder, place == 0 ? files : place == 1 ? UInt32(IN_DELETE) : 0)
@@ -43,13 +45,14 @@ package enum FolderWatch {
         }
     }
 
-    /// - Parameter choose: calls `watch` for one folder after another, with the events in addition to the end of the
-    ///   folder. `watch` returns whether the folder exists.
-    /// - Returns: -1 if nothing is watched.
+    /// - Parameter choose: A closure that calls `watch` for one folder after another. `events` are watched in addition
+    ///   to the removal of the folder. `watch` returns whether the folder exists.
+    /// - Returns: -1 if no folder is watched.
     private static func open(_ choose: (_ watch: (_ folder: String, _ events: UInt32) -> Bool) -> Void) -> Int32 {
         let descriptor = inotify_init1(Int32(IN_CLOEXEC))
         guard descriptor >= 0 else { return -1 }
-        // If the last link of a folder is removed while it is open, only its attributes change.
+        // If the last link of a folder is removed while the folder is open, the kernel reports only a change of its
+        // attributes.
         let vanishing = UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF) | UInt32(IN_ATTRIB) | UInt32(IN_ONLYDIR)
         var count = 0
         choose { folder, events in

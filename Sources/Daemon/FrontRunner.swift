@@ -3,9 +3,9 @@ import Device
 import NightshiftAPI
 import ServiceLifecycle
 
-/// Notifies the apps about the window with the focus, as a service of the group.
+/// The service of the group that notifies the apps about the window with the focus.
 struct FrontRunner: Service {
-    /// The monitor; nil if a trace is played instead of the device.
+    /// The monitor of the desktop; nil if a trace replaces the device.
     let monitor: FocusMonitor?
     let apps: AppService
 
@@ -20,7 +20,7 @@ struct FrontRunner: Service {
         try? await gracefulShutdown()
     }
 
-    /// The status of the device with the app in the foreground.
+    /// Returns the status of the device, with the app in the foreground added.
     func added(to status: DeviceStatus) async -> DeviceStatus {
         var status = status
         status.front = FrontStatus(detail: "a trace is played instead of the device")

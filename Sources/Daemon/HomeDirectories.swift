@@ -4,9 +4,11 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// Creates the directories of the service with private permissions, and refuses directories that other users can
-/// change.
+/// The creation of the service's directories with private permissions. Directories that other users can change are
+/// refused.
 enum HomeDirectories {
+    /// Creates the directories, or checks existing ones.
+    ///
     /// - Throws: ``DaemonError/home(_:)`` if a directory cannot be created, belongs to another user, or can be changed
     ///   by others.
     static func prepare(_ paths: ServicePaths) throws(DaemonError) {
@@ -26,7 +28,7 @@ enum HomeDirectories {
         }
         let facts = try facts(of: path)
         try check(facts.flaw(for: viewer))
-        // A directory that others can read was created by hand, or with an older umask.
+        // If others can read a directory, it was created by hand or with an older umask.
         if facts.mode & 0o077 != 0, chmod(path, 0o700) != 0 {
             throw .home(
                 "Other users can access the directory \(path), and chmod failed: \(String(cString: strerror(errno))).")
@@ -64,7 +66,7 @@ enum HomeDirectories {
     private static func viewer() -> DirectoryFacts.Viewer {
         let user = geteuid()
         var trusted: Set<UInt32> = [0]
-        // In a user namespace, all users from outside have this number, and no user inside has it.
+        // In a user namespace, every user from outside it has this number, and no user inside it does.
         if let text = KernelFile.text("/proc/sys/kernel/overflowuid"),
             let unmapped = UInt32(text.trimmingCharacters(in: .whitespacesAndNewlines)), isInUserNamespace
         {
@@ -73,13 +75,14 @@ enum HomeDirectories {
         return DirectoryFacts.Viewer(user: user, privateGroup: privateGroup(of: user), trusted: trusted)
     }
 
-    /// Whether some users of the machine have no numbers here. The initial namespace maps each user to itself.
+    /// Whether some users of the machine have no number in this user namespace. The initial namespace maps each user to
+    /// the same number.
     private static var isInUserNamespace: Bool {
         let map = KernelFile.text("/proc/self/uid_map") ?? ""
         return map.split(whereSeparator: \.isWhitespace).map(String.init) != ["0", "0", "4294967295"]
     }
 
-    /// The private group of the user, on systems that create a group of the same name for each user.
+    /// Returns the private group of the user, on systems that create a group of the same name for each user.
     private static func privateGroup(of user: UInt32) -> UInt32? {
         guard let account = getpwuid(user) else { return nil }
         let (name, number) = (String(cString: account.pointee.pw_name), account.pointee.pw_gid)

@@ -5,8 +5,8 @@ import Logging
 import NightshiftAPI
 import ServiceLifecycle
 
-/// Stops the service if its home or its database was removed: further data would be lost, and another service may start
-/// in its place.
+/// The service of the group that stops the whole service if its home or its database was removed. Otherwise, further
+/// data would be lost, and another service might start in the same place.
 struct HomeWatch: Service {
     let home: HomeIdentity
     let logger: Logger
@@ -20,7 +20,7 @@ struct HomeWatch: Service {
         await cancelWhenGracefulShutdown {
             if !home.isGone {
                 for await _ in changes where home.isGone { break }
-                // The kernel may have no more watches (fs.inotify.max_user_instances). The state is then polled.
+                // If the kernel has no more watches (fs.inotify.max_user_instances), the state is polled.
                 while !home.isGone, !Task.isCancelled { try? await Task.sleep(for: Self.pause) }
             }
             guard home.isGone else { return }
@@ -60,7 +60,7 @@ struct HomeIdentity: Sendable {
         return folders
     }
 
-    /// A path, and the identity of its original file or folder.
+    /// A path with the identity of its original file or folder.
     private struct Place: Sendable {
         let path: String
         private let device: UInt64

@@ -1,12 +1,12 @@
 import Glibc
 
-/// Resource limits that a process inherits, such as those set with `ulimit` in a shell.
+/// The resource limits that a process inherits, such as those set with `ulimit` in a shell.
 struct InheritedLimits: Hashable, Sendable {
-    /// The address space in bytes (RLIMIT_AS); nil without a limit.
+    /// The limit of the address space in bytes (RLIMIT_AS); nil if it is unlimited.
     var addressSpace: Int64?
 
-    /// The minimum address space. Most of it is never used: thread stacks, arenas of the allocator, mapped files and
-    /// libraries.
+    /// The minimum address space in bytes. The service reserves it for thread stacks, arenas of the allocator, mapped
+    /// files and libraries, but never uses most of it.
     static let leastAddressSpace: Int64 = 1 << 30
 
     /// Raises the soft limits of file size and address space to the hard limits.

@@ -5,27 +5,30 @@ import Glibc
 import NightshiftAPI
 import Synchronization
 
-/// The lock that makes this process the only service of a home. It is held until ``release()`` or the end of the
-/// process, however it ends.
+/// The lock that makes this process the only service of a home. It is held until ``release()`` or until the process
+/// ends for any reason.
 ///
-/// A killed process stays in the kernel while one of its threads waits for a file system that does not respond. It
-/// still holds the lock, but can no longer execute. The lock is then taken over.
+/// A killed process stays in the kernel while one of its threads waits for a file system that does not respond. Such a
+/// process still holds the lock, but can no longer execute, so another process takes the lock over.
 final class InstanceLock: Sendable {
     private let file: Mutex<Int32>
     /// Whether the lock was held by a killed process that is still in the kernel.
     let isTakenOver: Bool
 
-    /// The number of attempts, 10 ms apart, for a lock that no living process seems to hold.
+    /// The maximum number of attempts to take a lock that no living process seems to hold. The attempts are 10 ms
+    /// apart.
     private static let attempts = 500
     /// The number of attempts before the lock of a killed process is taken over. A process that ends normally has ended
     /// by then.
     private static let attemptsBeforeTakingOver = 100
 
-    /// The number of attempts for a lock that a living process seems to hold. A client that looks for the service holds
-    /// it for a moment.
+    /// The maximum number of attempts to take a lock that a living process seems to hold. A client that checks for a
+    /// service holds the lock for a moment.
     private static let attemptsBesideOthers = 10
 
-    /// - Parameter socket: the path on which this service will listen.
+    /// Takes the lock.
+    ///
+    /// - Parameter socket: The path on which this service will listen.
     /// - Throws: ``DaemonError/alreadyRunning(processID:home:)``, or ``DaemonError/home(_:)`` if the lock cannot be
     ///   created.
     init(paths: ServicePaths, socket: String) throws(DaemonError) {
@@ -35,7 +38,7 @@ final class InstanceLock: Sendable {
         var attempts = 0
         while true {
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
-                // Another process may have taken the lock over just before.
+                // Another process may have taken the lock over just before this call.
                 if Self.isNamed(descriptor, path) { break }
                 close(descriptor)
                 descriptor = try Self.open(path)
@@ -47,8 +50,8 @@ final class InstanceLock: Sendable {
                 throw .home("The lock file \(path) cannot be locked: \(reason).")
             }
             let holder = Self.holder(path)
-            // An app that a killed service was about to launch also holds the lock, from the fork until it has closed
-            // the inherited descriptors.
+            // The holder may be an app that a killed service was about to launch. The app holds the lock from the fork
+            // until it has closed the inherited descriptors.
             let hasEnded = holder.map(Self.hasEnded) ?? true
             guard attempts < (hasEnded ? Self.attempts : Self.attemptsBesideOthers) else {
                 close(descriptor)
@@ -61,7 +64,7 @@ final class InstanceLock: Sendable {
             close(descriptor)
             descriptor = try Self.open(path)
         }
-        // The record is for clients, whatever their environment, and for people.
+        // The record lets clients find the socket, whatever their environment is. It also informs people.
         let text = LockRecord(processID: getpid(), socket: socket).text
         ftruncate(descriptor, 0)
         _ = text.utf8CString.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, text.utf8.count, 0) }
@@ -85,9 +88,10 @@ final class InstanceLock: Sendable {
         return descriptor
     }
 
-    /// Removes the lock file of a killed process. Only one of several concurrent callers does it.
+    /// Removes the lock file of a killed process. If several callers try this at the same time, only one of them
+    /// succeeds.
     ///
-    /// - Returns: whether this call removed it.
+    /// - Returns: Whether this call removed the file.
     private static func removeLock(_ path: String, heldThrough descriptor: Int32) -> Bool {
         let guardian = Glibc.open("\(path).takeover", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard guardian >= 0 else { return false }

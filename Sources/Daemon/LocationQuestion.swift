@@ -3,7 +3,7 @@ import NightshiftAPI
 import Notifications
 
 extension NotificationService {
-    /// Asks the user, with a notification, for the location permission of an app.
+    /// A closure that asks the user, with a notification, for the location permission of an app.
     nonisolated var askForLocation: LocationService.Environment.Ask {
         { app, name, reason, permission in
             let when = permission == .always ? "even while you do not use the app" : "while you use the app"

@@ -2,7 +2,7 @@ import Device
 import Location
 import ServiceLifecycle
 
-/// Runs location as a service of the group.
+/// The service of the group that runs location.
 struct LocationRunner: Service {
     let service: LocationService
     let sources: LocationSources

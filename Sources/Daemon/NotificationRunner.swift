@@ -1,7 +1,7 @@
 import Notifications
 import ServiceLifecycle
 
-/// Runs notifications as a service of the group.
+/// The service of the group that runs notifications.
 struct NotificationRunner: Service {
     let service: NotificationService
 

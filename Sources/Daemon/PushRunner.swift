@@ -1,7 +1,7 @@
 import Push
 import ServiceLifecycle
 
-/// Runs remote notifications as a service of the group.
+/// The service of the group that runs remote notifications.
 struct PushRunner: Service {
     let service: PushService
 

@@ -1,7 +1,7 @@
 import Refresh
 import ServiceLifecycle
 
-/// Runs background refresh as a service of the group.
+/// The service of the group that runs background refresh.
 struct RefreshRunner: Service {
     let service: RefreshService
 

@@ -1,13 +1,14 @@
 import Foundation
 import Glibc
 
-/// The environment with which the service was started. It is that of the first client that needed the service.
+/// The environment with which the service was started. If a client started the service, it is the environment of that
+/// client.
 ///
 /// Libraries read variables of the process themselves: libcurl reads proxies and the file for TLS keys, OpenSSL its
 /// configuration and certificates, the resolver its options and aliases, Kerberos its credentials, SQLite and
 /// Foundation the directory for temporary files. Variables of one client would affect the requests of all others. The
-/// process therefore keeps only the few variables of ``isKept(_:)``, and none that a library could read later. The
-/// service itself reads its variables once, from ``atStart``.
+/// process therefore keeps only the few variables for which ``isKept(_:)`` is true, and no variable that a library
+/// could read later. The service itself reads its variables once, from ``atStart``.
 package enum ServiceEnvironment {
     /// All variables at the start of the process.
     package static let atStart = ProcessInfo.processInfo.environment
@@ -17,8 +18,9 @@ package enum ServiceEnvironment {
         for name in atStart.keys where !isKept(name) { unsetenv(name) }
     }
 
-    /// Whether a variable is kept: variables of the user's account and directories, of language and time zone, of the
-    /// buses and screens of the session, of systemd, and those that the loader and the runtime have already read.
+    /// Whether a variable is kept. These are the variables of the user's account and directories, of language and time
+    /// zone, of the buses and screens of the session, of systemd, and those that the loader and the runtime have
+    /// already read.
     package static func isKept(_ name: String) -> Bool {
         kept.contains(name) || prefixes.contains { name.hasPrefix($0) }
     }
@@ -30,7 +32,7 @@ package enum ServiceEnvironment {
     private static let prefixes = [
         "NIGHTSHIFT_", "XDG_", "DBUS_", "LC_", "LISTEN_", "WATCHDOG_", "MEMORY_PRESSURE_", "LD_", "LIBDISPATCH_",
         "SWIFT_",
-        // Variables of libraries that tests preload.
+        // Libraries that tests preload read these variables.
         "FAKETIME", "FIU_",
     ]
 }

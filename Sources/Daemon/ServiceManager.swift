@@ -3,7 +3,8 @@ import Glibc
 import NightshiftAPI
 import ServiceLifecycle
 
-/// Notifies systemd that the service is ready, alive, or stopping. Does nothing without systemd.
+/// The service of the group that notifies systemd that the service is ready, alive, or stopping. It does nothing
+/// without systemd.
 struct ServiceManager: Service {
     static func ready() {
         sd_notify(0, "READY=1\nSTATUS=Serving.")
@@ -12,7 +13,7 @@ struct ServiceManager: Service {
     func run() async throws {
         var interval: UInt64 = 0
         if sd_watchdog_enabled(0, &interval) > 0 {
-            // Half of the requested interval, as sd_watchdog_enabled(3) recommends.
+            // The pause is half of the requested interval, as sd_watchdog_enabled(3) recommends.
             let pause = Duration.microseconds(Int64(interval / 2))
             await cancelWhenGracefulShutdown {
                 while (try? await Task.sleep(for: pause)) != nil { sd_notify(0, "WATCHDOG=1") }

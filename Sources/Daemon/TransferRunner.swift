@@ -1,7 +1,7 @@
 import ServiceLifecycle
 import Transfers
 
-/// Runs the transfers as a service of the group.
+/// The service of the group that runs the transfers.
 struct TransferRunner: Service {
     let service: TransferService
 

@@ -1,7 +1,7 @@
 package import NIOCore
 package import NIOHTTPTypes
 
-/// Delays the close of a connection until the kernel has taken all written responses.
+/// A handler that delays the close of a connection until the kernel has taken all written responses.
 ///
 /// When the service stops, Hummingbird closes a connection after its last response, and it also closes idle
 /// connections. NIO discards data that the socket has not taken at that time. Without this handler, a client that reads
@@ -10,12 +10,12 @@ package final class WholeAnswerHandler: ChannelOutboundHandler, RemovableChannel
     package typealias OutboundIn = HTTPResponsePart
     package typealias OutboundOut = HTTPResponsePart
 
-    /// The number of responses whose end the socket has not taken.
+    /// The number of responses whose last bytes the socket has not taken yet.
     private var pending = 0
-    /// The delayed close: of the whole connection, or of its output. Both have the same effect for a client that has
-    /// closed its own direction.
+    /// The delayed close: of the whole connection, or of its output only. The two have the same effect for a client
+    /// that has already closed its sending direction.
     private var closing: CloseMode?
-    /// The promise of the caller that closes the output.
+    /// The promise of the caller that requested the close of the output.
     private var outputPromise: EventLoopPromise<Void>?
     private var isPatient = true
 

@@ -4,32 +4,32 @@ import NightshiftAPI
 struct AuthenticationOffer: Hashable {
     /// The scheme in lower case.
     var scheme: String
-    /// The parameters by lower-case name. If a name occurs twice, the first value counts.
+    /// The parameters by lower-case name. If a name occurs twice, its first value is used.
     var parameters: [String: String] = [:]
-    /// The token68 that replaces the parameters, such as the first token of Negotiate.
+    /// The token68 that a challenge has instead of parameters, such as the first token of Negotiate.
     var token: String?
 
     var realm: String? { parameters["realm"] }
 
-    /// All challenges in the fields of that name, in order. Text that violates the grammar is skipped.
+    /// Returns all challenges in the fields of that name, in order. Text that violates the grammar is skipped.
     static func all(in headers: [HeaderField], field name: String) -> [AuthenticationOffer] {
         let name = name.lowercased()
         return headers.filter { $0.name.lowercased() == name }.flatMap { parse($0.value) }
     }
 
-    /// The challenges of one field's value.
+    /// Returns the challenges in the value of one field.
     static func parse(_ value: String) -> [AuthenticationOffer] {
         var reader = OfferReader(value)
         return reader.offers()
     }
 }
 
-/// Reads a list of challenges. Commas separate both the challenges and the parameters of one challenge.
+/// A reader for a list of challenges. Commas separate both the challenges and the parameters of one challenge.
 private struct OfferReader {
     private let bytes: [UInt8]
     private var position = 0
-    /// The position from which no quoted string is closed: every later quote is one that the unclosed string has
-    /// escaped.
+    /// The position of the first quoted string that is never closed. No quote after this position begins a string,
+    /// because each one is an escaped part of the unclosed string.
     private var open = Int.max
 
     init(_ value: String) {
@@ -107,7 +107,8 @@ private struct OfferReader {
         return isAtEndOfElement ? text(bytes[start..<end]) : nil
     }
 
-    /// Reads a quoted string (RFC 9110, section 5.6.4); nil if none starts here, or if it is not closed.
+    /// Reads a quoted string (RFC 9110, section 5.6.4). Returns nil if no string starts here, or if the string is not
+    /// closed.
     private mutating func quotedString() -> String? {
         let start = position
         guard start < open, consume(UInt8(ascii: "\"")) else { return nil }

@@ -2,21 +2,21 @@ import NightshiftAPI
 import NightshiftCurl
 import Transfers
 
-/// Takes the bytes of one response's body.
+/// A receiver for the body of one response.
 enum BodySink {
     case file(FileBody)
     case memory(MemoryBody)
-    /// Discards the body. Up to `rest` more bytes are read so that the connection can be reused; beyond that, a new
-    /// connection is cheaper.
+    /// Discards the body. Up to `rest` more bytes are read so that the connection can be reused. If more bytes remain,
+    /// a new connection is cheaper.
     case discard(rest: Int64, count: Int64 = 0)
 
     static let cheapRest: Int64 = 262_144
 
     enum Answer {
         case taken
-        /// A limit is reached. The same bytes must be delivered again later.
+        /// A limit was reached. The same bytes must be delivered again later.
         case full
-        /// No more bytes are wanted.
+        /// The receiver needs no more bytes.
         case enough
         case failed(TransferFailure)
     }
@@ -28,7 +28,7 @@ enum BodySink {
             self = .file(body)
             return answer
         case .memory(var body):
-            // `self` is emptied first, so that appending to the body does not copy it.
+            // `self` is emptied first. Otherwise, appending to the body would copy it.
             self = .discard(rest: 0)
             if body.append(bytes) {
                 self = .memory(body)
@@ -83,7 +83,7 @@ struct MemoryBody {
         self.overflow = overflow
     }
 
-    /// - Returns: whether all bytes fit; if not, none of them is appended.
+    /// - Returns: Whether all bytes fit. If they do not, no bytes are appended.
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count <= limit - kept.count else { return false }
         kept.append(contentsOf: bytes)

@@ -1,30 +1,30 @@
 import CNightshift
 
-/// The meaning of libcurl's error codes for a transfer: one row for every code of libcurl 7.88.
+/// The meaning of libcurl's error codes for a transfer. It has a row for every code of libcurl 7.88.
 ///
-/// Errors that may resolve with time are retried (``TransferFailure/isPermanent`` of the code). docs/transfers.md has
-/// the table for readers.
+/// Errors that time may resolve are retried (``TransferFailure/isPermanent`` of the code). docs/transfers.md has the
+/// table for readers.
 enum CurlMeaning: CaseIterable, Hashable, Sendable {
     case noAddress, noConnection, noProxy
     case silence, cutOff, noAnswer, connectionLost
     case noTLS, certificate, trustedCertificates, clientCertificate
     case malformedURL, credentialInURL, unsupportedScheme
-    /// The server violates HTTP. It may be replaced or repaired.
+    /// The server violates HTTP. The operator may replace or repair it.
     case notHTTP
     case reading, writing, memory
-    /// This program asked libcurl for something that it does not support. A retry fails in the same way.
+    /// This program requested something that libcurl does not support. A retry fails in the same way.
     case fault
 
-    /// The meaning of a code; nil for success. A code of a later libcurl counts as a network error until it has a row.
+    /// Creates the meaning of a code; nil for success. A code that only a later libcurl has counts as a network error.
     init?(_ code: CURLcode) {
         guard code != CURLE_OK else { return nil }
         self = Self.rows.first { $0.codes.contains(code) }?.meaning ?? .notHTTP
     }
 
-    /// The codes by their meaning.
+    /// The meanings with their codes.
     static let rows: [(meaning: CurlMeaning, codes: [CURLcode])] = [
-        // libcurl does not distinguish EAI_AGAIN, EAI_NONAME and the like. Each of them also occurs while the name
-        // server or the network is not up yet.
+        // libcurl does not distinguish EAI_AGAIN, EAI_NONAME and similar errors. Each of them also occurs while the
+        // name server or the network is not available yet.
         (.noAddress, [CURLE_COULDNT_RESOLVE_HOST]),
         (.noConnection, [CURLE_COULDNT_CONNECT, CURLE_NO_CONNECTION_AVAILABLE, CURLE_QUIC_CONNECT_ERROR]),
         (.noProxy, [CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY]),
@@ -84,19 +84,21 @@ enum CertificateFlaw: Hashable, Sendable {
     /// The certificate or the revocation list is not yet valid or has expired. This machine's clock may be wrong, or a
     /// renewal may be due.
     case outOfDate
-    /// This machine could not verify the certificate.
+    /// The error that this machine could not verify the certificate.
     case unchecked
-    /// The certificate is not acceptable now or later: its authority is not trusted, it has another name, or it is
-    /// revoked or malformed.
+    /// The certificate will never be accepted: its authority is not trusted, it has another name, or it is revoked or
+    /// malformed.
     case untrusted
 
-    /// - Parameter result: the value of `CURLINFO_SSL_VERIFYRESULT`; 0 if libcurl itself objects, usually to the name.
+    /// - Parameter result: The value of `CURLINFO_SSL_VERIFYRESULT`. It is 0 if libcurl itself rejects the certificate,
+    ///   usually because of the name.
     init(_ result: Int) {
         self =
             switch result {
-            // UNABLE_TO_GET_CRL, CERT_NOT_YET_VALID, CERT_HAS_EXPIRED, CRL_NOT_YET_VALID, CRL_HAS_EXPIRED, OCSP_VERIFY_NEEDED.
+            // These are UNABLE_TO_GET_CRL, CERT_NOT_YET_VALID, CERT_HAS_EXPIRED, CRL_NOT_YET_VALID, CRL_HAS_EXPIRED and
+            // OCSP_VERIFY_NEEDED.
             case 3, 9, 10, 11, 12, 73: .outOfDate
-            // OUT_OF_MEM, STORE_LOOKUP.
+            // These are OUT_OF_MEM and STORE_LOOKUP.
             case 17, 70: .unchecked
             default: .untrusted
             }

@@ -5,10 +5,10 @@ import NightshiftCurl
 import Synchronization
 package import Transfers
 
-/// ``Transport`` over libcurl. A few threads move the bytes of all exchanges: at most one per core, one for small
-/// files, and one for each other file system, which may block its thread.
+/// A ``Transport`` that uses libcurl. A few threads move the bytes of all exchanges: at most one per core, one for
+/// small files, and one for each other file system, because a file system may block its thread.
 ///
-/// Follows redirects, sends credentials and resumes paused exchanges. Has no knowledge of tasks, validators or retries.
+/// It follows redirects, sends credentials and resumes paused exchanges. It does not know tasks, validators or retries.
 package final class CurlTransport: Transport {
     private let limit = CommonLimit()
     private let loops: [CurlLoop]
@@ -16,7 +16,7 @@ package final class CurlTransport: Transport {
     private let placement: Mutex<LoopPlacement>
     private let placed = Mutex(PlacedLoops())
 
-    /// The maximum number of loops. More of them would only wait for the disk or for each other.
+    /// The maximum number of loops. More loops would only wait for the disk or for each other.
     private static let maximumLoops = 4
 
     package init() {
@@ -54,7 +54,7 @@ package final class CurlTransport: Transport {
         return exchange
     }
 
-    /// The HTTP versions that origins want, shared by all loops.
+    /// The HTTP versions that origins require, shared by all loops.
     private var versions: RedirectedExchange.Versions {
         RedirectedExchange.Versions(
             wantsHTTP1: { [self] origin in placement.withLock { $0.wantsHTTP1(origin) } },
@@ -66,8 +66,8 @@ package final class CurlTransport: Transport {
         loop.perform(answered)
     }
 
-    /// Whether a request may share a connection. A rate limit would slow all exchanges on it, and a part of a file is
-    /// usually large.
+    /// Whether a request may share a connection. A request with a rate limit may not, because the limit would slow all
+    /// exchanges on the connection. A request for a part of a file may not, because such a file is usually large.
     private func mayShare(_ request: WireRequest) -> Bool {
         request.method == "GET" && request.body == nil && request.rateLimit == nil && !limit.isLimited
             && request.headers.first("Range") == nil
@@ -82,11 +82,12 @@ package final class CurlTransport: Transport {
         for loop in allLoops { loop.forgetConnections() }
     }
 
-    /// Ends every exchange as cancelled and waits for the threads. Receivers must not wait for the caller of this
-    /// method.
+    /// Ends every exchange as cancelled, and waits for the threads. The receivers of exchanges must not wait for the
+    /// caller of this method.
     package func shutdown() {
         for loop in loops + [sharingLoop] { loop.shutdown() }
-        // A thread that is blocked by its file system is not awaited: the process exits without it.
+        // These loops are not awaited, because a file system may block their threads. The process exits without waiting
+        // for such a thread.
         for loop in placed.withLock({ $0.all }) { loop.shutdown(isAwaited: false) }
     }
 

@@ -3,7 +3,7 @@ import NightshiftCurl
 import Transfers
 
 extension FailurePoint.Stage {
-    /// The stage that a failed request reached.
+    /// Returns the stage that a failed request reached.
     init(_ end: CurlEnd, of request: CurlRequest) {
         let code = CURLcode(UInt32(bitPattern: end.code))
         let hasProxy = !(request.proxy ?? "").isEmpty
@@ -17,7 +17,7 @@ extension FailurePoint.Stage {
         } else if code == CURLE_COULDNT_RESOLVE_HOST {
             self = .address
         } else if end.phase <= .connecting || code == CURLE_COULDNT_CONNECT {
-            // Only the proxy's address is resolved here. The proxy connects to the server.
+            // Only the proxy's address is resolved here. The proxy resolves the address of the server.
             self = hasProxy ? .proxy : .address
         } else {
             self = end.phase == .securing ? .address : .server

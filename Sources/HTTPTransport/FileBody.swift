@@ -4,19 +4,19 @@ import NightshiftAPI
 import NightshiftCurl
 import Transfers
 
-/// Writes a body into a ``FileSink`` as it arrives, without a buffer of its own. Bytes from libcurl go to `pwrite`
-/// directly; bytes that libcurl leaves in the socket are moved from there.
+/// A writer that passes a body to a ``FileSink`` as it arrives, without a buffer of its own. `pwrite` gets the bytes
+/// directly from libcurl. If libcurl leaves bytes in the socket, they are moved from the socket to the file.
 struct FileBody {
     private let sink: FileSink
     private var position: Int64
-    /// The offset at which the response is announced to end.
+    /// The offset at which the response ends according to its head.
     private let announcedEnd: Int64
-    /// The number of bytes that were already written and are delivered again after a pause.
+    /// The number of bytes that were already written before a pause and that libcurl delivers again after it.
     private var skipped = 0
     private var writtenBackTo: Int64
 
-    /// The number of bytes after which the kernel is asked to start writing to disk, so that the final sync has little
-    /// left to do.
+    /// The number of bytes after which the kernel is asked to start writing to disk. The final sync then has little
+    /// left to write.
     private static let writebackBytes: Int64 = 8 << 20
 
     init(_ sink: FileSink) {
@@ -63,8 +63,8 @@ struct FileBody {
         return isPastEnd ? .enough : .taken
     }
 
-    /// Whether the rest of the body can go from the socket to the file: it must end at the announced end of the
-    /// response.
+    /// Whether the rest of the body can be moved from the socket to the file. This requires that the body ends at the
+    /// announced end of the response.
     func takesRest(_ bytes: Int64) -> Bool { announcedEnd == .max || announcedEnd - position == bytes }
 
     mutating func move(_ body: CurlSocketBody, atMost count: Int) -> BodySink.Answer {
@@ -88,7 +88,8 @@ struct FileBody {
         }
     }
 
-    /// Where the response ends here as well, its connection can be used again.
+    /// Whether the file needs no more bytes, although the response continues. If the response ends at the same
+    /// position, its connection can be used again.
     private var isPastEnd: Bool { position < announcedEnd && position >= sink.end.value }
 
     private static func failure(_ error: Int32) -> TransferFailure {

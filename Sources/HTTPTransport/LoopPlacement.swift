@@ -1,17 +1,18 @@
-/// Chooses the loop, and so the thread, that carries an exchange.
+/// A choice of the loop, and so of the thread, that moves the bytes of an exchange.
 ///
-/// TLS costs CPU time: one core is not enough for several fast connections. Unencrypted exchanges stay on the first
-/// thread, which is faster than networks are. Each loop has its own connections, so among the least busy loops one that
-/// the origin used before is preferred. Successive requests for small files use one loop on which they share
-/// connections.
+/// TLS uses so much CPU time that one core is not enough for several fast connections. Unencrypted exchanges stay on
+/// the first thread, which is faster than networks are. Each loop has its own connections, so of the least busy loops,
+/// one that the origin used before is preferred. Successive requests for small files use one common loop, on which they
+/// share connections.
 struct LoopPlacement {
     /// The number of exchanges in progress on each loop.
     private var running: [Int]
-    /// The origins to which each loop may still have connections, the most recent last.
+    /// The origins to which each loop may still have connections, with the most recent origin last.
     private(set) var origins: [[String]]
     private var habits = OriginHabits()
 
-    /// The number of origins remembered for each loop. A forgotten one costs a handshake.
+    /// The number of origins that are remembered for each loop. A connection to a forgotten origin costs a new
+    /// handshake.
     static let maximumOrigins = 64
 
     /// The index of the loop on which connections are shared.
@@ -22,16 +23,17 @@ struct LoopPlacement {
         origins = Array(repeating: [], count: loops)
     }
 
-    /// The facts about an exchange that are known before it begins.
+    /// The properties of an exchange that are known before it begins.
     struct Request: Sendable {
         var origin: String
         var isSecure: Bool
-        /// Whether its response may share a connection: the request sends no body, and nothing is expected to delay the
-        /// response.
+        /// Whether the response may share a connection. This requires that the request sends no body, and that nothing
+        /// is expected to delay the response.
         var mayShare: Bool
     }
 
-    /// Chooses the loop for a new exchange, or ``sharing``. Each call needs a matching ``end(_:on:bytes:)``.
+    /// Returns the index of the loop for a new exchange, or ``sharing``. Each call needs a matching
+    /// ``end(_:on:bytes:)``.
     mutating func begin(_ request: Request) -> Int {
         guard request.isSecure else { return assign(0) }
         if request.mayShare, habits.sendsSmallFiles(request.origin), !habits.wantsHTTP1(request.origin) {
@@ -42,7 +44,7 @@ struct LoopPlacement {
         return assign(loop)
     }
 
-    /// - Parameter bytes: the size of the body if the response came over HTTP/2.
+    /// - Parameter bytes: The size of the body if the response arrived over HTTP/2, or else nil.
     mutating func end(_ request: Request, on loop: Int, bytes: Int64?) {
         if loop != Self.sharing { running[loop] -= 1 }
         if request.isSecure, let bytes { habits.record(request.origin, bytes: bytes) }

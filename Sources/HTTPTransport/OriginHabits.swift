@@ -1,12 +1,12 @@
-/// The observed behaviour of origins: the ones that send many small files over HTTP/2, so that requests to them share a
-/// connection, and the ones that want HTTP/1.1.
+/// The observed behaviour of origins. It records which origins send many small files over HTTP/2, so that requests to
+/// them can share a connection, and which origins require HTTP/1.1.
 ///
-/// The size of a response is known only after it has arrived, and a large one would have to share the congestion window
-/// of its connection. So an origin shares connections only after it has sent several small files.
+/// The size of a response is known only after it has arrived, and a large response would have to share the congestion
+/// window of its connection. So an origin shares connections only after it has sent several small files.
 struct OriginHabits {
-    /// The number of consecutive small responses per origin, the most recent origin last.
+    /// The number of consecutive small responses per origin, with the most recent origin last.
     private(set) var runs: [(origin: String, count: Int)] = []
-    /// The origins that want HTTP/1.1, the most recent last.
+    /// The origins that require HTTP/1.1, with the most recent origin last.
     private(set) var oldVersions: [String] = []
 
     /// The maximum size of a response that counts as small.
@@ -28,7 +28,7 @@ struct OriginHabits {
         runs.append((origin, min(count + 1, Self.habit)))
     }
 
-    /// Whether HTTP/2 is not offered to the origin.
+    /// Whether the origin requires HTTP/1.1, so that HTTP/2 is not offered to it.
     func wantsHTTP1(_ origin: String) -> Bool { oldVersions.contains(origin) }
 
     /// Records that the origin refused to answer over HTTP/2 (RFC 9113, section 7), or that its HTTP/2 does not work.

@@ -3,9 +3,10 @@ import Foundation
 import NightshiftCurl
 import Synchronization
 
-/// Watches the TLS handshakes with one origin and records problems that can be turned into a challenge.
+/// An observer of the TLS handshakes with one origin. It records problems that can be turned into a challenge.
 ///
-/// OpenSSL retains it as long as the connection, because a server may request a certificate after the handshake.
+/// OpenSSL retains this object as long as the connection, because a server may request a certificate after the
+/// handshake.
 final class OriginTrust: CurlTLSHook {
     /// The host, without the brackets of an IPv6 address.
     private let host: String
@@ -14,7 +15,7 @@ final class OriginTrust: CurlTLSHook {
     private let stopsAtCertificateRequest: Bool
     private let latest = Mutex<Finding?>(nil)
 
-    /// The reason for which a handshake was ended here.
+    /// The reason why this object ended a handshake.
     enum Finding: Hashable, Sendable {
         /// The certificate chain in DER, encoded as base64, with the server's own certificate first.
         case untrusted(certificates: [String], reason: String)
@@ -30,13 +31,13 @@ final class OriginTrust: CurlTLSHook {
         self.stopsAtCertificateRequest = stopsAtCertificateRequest
     }
 
-    /// The finding of the last handshake.
+    /// The finding of the last handshake; nil if the handshake had no problem.
     var finding: Finding? { latest.withLock { $0 } }
 
     // MARK: - CurlTLSHook
 
-    /// The group of connections that may be reused; nil if only connections are accepted that libcurl would accept by
-    /// itself.
+    /// The group of connections that may be reused. It is nil if this object accepts only connections that libcurl
+    /// would also accept.
     var connectionGroup: String? {
         if trustedCertificates.isEmpty, !stopsAtCertificateRequest { return nil }
         return "\(stopsAtCertificateRequest) \(trustedCertificates.sorted().joined(separator: " "))"
@@ -90,11 +91,11 @@ final class OriginTrust: CurlTLSHook {
             return true
         }
         if isTrustedAnyway(verification) {
-            // libcurl reads the result again.
+            // The result must be set because libcurl reads it again.
             nightshift_tls_set_result(verification, 0)
             return true
         }
-        // The result is also set if the check could not begin.
+        // The result is set to an error even if the check could not begin.
         if nightshift_tls_result(verification) == 0 { nightshift_tls_set_result(verification, Self.unspecified) }
         if stopsAtUntrusted {
             let reason = nightshift_tls_result_text(nightshift_tls_result(verification)).map { String(cString: $0) }
@@ -114,7 +115,7 @@ final class OriginTrust: CurlTLSHook {
         return trustedCertificates.contains(digits.joined())
     }
 
-    /// The certificate chain. OpenSSL limits it to 100 KiB.
+    /// Returns the certificate chain. OpenSSL limits it to 100 KiB.
     private static func certificates(_ verification: OpaquePointer) -> [String] {
         (0..<max(0, nightshift_tls_certificate_count(verification))).compactMap { index in
             let length = nightshift_tls_certificate_der(verification, index, nil)

@@ -2,13 +2,13 @@ import Mounts
 import NightshiftCurl
 import Transfers
 
-/// The loops, and so the threads, that carry bodies on file systems other than the service's own. Each such file system
-/// has one, created for its first exchange.
+/// The loops, and so the threads, that move bodies to and from file systems other than the service's own. Each of these
+/// file systems gets one loop, which is created for its first exchange.
 ///
-/// There are at most ``maximum`` loops. A loop without exchanges is replaced when another file system needs one. If all
-/// loops have exchanges, further file systems share them.
+/// There are at most ``maximum`` loops. A loop without exchanges is replaced when another file system needs a loop. If
+/// all loops have exchanges, further file systems share them.
 struct PlacedLoops: Sendable {
-    /// The index of a loop.
+    /// The position of a loop in this table.
     struct Slot: Hashable, Sendable {
         fileprivate let place: FileSystemKey
     }
@@ -25,13 +25,13 @@ struct PlacedLoops: Sendable {
 
     var all: [CurlLoop] { entries.values.map(\.loop) }
 
-    /// The loop that carries the bodies of a file system; nil if it has no loop.
+    /// Returns the loop for a file system; nil if it has no loop.
     func loop(of place: FileSystemKey) -> CurlLoop? {
         entries[place]?.loop ?? (entries.count < Self.maximum ? nil : entries[sharedSlot(for: place)]?.loop)
     }
 
-    /// Chooses the loop for a new exchange. The caller calls ``end(in:)`` after the exchange, and shuts down `unused`,
-    /// the loop that was replaced.
+    /// Returns the loop for a new exchange. The caller must call ``end(in:)`` after the exchange, and must shut down
+    /// `unused`, which is the loop that was replaced.
     mutating func begin(at place: FileSystemKey, limit: CommonLimit) -> (Slot, CurlLoop, unused: CurlLoop?) {
         var unused: CurlLoop?
         if entries[place] == nil, entries.count >= Self.maximum,
@@ -51,7 +51,8 @@ struct PlacedLoops: Sendable {
         entries[slot.place]?.running -= 1
     }
 
-    /// The slot that a file system shares. It stays the same as long as the set of loops does.
+    /// Returns the slot that a file system shares with another. The slot stays the same as long as the set of loops
+    /// does.
     private func sharedSlot(for place: FileSystemKey) -> FileSystemKey {
         let keys = entries.keys.sorted { $0.device < $1.device }
         let sum = place.device.utf8.reduce(0) { $0 &+ Int($1) }

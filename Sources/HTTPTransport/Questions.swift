@@ -2,13 +2,14 @@ import NightshiftAPI
 import NightshiftCurl
 import Transfers
 
-/// The kinds of challenges that one exchange reports instead of failing, and the challenges themselves.
+/// The kinds of challenges that one exchange reports as challenges instead of as failures.
 struct Questions {
     let methods: Set<Challenge.Method>
     /// The certificates that are trusted for the current origin.
     var trustedCertificates: Set<String>
 
-    /// The hook for the handshakes of this request; nil if no challenge is wanted and no certificate is trusted.
+    /// Returns the hook for the handshakes of this request; nil if no challenge is wanted and no certificate is
+    /// trusted.
     func trust(for request: CurlRequest) -> OriginTrust? {
         let asksForCertificate = methods.contains(.clientCertificate) && request.clientCertificate == nil
         guard methods.contains(.serverTrust) || asksForCertificate || !trustedCertificates.isEmpty,
@@ -19,7 +20,8 @@ struct Questions {
             stopsAtUntrusted: methods.contains(.serverTrust), stopsAtCertificateRequest: asksForCertificate)
     }
 
-    /// The challenge in a final response, with that response: 401, or 407 from a proxy that sees the request itself.
+    /// Returns the challenge in a final response, together with that response. The status is 401, or 407 if the proxy
+    /// handled the request itself, as for an `http` URL.
     func question(in head: ResponseHead, proxy: String?) -> Challenge? {
         var challenge = challenge(of: head, proxy: proxy)
         challenge?.response = ResponseSummary(head)
@@ -41,9 +43,9 @@ struct Questions {
         }
     }
 
-    /// The challenge that explains a failed exchange.
+    /// Returns the challenge that explains a failed exchange; nil if no challenge explains it.
     ///
-    /// - Parameter proxy: the proxy that the request itself names.
+    /// - Parameter proxy: The proxy that the request itself names.
     func question(after end: CurlEnd, of request: CurlRequest, proxy: String?, _ finding: OriginTrust.Finding?)
         -> Challenge?
     {
@@ -68,7 +70,7 @@ struct Questions {
         }
     }
 
-    /// The strongest method that is wanted and that libcurl supports: Digest before Basic.
+    /// Returns the strongest method that is wanted and that libcurl supports. Digest is stronger than Basic.
     private func strongest(_ offers: [AuthenticationOffer]) -> (method: Challenge.Method, realm: String?)? {
         if methods.contains(.digest), let offer = offers.first(where: \.isDigest) { return (.digest, offer.realm) }
         if methods.contains(.basic), let offer = offers.first(where: \.isBasic) { return (.basic, offer.realm) }
@@ -83,15 +85,15 @@ struct Questions {
         return challenge
     }
 
-    /// A challenge of the request's own proxy; nil for a proxy from the service's environment variables, because an
-    /// answer could not be applied to it.
+    /// Returns a challenge of the proxy that the request names. Returns nil for a proxy from the service's environment
+    /// variables, because an answer could not be applied to that proxy.
     private static func challenge(_ method: Challenge.Method, proxy: String?, _ realm: String?) -> Challenge? {
         guard let proxy, var challenge = Challenge(method: method, ofProxy: proxy) else { return nil }
         challenge.realm = realm
         return challenge
     }
 
-    /// The host as in URLProtectionSpace: an IPv6 address without brackets.
+    /// Returns the host in the form of URLProtectionSpace: an IPv6 address has no brackets.
     private static func host(_ url: TransferURL) -> String {
         url.host.hasPrefix("[") ? String(url.host.dropFirst().dropLast()) : url.host
     }
@@ -100,7 +102,7 @@ struct Questions {
 extension AuthenticationOffer {
     fileprivate var isBasic: Bool { scheme == "basic" && token == nil }
 
-    /// Whether this is a Digest challenge that libcurl can answer: it has a nonce, and libcurl supports its algorithm.
+    /// Whether libcurl can answer this Digest challenge. This requires a nonce and an algorithm that libcurl supports.
     fileprivate var isDigest: Bool {
         let algorithm = parameters["algorithm"]?.lowercased() ?? "md5"
         return scheme == "digest" && parameters["nonce"] != nil

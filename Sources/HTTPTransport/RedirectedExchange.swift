@@ -2,25 +2,25 @@ import NightshiftAPI
 import NightshiftCurl
 import Transfers
 
-/// One exchange as its receiver sees it: a first request, one more per redirect, and one final response.
+/// One exchange from the view of its receiver: a first request, one more request per redirect, and one final response.
 ///
-/// Safe to share: `receiver` and `loop` never change. Everything else is used on the loop's thread only, and calls from
-/// elsewhere go through ``CurlLoop/perform(_:)``.
+/// This class is safe to share: `receiver` and `loop` never change. The loop's thread alone uses everything else, and
+/// calls from other threads go through ``CurlLoop/perform(_:)``.
 final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendable {
     private let receiver: any ExchangeReceiver
     private let loop: CurlLoop
     private let versions: Versions
     private let finish: @Sendable (_ head: ResponseHead?, _ receivedBytes: Int64) -> Void
 
-    /// The HTTP versions that origins want, by scheme, host and port.
+    /// The HTTP versions that origins require, by scheme, host and port.
     struct Versions: Sendable {
-        /// Whether requests to an origin use HTTP/1.1.
+        /// A closure that returns whether requests to an origin must use HTTP/1.1.
         var wantsHTTP1: @Sendable (_ origin: String) -> Bool
-        /// Records that requests to an origin use HTTP/1.1 from now on.
+        /// A closure that records that requests to an origin use HTTP/1.1 from now on.
         var record: @Sendable (_ origin: String) -> Void
     }
 
-    /// The current request. A redirect may have removed parts of it permanently.
+    /// The current request. If a redirect removed parts of the first request, later requests do not have them either.
     private var wire: WireRequest
     private var request: CurlRequest
     /// The environment variable that names the proxy of this request.
@@ -36,13 +36,13 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     private var head: ResponseHead?
     private var next: NextRequest?
     private var trust: OriginTrust?
-    /// The challenge in the final response.
+    /// The challenge in the final response; nil if it has none.
     private var question: Challenge?
     private var sink = BodySink.discard(rest: BodySink.cheapRest)
-    /// The outcome with which this side ended the exchange.
+    /// The outcome with which this side ended the exchange; nil if it did not.
     private var ownEnd: ExchangeEnd.Outcome?
 
-    /// - Parameter finish: called once, on the loop's thread, before the receiver is notified of the end.
+    /// - Parameter finish: Called once, on the loop's thread, before the receiver is notified of the end.
     init(
         _ wire: WireRequest, receiver: any ExchangeReceiver, loop: CurlLoop, versions: Versions,
         finish: @escaping @Sendable (_ head: ResponseHead?, _ receivedBytes: Int64) -> Void
@@ -85,7 +85,8 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         loop.perform { self.beginHop() }
     }
 
-    /// The number of missing bytes from which moving a body without libcurl is worth the connection that it costs.
+    /// The minimum number of missing bytes for which libcurl leaves the body in the socket. Moving it without libcurl
+    /// costs the connection, which is not worthwhile for fewer bytes.
     private static let socketBodyBytes: Int64 = 16 << 20
 
     // MARK: - ExchangeHandle
@@ -124,13 +125,15 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         let head = responseHead(curlHead)
         self.head = head
         if head.status == 417, request.asksBeforeLargeBody, request.body.size > 0 {
-            // The server rejects `Expect: 100-continue`. libcurl retries by itself only if the connection stays open.
+            // The server rejected `Expect: 100-continue`. libcurl retries the request itself only if the connection
+            // stays open.
             request.asksBeforeLargeBody = false
             next = NextRequest(url: request.url, method: request.method, keepsBody: true)
             return
         }
         question = questions.question(in: head, proxy: wire.proxy)
-        // The body is discarded, but read as far as that is cheap, so that the next request can reuse the connection.
+        // The body is discarded. It is still read as long as that is cheap, so that the next request can reuse the
+        // connection.
         if question != nil { return }
         let redirect = RedirectPolicy.next(
             status: head.status, location: head.headers.first("Location"), from: request.url, method: request.method,
@@ -203,9 +206,9 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
             at: FailurePoint.Stage(end, of: request))
     }
 
-    /// Whether the same request is repeated at once over HTTP/1.1: nothing has arrived, the exchange was not ended by
-    /// this side, and the method is safe to repeat. This happens at most once, because a request over HTTP/1.1 does not
-    /// ask for HTTP/1.1 again.
+    /// Whether to repeat the same request at once over HTTP/1.1. This requires that no byte of the response has
+    /// arrived, that this side did not end the exchange, and that the method is safe to repeat. It happens at most
+    /// once, because a request over HTTP/1.1 is not repeated.
     private func isAskedAgain(after end: CurlEnd) -> Bool {
         end.code != 0 && !end.wasCancelled && ownEnd == nil && head == nil && ["GET", "HEAD"].contains(request.method)
     }
@@ -265,7 +268,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         current?.cancel()
     }
 
-    /// - Parameter stage: the stage that a failed request reached.
+    /// - Parameter stage: The stage that a failed request reached.
     private func report(_ outcome: ExchangeEnd.Outcome, at stage: FailurePoint.Stage = .server) {
         finish(head, sink.receivedBytes)
         var end = ExchangeEnd(outcome: outcome, head: head, body: sink.kept, receivedBytes: sink.receivedBytes)
@@ -275,8 +278,8 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         receiver.exchangeEnded(end)
     }
 
-    /// The header fields to send. libcurl adds the framing fields, and the default `Accept-Encoding` asks for bytes as
-    /// they are stored.
+    /// Returns the header fields to send. libcurl adds the framing fields. The default `Accept-Encoding` requests the
+    /// bytes in the form in which they are stored.
     private static func curlFields(_ fields: [HeaderField]) -> [CurlField] {
         var result = fields.filter { !["content-length", "transfer-encoding"].contains($0.name.lowercased()) }
         if result.first("Accept-Encoding") == nil {

@@ -4,9 +4,10 @@ import NightshiftAPI
 import NightshiftCurl
 
 extension TransferFailure {
-    /// Describes libcurl's result for people. Contains no credentials and no query, which may hold credentials.
+    /// Describes libcurl's result for people. The description contains no credentials and no query, because a query may
+    /// hold credentials.
     ///
-    /// - Parameter proxyVariable: the environment variable that named the proxy.
+    /// - Parameter proxyVariable: The environment variable that named the proxy.
     init(_ end: CurlEnd, of request: CurlRequest, proxyVariable: String? = nil) {
         self.init(end, of: request)
         if code == .proxyFailure, let proxyVariable { message += " The variable \(proxyVariable) names this proxy." }
@@ -22,7 +23,7 @@ extension TransferFailure {
         }
         switch CurlMeaning(code) ?? .fault {
         case .noAddress:
-            // libcurl's message usually says the same again.
+            // The message of libcurl usually repeats this sentence.
             let more = words.hasPrefix("Could not resolve host") ? "" : " \(words)"
             self.init(.cannotResolveHost, "The address of \(host) could not be found.\(more)")
         case .noProxy:
@@ -48,8 +49,9 @@ extension TransferFailure {
         case .certificate:
             self = Self.certificateFailure(end, host, words)
         case .trustedCertificates:
-            // A file that the request names fails at once, so that the mistake is reported. The system's file is
-            // replaced when the system is updated.
+            // If the request names the file, the transfer fails at once, so that the mistake is reported. If the file
+            // is the system's, the transfer is retried, because the file is missing for a short time while the system
+            // is updated.
             let path = request.certificateAuthority
             self.init(
                 path == nil ? .inputOutput : .untrustedServer,
@@ -83,7 +85,7 @@ extension TransferFailure {
         }
     }
 
-    /// The failure for a certificate that was rejected: the server's, or that of a proxy.
+    /// Returns the failure for a rejected certificate, of the server or of a proxy.
     private static func certificateFailure(_ end: CurlEnd, _ host: String, _ words: String) -> TransferFailure {
         switch CertificateFlaw(end.verification == 0 ? end.proxyVerification : end.verification) {
         case .outOfDate:
@@ -98,15 +100,15 @@ extension TransferFailure {
         }
     }
 
-    /// The failure for a client certificate that the server rejects or demands. With TLS 1.3 the server reports it only
-    /// after the handshake.
+    /// Returns the failure if the server rejects or demands a client certificate. With TLS 1.3, the server reports this
+    /// only after the handshake.
     private static func certificateAlert(_ words: String, _ code: CURLcode, _ host: String) -> TransferFailure? {
         guard [CURLE_SSL_CONNECT_ERROR, CURLE_RECV_ERROR, CURLE_SEND_ERROR].contains(code) else { return nil }
         if words.contains("alert certificate required") {
             return TransferFailure(.clientCertificate, "\(host) asks for a client certificate.")
         }
         if words.contains("alert certificate expired") {
-            // The certificate file is read again for the next attempt.
+            // The next attempt reads the certificate file again.
             return TransferFailure(.certificateOutOfDate, "\(host) says that the client certificate has expired.")
         }
         let refusals = [
@@ -123,8 +125,8 @@ extension TransferFailure {
             return TransferFailure(.proxyFailure, "The proxy on the way to \(host) refused. \(words)")
         }
         if end.phase == .receiving, words.contains("unexpected eof") {
-            // TLS announces the end of a body without length. A close without that announcement means that the
-            // connection was cut (RFC 8446, section 6.1).
+            // With TLS, the server announces the end of a body without a length. A close without that announcement
+            // means that the connection was cut (RFC 8446, section 6.1).
             return TransferFailure(
                 .truncated, "The secure connection with \(host) was cut off before the response was whole.")
         }
@@ -147,12 +149,12 @@ extension TransferFailure {
         return "Nothing came from \(host) for \(seconds) seconds \(activity)."
     }
 
-    /// The system's message for an error; nil if no error occurred.
+    /// Returns the system's message for an error; nil if no error occurred.
     private static func reason(_ error: Int32) -> String? {
         error == 0 ? nil : String(cString: strerror(error))
     }
 
-    /// The host and port of a URL, as shown to people.
+    /// Returns the host and port of a URL for people.
     private static func host(_ url: String) -> String {
         guard let start = url.firstRange(of: "://") else { return "the server" }
         let authority = url[start.upperBound...].prefix { !"/?#".contains($0) }
@@ -160,8 +162,8 @@ extension TransferFailure {
         return host.isEmpty ? "the server" : String(host)
     }
 
-    /// Removes secrets from libcurl's messages. A few of them quote URLs and proxies, of which only scheme and host are
-    /// kept.
+    /// Removes secrets from libcurl's messages. Some messages quote URLs and proxies. Only the scheme and host of these
+    /// are kept.
     private static func withoutSecrets(_ words: String) -> String {
         let clean = words.split(separator: " ").map { word in
             guard word.contains("://") else { return String(word) }

@@ -8,15 +8,17 @@ import NightshiftAPI
     import Musl
 #endif
 
-/// A mapping of the file in which the service stores the ``BackgroundClock`` of a process. Reading it needs no request.
+/// A memory mapping of the file in which the service stores the ``BackgroundClock`` of a process. A process reads the
+/// clock from it without a request.
 ///
-/// The service may replace the file but never truncates it, because truncation would end a process that reads the
-/// mapping with SIGBUS.
+/// The service may replace the file but never truncates it. Truncation would end a process that reads the mapping, with
+/// SIGBUS.
 package final class BackgroundClockFile: @unchecked Sendable {
-    // Unchecked because of the address, which is constant. The word at this address is read in one access.
+    // The class is marked as unchecked because of the address, which is constant. The word at this address is read in
+    // one access.
     private let word: UnsafeRawPointer
 
-    /// Returns nil if the file does not exist or is too short.
+    /// Maps the file. Returns nil if the file does not exist or is too short.
     package init?(path: String) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -33,7 +35,7 @@ package final class BackgroundClockFile: @unchecked Sendable {
         munmap(UnsafeMutableRawPointer(mutating: word), BackgroundClock.size)
     }
 
-    /// The remaining seconds; infinite without a limit.
+    /// The remaining background time in seconds. It is infinite if there is no limit.
     package var remaining: Double {
         BackgroundClock(word: nightshift_load_word(word)).remaining(atNanoseconds: nightshift_awake_nanoseconds())
     }

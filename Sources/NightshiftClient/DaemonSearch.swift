@@ -1,8 +1,9 @@
 import Foundation
 
-/// The search for `nightshiftd`: next to this program, in the `libexec` of its installation, and in the search path.
+/// The search for `nightshiftd`: in the directory of this program, in the `libexec` directory of its installation, and
+/// in the search path.
 package struct DaemonSearch: Sendable {
-    /// The file of this program.
+    /// The path of this program's file.
     package var executable: String
     /// The value of `PATH`.
     package var searchPath: String
@@ -18,7 +19,7 @@ package struct DaemonSearch: Sendable {
             folder.appending(path: "nightshiftd"),
             folder.deletingLastPathComponent().appending(path: "libexec/nightshift/nightshiftd"),
         ].map { $0.path(percentEncoded: false) }
-        // A relative entry would name a different program in each directory.
+        // Only absolute entries are used, because a relative entry would name a different program in each directory.
         let far = searchPath.split(separator: ":").filter { $0.hasPrefix("/") }.map { "\($0)/nightshiftd" }
         return near + far
     }

@@ -8,19 +8,19 @@ import Synchronization
     import Musl
 #endif
 
-/// A program that is started independently of this one: a closing terminal or ^C does not end it.
+/// A program that runs independently of this one. It continues when the terminal closes or when you press ^C.
 package final class DetachedProcess: Sendable {
     let id: pid_t
     private let exit = Mutex<Int32?>(nil)
 
-    /// The `waitpid` status after it has ended.
+    /// The `waitpid` status of the program; nil until it has ended.
     package var exitStatus: Int32? { exit.withLock { $0 } }
 
     /// Starts `program`. Its output is appended to the file `log`.
     ///
     /// - Parameters:
-    ///   - words: the arguments of the program.
-    ///   - output: a descriptor for standard output instead of the log.
+    ///   - words: The arguments of the program.
+    ///   - output: A descriptor for standard output that replaces the log.
     package init(
         program: String, arguments words: [String] = [], environment: [String: String], log: String,
         output: Int32? = nil

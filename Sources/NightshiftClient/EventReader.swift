@@ -6,10 +6,10 @@ import Synchronization
 
 /// A reader of one event stream of the service. It passes each event to a serial queue.
 ///
-/// A slow handler delays the stream and does not use more memory: while ``mostWaiting`` events are on the queue,
-/// nothing is read from the socket.
+/// A slow handler delays the stream, but the memory use does not grow: while ``mostWaiting`` events are on the queue,
+/// the reader does not read from the socket.
 package final class EventReader: Sendable {
-    /// The end of a stream.
+    /// The reason why a stream ended.
     package enum End: Sendable {
         /// The service ended the stream, or the connection broke.
         case closed
@@ -22,7 +22,7 @@ package final class EventReader: Sendable {
     /// Connects immediately.
     ///
     /// - Parameters:
-    ///   - queue: a serial queue for calls of both closures. `onEnd` is called last and exactly once.
+    ///   - queue: A serial queue on which both closures are called. `onEnd` is called last and exactly once.
     package init(
         client: ServiceClient, source: EventSource, queue: DispatchQueue,
         onEvent: @escaping @Sendable (ServerSentEvent) -> Void, onEnd: @escaping @Sendable (End) -> Void
@@ -40,12 +40,13 @@ package final class EventReader: Sendable {
         core.cancel()
     }
 
-    /// The maximum number of events on the queue. A received piece of the stream is always parsed completely.
+    /// The number of events on the queue at which reading pauses. The queue may hold more, because each received piece
+    /// of the stream is parsed completely.
     fileprivate static let mostWaiting = 64
 }
 
-/// The state of the reader. The exchange retains it until it has ended, so that the reader itself can be released
-/// earlier.
+/// The state of the reader. The exchange retains this object until the exchange has ended, so that the reader itself
+/// can be released earlier.
 private final class Core: CurlDelegate {
     private let queue: DispatchQueue
     private let onEvent: @Sendable (ServerSentEvent) -> Void
@@ -56,7 +57,7 @@ private final class Core: CurlDelegate {
         var exchange: CurlExchange?
         var parser = ServerSentEventParser()
         var head: CurlHead?
-        /// The body of a response that is not an event stream.
+        /// The bytes of the body if the response is not an event stream.
         var body: [UInt8] = []
         var waiting = 0
         var isPaused = false

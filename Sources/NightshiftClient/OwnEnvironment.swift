@@ -6,14 +6,15 @@ import Foundation
     import Musl
 #endif
 
-/// The environment of this process as bytes, which may be invalid UTF-8.
+/// The environment of this process as bytes, because values may be invalid UTF-8.
 package enum OwnEnvironment {
-    /// Variables that name directories of the service. Converting a value that is not UTF-8 would change the directory.
+    /// The variables that name directories of the service. If the bytes of a value are not UTF-8, converting them to
+    /// text would change the directory.
     private static let directories = [
         "HOME", "NIGHTSHIFT_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
     ]
 
-    /// A sentence about a required variable that is not valid UTF-8; nil if all are valid.
+    /// A message that names a required variable whose value is not valid UTF-8; nil if all values are valid.
     package static var mistake: String? {
         let unreadable = directories.first { name in
             getenv(name).map { String(validatingCString: $0) == nil } ?? false
@@ -23,8 +24,8 @@ package enum OwnEnvironment {
         }
     }
 
-    /// Returns `name=value` for the environment of a new process. The caller frees it. If this process has a variable
-    /// with the same text, its original bytes are used, even if they are not UTF-8.
+    /// Returns `name=value` for the environment of a new process. The caller frees the memory. If this process has a
+    /// variable with the same text, its original bytes are used, even if they are not UTF-8.
     package static func entry(_ name: String, _ value: String) -> UnsafeMutablePointer<CChar>? {
         guard let own = getenv(name), String(cString: own) == value else { return strdup("\(name)=\(value)") }
         let head = Array("\(name)=".utf8CString.dropLast())

@@ -1,6 +1,6 @@
-/// The address of a running page, which `nightshiftd page` writes for the program that started it.
+/// The address of a running page. `nightshiftd page` writes it for the program that started it.
 package struct PageAddress: Hashable, Sendable, Codable {
-    /// A URL that gives one browser access, once.
+    /// A URL that gives access to one browser and works once.
     package var url: String
     package var processID: Int32
 

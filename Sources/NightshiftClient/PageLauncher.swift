@@ -1,11 +1,11 @@
 import Foundation
 package import NightshiftAPI
 
-/// Starts the program of the page so that it outlives this program, and reads its address.
+/// A launcher that starts the program of the page so that it outlives this program, and reads its address.
 package struct PageLauncher: Sendable {
     package var paths: ServicePaths
     package var search: DaemonSearch
-    /// The environment of the page.
+    /// The environment variables for the page's program.
     package var environment: [String: String]
 
     package init(paths: ServicePaths, search: DaemonSearch, environment: [String: String]) {
@@ -14,12 +14,12 @@ package struct PageLauncher: Sendable {
         self.environment = environment
     }
 
-    /// The log of the page and of the program that opens it. Each run has a short log of its own.
+    /// The path of the log of the page and of the program that opens it. Each run starts a new short log.
     package var log: String { paths.state.appending(path: "page.log").path(percentEncoded: false) }
 
-    /// Returns when the page listens. Blocks the thread for a short time.
+    /// Starts the page, and returns when it listens. Blocks the thread for a short time.
     ///
-    /// - Parameter port: zero for a port that the kernel chooses.
+    /// - Parameter port: The port; 0 for a port that the kernel chooses.
     /// - Throws: ``ServiceUnusable`` if the page cannot be started.
     package func start(port: Int) throws -> PageAddress {
         let program = try search.requireDaemon()

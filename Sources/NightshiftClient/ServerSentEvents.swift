@@ -4,7 +4,7 @@ package import NightshiftAPI
 /// One event of a `text/event-stream`.
 package struct ServerSentEvent: Hashable, Sendable {
     package var name: String
-    /// The last id of the stream at the time of the event.
+    /// The last id that the stream sent before the end of this event.
     package var id: String?
     package var data: String
 
@@ -15,10 +15,11 @@ package struct ServerSentEvent: Hashable, Sendable {
     }
 }
 
-/// A parser that splits the bytes of an event stream into events, for any division into chunks.
+/// A parser that splits the bytes of an event stream into events. The division of the bytes into chunks does not
+/// matter.
 ///
-/// It follows the HTML standard, section 9.2.6: lines end with LF, CR or CR LF. A blank line ends an event. An event
-/// without data is ignored. The id is kept until the next one.
+/// The parser follows the HTML standard, section 9.2.6: lines end with LF, CR or CR LF. A blank line ends an event. An
+/// event without data is ignored. An id applies to all events until the next id.
 package struct ServerSentEventParser: Sendable {
     private var line: [UInt8] = []
     private var lastByteWasReturn = false
@@ -29,7 +30,7 @@ package struct ServerSentEventParser: Sendable {
 
     package init() {}
 
-    /// Returns the events that `bytes` complete.
+    /// Returns the events that are complete after `bytes`.
     package mutating func feed(_ bytes: some Sequence<UInt8>) -> [ServerSentEvent] {
         var events: [ServerSentEvent] = []
         for byte in bytes {
@@ -63,7 +64,7 @@ package struct ServerSentEventParser: Sendable {
         case "event": name = text
         case "data": data = data.map { $0 + "\n" + text } ?? text
         case "id": if !value.contains(0) { id = text }
-        // Comments, which keep the connection open, `retry`, and unknown fields.
+        // Ignored lines are comments, which keep the connection open, `retry`, and unknown fields.
         default: break
         }
         return nil
@@ -80,7 +81,7 @@ package struct ServerSentEventParser: Sendable {
 }
 
 extension ServerSentEvent {
-    /// The event as a value; nil if this program does not know the type of event.
+    /// Returns the event as a value; nil if this program does not know the type of event.
     package func serviceEvent() throws -> ServiceEvent? {
         let bytes = Data(data.utf8)
         return switch name {

@@ -4,10 +4,10 @@ import NightshiftCurl
 import Synchronization
 
 extension ServiceClient {
-    /// Returns the response of the service, and blocks the thread until then.
+    /// Sends a request and returns the response of the service. Blocks the thread until then.
     ///
-    /// Throws like ``send(_:)``, and ``ServiceUnreachable`` if there is no response within `seconds`. It must not be
-    /// called on libcurl's thread.
+    /// Throws like ``send(_:)``, and throws ``ServiceUnreachable`` if there is no response within `seconds`. This must
+    /// not be called on libcurl's thread.
     package func wait<Answer>(for endpoint: Endpoint<Answer>, within seconds: Double = 60) throws -> Answer {
         try endpoint.answer(from: wait(for: try endpoint.encoded(), within: seconds))
     }

@@ -10,9 +10,9 @@ package struct ServiceClient: Sendable {
     /// A callback for parts of responses that were left out because this program cannot read them.
     package var onUnreadable: (@Sendable ([UnreadablePart]) -> Void)?
 
-    /// One thread for all requests of this process. It starts with the first request.
+    /// The loop with the thread for all requests of this process. The thread starts with the first request.
     static let loop = CurlLoop()
-    /// Seconds. The slowest response is that to a large batch on a slow disk.
+    /// The timeout in seconds for a silent connection. The slowest response is the one to a large batch on a slow disk.
     static let idleTimeout = 60.0
     /// The maximum size of a response in bytes: enough for a thousand transfers with all header fields of their
     /// responses.
@@ -23,7 +23,8 @@ package struct ServiceClient: Sendable {
         locate = { socket }
     }
 
-    /// Creates a client for the service with these paths, wherever its socket is.
+    /// Creates a client for the service with these paths. The client also finds a socket at another path, if the
+    /// service recorded it.
     package init(paths: ServicePaths) {
         let location = ServiceLocation(paths: paths)
         locate = { location.socket }
@@ -32,18 +33,18 @@ package struct ServiceClient: Sendable {
     /// The current path of the service's socket.
     package var socket: String { locate() }
 
-    /// Returns a client whose requests are valid only with one command stream. They are refused once another stream has
+    /// Returns a client whose requests belong to one command stream. The service refuses them once another stream has
     /// replaced it.
     ///
-    /// - Parameter channel: ``ProcessHello/channel``; nil if the service did not send one.
+    /// - Parameter channel: The value of ``ProcessHello/channel``; nil if the service did not send one.
     package func on(_ channel: String?) -> ServiceClient {
         var client = self
         client.fields = channel.map { [CurlField(name: ProcessHello.channelField, value: $0)] } ?? []
         return client
     }
 
-    /// Returns the response of the service. Throws ``Problem`` if the request is refused, ``ServiceUnreachable`` if
-    /// there is no response, and ``ServiceUnusable`` if the response cannot be parsed.
+    /// Sends a request and returns the response of the service. Throws ``Problem`` if the request is refused,
+    /// ``ServiceUnreachable`` if there is no response, and ``ServiceUnusable`` if the response cannot be parsed.
     package func send<Answer>(_ endpoint: Endpoint<Answer>) async throws -> Answer {
         let request = exchange(try endpoint.encoded())
         let response: CurlResponse
@@ -59,8 +60,8 @@ package struct ServiceClient: Sendable {
         return answer
     }
 
-    /// Passes the file of a transfer to `body` piece by piece, as fast as `body` accepts them. `body` returns whether
-    /// it wants more. Throws like ``send(_:)``, and also if the content is incomplete.
+    /// Passes the file of a transfer to `body` piece by piece, as fast as `body` accepts the pieces. `body` returns
+    /// whether it wants more. Throws like ``send(_:)``, and also if the content is incomplete.
     package func content(of id: TaskID, _ body: ([UInt8]) throws -> Bool) async throws {
         let encoded = try Endpoint<Data>.content(of: id).encoded()
         do {
@@ -80,7 +81,8 @@ package struct ServiceClient: Sendable {
         }
     }
 
-    /// Returns a sequence that connects when the first event is requested. It ends with the connection.
+    /// Returns a sequence of events that connects when the first event is requested. The sequence ends with the
+    /// connection.
     package func events(_ source: EventSource, lastEventID: Int64) -> ServiceEvents {
         ServiceEvents(client: self, source: source, lastEventID: lastEventID)
     }

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftCurl
 
-/// The events of one connection. They are read only as fast as the consumer takes them.
+/// The events of one connection. They are read only as fast as the consumer requests them.
 package struct ServiceEvents: AsyncSequence {
     package typealias Element = ServerSentEvent
 
@@ -15,7 +15,7 @@ package struct ServiceEvents: AsyncSequence {
         let events: ServiceEvents
         private var stream: CurlStream?
         private var parser = ServerSentEventParser()
-        /// Complete events that have not been taken yet, in reverse order.
+        /// The complete events that the consumer has not requested yet, in reverse order.
         private var waiting: [ServerSentEvent] = []
 
         init(events: ServiceEvents) {
@@ -34,8 +34,8 @@ package struct ServiceEvents: AsyncSequence {
             }
         }
 
-        /// Connects, unless already connected. Returns when the service has sent the response head, which may be long
-        /// before the first event.
+        /// Connects, unless a connection is already open. Returns when the service has sent the response head. The
+        /// first event may arrive much later.
         package mutating func open(isolation actor: isolated (any Actor)? = #isolation) async throws {
             if stream == nil { stream = try await events.client.stream(events.source, lastEventID: events.lastEventID) }
         }

@@ -8,20 +8,21 @@ package import NightshiftAPI
     import Musl
 #endif
 
-/// Starts the service if no process accepts connections on its socket.
+/// A launcher that starts the service if no process accepts connections on its socket.
 ///
-/// With systemd's socket unit, connections are always accepted, and nothing is started here.
+/// With systemd's socket unit, connections are always accepted, so this launcher starts nothing.
 package struct ServiceLauncher: Sendable {
     package var paths: ServicePaths
     package var search: DaemonSearch
-    /// The environment of the service, which outlives this process.
+    /// The environment with which the service is started. The service outlives this process.
     package var environment: [String: String]
 
-    /// The timeout for the start. Even a start with a large backlog is faster. After it, an error is reported.
+    /// The time in which a started service must accept connections. Even a start with a large backlog takes less time.
+    /// After the timeout, the launcher reports an error.
     private static let timeout: Duration = .seconds(10)
-    /// The time for another service to accept connections after the one that was started here has exited.
+    /// The time in which another service must accept connections after the one started here has exited.
     private static let grace: Duration = .seconds(2)
-    /// The waitpid(2) status of a service that exited because another one has the lock.
+    /// The waitpid(2) status of a service that exited because another service has the lock.
     private static let foundAnother: Int32 = 4 << 8
     private static let largestLog = 8 << 20
 
@@ -31,13 +32,15 @@ package struct ServiceLauncher: Sendable {
         self.environment = environment
     }
 
-    /// Returns once the socket accepts connections. Throws ``ServiceUnusable``.
+    /// Starts the service if necessary, and returns once its socket accepts connections.
+    ///
+    /// - Throws: ``ServiceUnusable`` if the service cannot be started or reached.
     package func ensureRunning() async throws {
         var start: Start?
         while let pause = try step(&start) { try await Task.sleep(for: pause) }
     }
 
-    /// Like ``ensureRunning()``, but blocks the thread, for a few seconds at most.
+    /// Does the same as ``ensureRunning()``, but blocks the thread, for a few seconds at most.
     package func waitUntilRunning() throws {
         var start: Start?
         while let pause = try step(&start) {
@@ -58,11 +61,11 @@ package struct ServiceLauncher: Sendable {
         }
     }
 
-    /// A service that was started here and does not accept connections yet.
+    /// The start of a service that does not accept connections yet.
     private struct Start {
         var process: DetachedProcess
         var deadline: ContinuousClock.Instant
-        /// The pause before the next check. It is always less than a second.
+        /// The pause before the next check. It is always shorter than a second.
         var pause: Duration = .milliseconds(5)
         var hasEnded = false
         var log: String
@@ -72,8 +75,8 @@ package struct ServiceLauncher: Sendable {
 
     /// Returns the pause before the next step; nil once the socket accepts connections.
     private func step(_ start: inout Start?) throws -> Duration? {
-        // The time is read before the check, so that the last check happens after the deadline even if this program is
-        // scheduled late.
+        // The time is read before the check. Even if this program is scheduled late, the last check therefore happens
+        // after the deadline.
         let now = ContinuousClock.now
         switch ServiceSocket.state(of: socket) {
         case .accepting: return nil
@@ -88,8 +91,8 @@ package struct ServiceLauncher: Sendable {
         }
         if let status = current.process.exitStatus, !current.hasEnded {
             current.hasEnded = true
-            // The service exits immediately if another one was faster or has lost its socket. The other one will then
-            // accept connections as soon as it can.
+            // The service exits immediately if another service was faster, or if another one still has the lock but has
+            // lost its socket. The other service will then accept connections as soon as it can.
             current.deadline =
                 status == Self.foundAnother ? now + Self.timeout : min(current.deadline, now + Self.grace)
         }
@@ -117,7 +120,7 @@ package struct ServiceLauncher: Sendable {
 
     package var socket: String { location.socket }
 
-    /// A message about a service that holds the lock but does not listen.
+    /// Returns a message about a service that holds the lock but does not listen.
     package static func unreachable(_ holder: LockRecord, at socket: String) -> String {
         "The service runs as process \(holder.processID), but does not listen on its socket \(socket). "
             + "It may be starting or stopping. If this does not change, end it with 'kill \(holder.processID)' "

@@ -8,10 +8,10 @@ package import NightshiftAPI
     import Musl
 #endif
 
-/// The location of the service's socket: the path that the running service recorded, or else the default path.
+/// The location of the service's socket: the path that the running service recorded, or otherwise the default path.
 ///
-/// A service that was started without `XDG_RUNTIME_DIR`, or with a different one, listens elsewhere than this
-/// environment suggests. The path of its lock file is always the same.
+/// A service that was started without `XDG_RUNTIME_DIR`, or with another value, listens at a path that this environment
+/// does not suggest. The path of its lock file is always the same.
 package struct ServiceLocation: Sendable {
     package var paths: ServicePaths
 
@@ -19,10 +19,10 @@ package struct ServiceLocation: Sendable {
         self.paths = paths
     }
 
-    /// The path to connect to. It is determined each time, because services start and stop.
+    /// The path to connect to. It is determined on each access, because services start and stop.
     package var socket: String { holder?.socket ?? paths.socket.path(percentEncoded: false) }
 
-    /// The running service; nil if the lock is free, or if its owner is not trusted.
+    /// The record of the running service; nil if the lock is free, or if its owner is not trusted.
     package var holder: LockRecord? {
         let descriptor = open(paths.lock.path(percentEncoded: false), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -32,14 +32,14 @@ package struct ServiceLocation: Sendable {
             status.st_mode & 0o022 == 0
         else { return nil }
         // If the lock can be acquired, no service holds it, and the contents of the file are outdated. A service that
-        // starts at this moment retries the lock.
+        // starts at this moment tries again to take the lock.
         guard flock(descriptor, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK else { return nil }
         var bytes = [UInt8](repeating: 0, count: Self.longestRecord)
         let count = pread(descriptor, &bytes, bytes.count, 0)
         return count > 0 ? LockRecord(parsing: String(decoding: bytes.prefix(count), as: UTF8.self)) : nil
     }
 
-    /// The maximum size of the record in bytes. A path has at most 107.
+    /// The maximum size of the record in bytes. The path in it has at most 107 bytes.
     private static let longestRecord = 512
     /// The maximum size of a socket path in bytes, without the final NUL (unix(7)).
     package static let longestPath = 107

@@ -4,15 +4,15 @@
     import Musl
 #endif
 
-/// The state of the service's socket, determined without sending anything.
+/// The state of the service's socket. It is determined without sending anything.
 package enum ServiceSocket {
     package enum State: Hashable, Sendable {
         case accepting
-        /// No process listens: there is no socket, or only the file of a stopped service.
+        /// The state in which no process listens. Either there is no socket, or its file was left by a stopped service.
         case silent
-        /// An `errno` that starting a service would not resolve.
+        /// An error of the system (`errno`) that a start of the service would not resolve.
         case refused(Int32)
-        /// Another user listens, or could listen. The text says why nothing is sent.
+        /// The state in which another user listens, or could listen. The text explains why nothing is sent.
         case foreign(String)
     }
 
@@ -20,7 +20,7 @@ package enum ServiceSocket {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let bytes = Array(path.utf8)
-        // The limit of the kernel, including the final NUL.
+        // This is the limit of the kernel, which includes the final NUL.
         guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return .refused(ENAMETOOLONG) }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)

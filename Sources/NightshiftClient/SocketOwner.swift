@@ -8,12 +8,12 @@ package import NightshiftAPI
     import Musl
 #endif
 
-/// The check of the socket's owner. It is made for every connection, before anything is sent.
+/// A check of the socket's owner. It is made for every connection, before anything is sent.
 ///
-/// Requests contain passwords, and responses are trusted. A user who can create a socket at the path of the service
-/// could read the passwords and forge responses.
+/// Requests contain passwords, and clients trust the responses. A user who can create a socket at the path of the
+/// service could read the passwords and forge responses.
 package enum SocketOwner {
-    /// The facts about a connection that the check needs.
+    /// The properties of a connection that the check needs.
     package struct Facts: Hashable, Sendable {
         /// The user of the listening process, as the kernel reports it (`SO_PEERCRED`, unix(7)).
         package var peer: UInt32
@@ -26,7 +26,8 @@ package enum SocketOwner {
         }
     }
 
-    /// A message that says why nothing is sent to the socket, and what to do. Nil if the socket belongs to the user.
+    /// Returns a message that explains why nothing is sent to the socket, and what to do. Returns nil if the socket
+    /// belongs to the user.
     ///
     /// A socket of root is refused as well: root does not serve other users, and can do anything without a socket.
     package static func objection(_ facts: Facts, user: UInt32, socket: String) -> String? {
@@ -35,15 +36,16 @@ package enum SocketOwner {
                 "The socket \(socket) belongs to a process of user \(facts.peer), but you are user \(user). Nothing "
                 + "was sent. Run this as that user, use another directory with NIGHTSHIFT_HOME, or remove the socket."
         }
-        // The service closes the directory to all other users, so no exception for a private group is needed.
+        // The service gives no other user access to the directory, so a private group needs no exception.
         return facts.directory.flaw(for: DirectoryFacts.Viewer(user: user, privateGroup: nil)).map {
             "\($0.message) It contains the socket of the service, so nothing was sent. \($0.remedy)"
         }
     }
 
-    /// The message for a descriptor. A descriptor that is not connected has no peer and is accepted.
+    /// Returns the message for a descriptor. A descriptor that is not connected has no peer and is accepted.
     package static func objection(to descriptor: Int32, at socket: String) -> String? {
-        // struct ucred, which glibc defines only with a feature macro: process, user, group.
+        // These three values form the struct ucred, which glibc defines only with a feature macro: process, user,
+        // group.
         var credentials: (Int32, uid_t, gid_t) = (0, uid_t.max, gid_t.max)
         var length = socklen_t(MemoryLayout.size(ofValue: credentials))
         guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else {

@@ -1,35 +1,36 @@
 import Foundation
 
-/// The programs of the desktop for URLs, accessed by `xdg-open` and `xdg-mime` of xdg-utils.
+/// The desktop's programs for URLs. They are found with `xdg-open` and `xdg-mime` of xdg-utils.
 package struct URLOpener: Sendable {
     private let environment: [String: String]
 
-    /// - Parameter environment: the environment of the programs, which are searched in its `PATH`.
+    /// - Parameter environment: The environment for `xdg-open` and `xdg-mime`, which are searched in its `PATH`.
     package init(environment: [String: String]) {
         self.environment = environment
     }
 
-    /// The time for `xdg-open` to fail because no program is available. If it becomes the program itself, it does not
-    /// exit.
+    /// The time in which `xdg-open` must exit if no program is available. If `xdg-open` runs the program in the same
+    /// process, it does not exit, which counts as success.
     private static let timeout = Duration.seconds(3)
     private static let queryTimeout = Duration.seconds(2)
 
     /// Opens a URL.
     ///
-    /// - Parameter log: the file for the output of the program.
-    /// - Returns: false if no program opened it.
+    /// - Parameter log: The file for the output of the program.
+    /// - Returns: Whether a program opened the URL.
     package func open(_ url: String, log: String) async throws -> Bool {
         try await run("xdg-open", [url], log: log)
     }
 
-    /// Opens the page of Nightshift, where users set permissions of apps. Like ``open(_:log:)``.
+    /// Opens the page of Nightshift, where users set permissions of apps. Its parameter and result are those of
+    /// ``open(_:log:)``.
     package func openPage(log: String) async throws -> Bool {
         try await run("nightshift", ["page"], log: log)
     }
 
     package var hasPage: Bool { program("nightshift") != nil }
 
-    /// Whether a program is available for URLs of a scheme. Blocks until `xdg-mime` exits, 2 s at most.
+    /// Whether a program is available for URLs of a scheme. This blocks until `xdg-mime` exits, for at most 2 s.
     package func hasProgram(forScheme scheme: String) -> Bool {
         guard let program = program("xdg-mime") else { return false }
         let type = scheme == "file" ? "inode/directory" : "x-scheme-handler/\(scheme)"
@@ -43,7 +44,7 @@ package struct URLOpener: Sendable {
             Thread.sleep(forTimeInterval: 0.01)
         }
         guard process?.exitStatus == 0 else { return false }
-        // The program has exited, so its end of the pipe is closed.
+        // The program has exited, so the read does not block.
         return output.fileHandleForReading.availableData.contains { $0 > 0x20 }
     }
 

@@ -1,9 +1,9 @@
 import Apps
 import Synchronization
 
-/// A reference to the apps for the features that call them. Such a feature is created before the apps.
+/// A reference to the apps. Features that call the apps are created before the apps, so they use this reference.
 final class AppsReference: Sendable {
-    /// The reference is weak, because the apps hold the features with their hooks.
+    /// A weak reference to the apps. It must be weak, because the apps hold the features through their hooks.
     private struct Reference {
         weak var service: AppService?
     }
@@ -12,7 +12,7 @@ final class AppsReference: Sendable {
 
     init() {}
 
-    /// Call this once, before anything runs.
+    /// Sets the apps. This must be called once, before anything runs.
     func connect(_ service: AppService) { reference.withLock { $0.service = service } }
 
     /// The apps; nil before ``connect(_:)`` and after the apps are gone.

@@ -18,18 +18,19 @@ extension AppService.FeatureHooks {
     }
 }
 
-/// A reference to the apps for location. The apps are created later because they call location.
+/// A reference to the apps for location. The apps are created after location, because they call it.
 package final class LocatedApps: Sendable {
     private let apps = AppsReference()
 
     package init() {}
 
-    /// Call this once, before anything runs.
+    /// Sets the apps. This must be called once, before anything runs.
     package func connect(_ service: AppService) { apps.connect(service) }
 
     /// Creates location for these apps.
     ///
-    /// - Parameter ask: asks the user of the device; returns nil if the user cannot be asked or does not answer.
+    /// - Parameter ask: A closure that asks the user of the device. It returns nil if the user cannot be asked or does
+    ///   not answer.
     package func service(
         store: Store, clock: any ServiceClock, source: any FixSource,
         ask: @escaping LocationService.Environment.Ask = { _, _, _, _ in nil }, logger: Logger

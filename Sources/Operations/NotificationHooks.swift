@@ -14,13 +14,13 @@ extension AppService.FeatureHooks {
     }
 }
 
-/// A reference to the apps for notifications. The apps are created later because they call notifications.
+/// A reference to the apps for notifications. The apps are created after notifications, because they call them.
 package final class NotifyingApps: Sendable {
     private let apps = AppsReference()
 
     package init() {}
 
-    /// Call this once, before anything runs.
+    /// Sets the apps. This must be called once, before anything runs.
     package func connect(_ service: AppService) { apps.connect(service) }
 
     /// Creates notifications for these apps.
@@ -40,7 +40,7 @@ package final class NotifyingApps: Sendable {
                     do throws(Problem) {
                         _ = try await self.apps.service?.activate(app)
                     } catch {
-                        // The app's journal shows the error. The wake is kept.
+                        // The app's journal shows the error, and the wake is kept.
                         logger.info("Not activated", metadata: ["app": "\(app)", "error": "\(error)"])
                     }
                 },

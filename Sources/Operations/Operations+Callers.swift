@@ -1,25 +1,26 @@
 import Apps
 import NightshiftAPI
 
-/// The identification of calling processes.
+/// Operations that identify calling processes.
 extension Operations {
-    /// The operations for which an app needs a desktop entry.
+    /// The operations that an app can use only with a desktop entry.
     enum EntryUse {
-        /// Launching: only apps with an entry can be launched.
+        /// The launch of the app in the background. Only apps with an entry can be launched.
         case launches
-        /// Permission: the user knows the app by its entry.
+        /// The permissions of the app. The user recognises the app by its entry.
         case permission
-        /// Notifications: only apps with an entry have a name to show and can be launched by a choice.
+        /// The notifications of the app. Only an app with an entry has a name to show, and only such an app can be
+        /// launched when the user chooses a notification.
         case notifications
-        /// Remote notifications: the entry's name is the topic.
+        /// The remote notifications of the app. The name of the entry is the topic.
         case remoteNotifications
     }
 
     /// Returns the app of a process. The app must have a desktop entry.
     ///
     /// - Parameters:
-    ///   - channel: the stream of commands that the process believes to have; nil if it does not say.
-    ///   - use: the operation that is refused to a program without an entry.
+    ///   - channel: The id of the command stream that the process uses; nil if the process does not name it.
+    ///   - use: The operation for which the entry is needed. It decides the message if the entry is missing.
     func caller(_ process: Int32, _ channel: String?, refusing use: EntryUse) async throws(Problem) -> AppID {
         let app = try await apps.connectedProcess(process, channel: channel).app
         guard !app.isProgram else { throw use.refusal(of: app) }

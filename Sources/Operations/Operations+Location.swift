@@ -2,15 +2,15 @@ import Apps
 import Location
 package import NightshiftAPI
 
-/// Operations of app processes on regions, significant changes and the location itself.
+/// Operations of app processes that concern regions, significant changes and the location itself.
 extension Operations {
     /// Returns the location state of the process's app.
     package func processLocation(process: Int32, channel: String?) async throws(Problem) -> ProcessLocation {
         try await location.processLocation(of: try caller(process, channel, refusing: .permission))
     }
 
-    /// Requests the user's permission for the process's app. The user is asked only if the app is visible; otherwise
-    /// the request does nothing.
+    /// Requests the user's permission for the process's app. The user is asked only if the app is visible. If it is not
+    /// visible, the request does nothing.
     package func requestLocation(
         _ request: LocationAuthorizationRequest, process: Int32, channel: String?
     ) async throws(Problem) -> ProcessLocation {
@@ -20,8 +20,8 @@ extension Operations {
         return try await location.requestAuthorization(request.permission, for: app)
     }
 
-    /// Returns location updates for the process's app while it runs. If the user has not decided yet and the app is
-    /// visible, the user is asked first.
+    /// Returns a stream of location updates for the process's app while it runs. If the app is visible and the user has
+    /// not decided yet, the user is asked first.
     package func locationUpdates(
         _ wanted: LocationUpdateRequest, process: Int32, channel: String?
     ) async throws(Problem) -> AsyncStream<LocationUpdate> {
@@ -30,7 +30,7 @@ extension Operations {
         return try await location.updates(wanted, for: app, asksUser: state == .active || state == .inactive)
     }
 
-    /// Starts to monitor a region for the process's app. It replaces an earlier one with the same identifier.
+    /// Starts monitoring a region for the process's app. The region replaces an earlier one with the same identifier.
     package func addRegion(
         _ region: MonitoredRegion, process: Int32, channel: String?
     ) async throws(Problem) -> ProcessLocation {
@@ -39,7 +39,7 @@ extension Operations {
         return try await location.processLocation(of: app)
     }
 
-    /// Stops monitoring the region. A region that is not monitored is no error.
+    /// Stops monitoring a region. It is not an error if the region is not monitored.
     package func removeRegion(_ identifier: String, process: Int32, channel: String?) async throws(Problem) {
         try await location.stopMonitoring(identifier, of: try caller(process, channel, refusing: .permission))
     }

@@ -3,14 +3,15 @@ package import NightshiftAPI
 import Notifications
 import Push
 
-/// Operations of app processes on notifications.
+/// Operations of app processes that concern notifications.
 extension Operations {
     /// Returns the notification state of the process's app.
     package func processNotifications(process: Int32, channel: String?) async throws(Problem) -> ProcessNotifications {
         await notifications.processNotifications(of: try caller(process, channel, refusing: .notifications))
     }
 
-    /// Asks the user whether notifications of the app are shown, unless the answer is known. Returns when it is known.
+    /// Asks the user whether notifications of the app are shown, unless the user has already decided. Returns after the
+    /// decision.
     package func requestNotifications(
         _ request: NotificationAuthorizationRequest, process: Int32, channel: String?
     ) async throws(Problem) -> ProcessNotifications {
@@ -25,9 +26,9 @@ extension Operations {
         try await notifications.add(request, for: try caller(process, channel, refusing: .notifications))
     }
 
-    /// Removes notifications of the process's app; all if no identifiers are given.
+    /// Removes notifications of the process's app. Without identifiers, all notifications are removed.
     ///
-    /// - Parameter isShown: whether to remove shown notifications or pending ones; both if nil.
+    /// - Parameter isShown: Whether to remove shown or pending notifications; nil removes both.
     package func removeNotifications(
         _ identifiers: [String]?, isShown: Bool? = nil, process: Int32, channel: String?
     ) async throws(Problem) {

@@ -4,7 +4,8 @@ package import Sessions
 import Store
 import Transfers
 
-/// A session of an app, identified by the calling process and the app's name for it.
+/// A session of an app. The calling process identifies the app, and the app's own name for the session identifies the
+/// session.
 package struct ProcessSession: Hashable, Sendable {
     package let process: ConnectedProcess
     package let identifier: String
@@ -12,21 +13,22 @@ package struct ProcessSession: Hashable, Sendable {
     package var app: AppID { process.app }
 }
 
-/// Operations of app processes on the sessions of their apps.
+/// Operations of app processes that concern the sessions of their apps.
 extension Operations {
-    /// Returns the session that a process means.
+    /// Returns the session that a process names.
     ///
-    /// - Parameter channel: the stream of commands that the process believes to have; nil if it does not say.
+    /// - Parameter channel: The id of the command stream that the process uses; nil if the process does not name it.
     package func session(
         _ identifier: String, ofProcess process: Int32, channel: String?
     ) async throws(Problem) -> ProcessSession {
         let caller = try await apps.connectedProcess(process, channel: channel)
-        // Without this check, a second process could make requests whose events go to the first.
+        // Without this check, a second process could make requests whose events would be sent to the first process.
         try await transfers.requireFree(SessionID(app: caller.app, identifier: identifier), for: process)
         return ProcessSession(process: caller, identifier: identifier)
     }
 
-    /// Creates or reattaches to the session, if the app's desktop entry permits the launches that the settings require.
+    /// Creates the session or reattaches to it, if the app's desktop entry permits the launches that the settings
+    /// require.
     package func attach(
         _ session: ProcessSession, _ settings: SessionSettings
     ) async throws(Problem) -> SessionAttachment {
@@ -40,11 +42,11 @@ extension Operations {
         await apps.sessionRemoved(of: session.app)
     }
 
-    /// Accepts tasks that the app has numbered, on the terms for the app's current state.
+    /// Accepts tasks that the app has numbered, with conditions that depend on the app's current state.
     ///
-    /// Tasks that an app adds in the background are discretionary, and after many wakes they are delayed until the user
-    /// opens the app again. A process that a force quit has ended cannot add tasks, because its request came too late
-    /// to be cancelled.
+    /// Tasks that an app adds in the background are discretionary. After many wakes, they are delayed until the user
+    /// opens the app again. A process that was ended by a force quit cannot add tasks, because the force quit could not
+    /// cancel them.
     package func enqueue(
         _ request: SessionEnqueueRequest, in session: ProcessSession
     ) async throws(Problem) -> [TaskID] {
@@ -69,7 +71,8 @@ extension Operations {
         try await transfers.sessionTasks(session.app, session.identifier, after: after, limit: limit)
     }
 
-    /// Returns a stream of the session's messages: stored ones first, then new ones, with progress in between.
+    /// Returns a stream of the session's messages: the stored messages first, then new ones. Progress reports arrive
+    /// between the messages.
     package func messages(of session: ProcessSession) async throws(Problem) -> AsyncStream<SessionEvent> {
         try await transfers.messages(session.app, session.identifier, process: session.process.processID)
     }
@@ -79,7 +82,7 @@ extension Operations {
         try await transfers.acknowledge(session.app, session.identifier, messages)
     }
 
-    /// Applies the app's answer to a question about one of its tasks.
+    /// Applies the app's answer to a challenge or another question about one of its tasks.
     package func answer(_ answer: MessageAnswer, in session: ProcessSession) async throws(Problem) {
         try await transfers.answer(session.app, session.identifier, answer)
     }

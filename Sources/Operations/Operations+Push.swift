@@ -3,11 +3,11 @@ package import NightshiftAPI
 import Notifications
 import Push
 
-/// Operations of app processes and of users on remote notifications.
+/// Operations of app processes and of users that concern remote notifications.
 extension Operations {
     // MARK: - Requests of processes
 
-    /// Requests the push token of the process's app. If it is not available yet, it arrives as an event.
+    /// Requests the push token of the process's app. If the token is not available yet, it is sent later as an event.
     package func registerForPush(process: Int32, channel: String?) async throws(Problem) -> PushNotice {
         let app = try await caller(process, channel, refusing: .remoteNotifications)
         _ = try await push.register(app, waits: false)
@@ -23,7 +23,7 @@ extension Operations {
     /// Sets whether an app's notifications are shown.
     package func change(_ app: AppID, _ change: AppPushChange) async throws(Problem) -> AppPushStatus {
         if let alerts = change.alerts {
-            // An unknown app is reported before anything is stored for it.
+            // This call reports an unknown app before the service stores anything for it.
             _ = try await push.status(of: app)
             try await notifications.setPermission(alerts, of: app)
         }

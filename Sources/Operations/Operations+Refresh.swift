@@ -2,7 +2,7 @@ import Apps
 package import NightshiftAPI
 import Refresh
 
-/// Operations of app processes and of users on background refresh.
+/// Operations of app processes and of users that concern background refresh.
 extension Operations {
     // MARK: - Requests of processes
 
@@ -13,7 +13,7 @@ extension Operations {
         try await refresh.setInterval(interval, for: try caller(process, channel, refusing: .launches))
     }
 
-    /// Returns the waiting tasks of the process's app.
+    /// Returns the waiting scheduled tasks of the process's app.
     package func scheduledTasks(process: Int32, channel: String?) async throws(Problem) -> [ScheduledTask] {
         try await refresh.scheduledTasks(of: try caller(process, channel, refusing: .launches))
     }
@@ -24,7 +24,7 @@ extension Operations {
         try await refresh.submit(task, for: app, isInFront: state == .active || state == .inactive)
     }
 
-    /// Cancels a waiting task; all of the app's waiting tasks if the identifier is nil.
+    /// Cancels a waiting scheduled task, or all of the app's waiting scheduled tasks if the identifier is nil.
     package func cancel(_ identifier: String?, process: Int32, channel: String?) async throws(Problem) {
         try await refresh.cancel(identifier, of: try caller(process, channel, refusing: .launches))
     }
@@ -37,7 +37,8 @@ extension Operations {
 
     // MARK: - Requests of users
 
-    /// Submits a task for an app. A continued task can be submitted only by the app itself, in the foreground.
+    /// Submits a scheduled task for an app. Only the app itself can submit a continued task, and only in the
+    /// foreground.
     package func submit(_ task: ScheduledTask, for app: AppID) async throws(Problem) {
         guard task.kind != .continued else {
             throw .invalid(
@@ -46,12 +47,13 @@ extension Operations {
         try await refresh.submit(task, for: app, isInFront: false)
     }
 
-    /// Cancels a waiting task, or ends a running continued task.
+    /// Cancels a waiting scheduled task, or ends a running continued task.
     package func cancel(_ identifier: String, of app: AppID) async throws(Problem) {
         try await refresh.cancelForUser(identifier, of: app)
     }
 
-    /// Calls the expiration handlers of the app's current wakes, or of one task, as if their time were nearly over.
+    /// Calls the expiration handlers of the app's current wakes, or of one scheduled task, as if their time were nearly
+    /// over.
     @discardableResult
     package func expire(_ app: AppID, _ request: ExpirationRequest) async throws(Problem) -> AppRefreshStatus {
         let wakes = try await apps.app(app).wakes.filter { wake in
@@ -69,7 +71,7 @@ extension Operations {
 }
 
 extension WakeSource {
-    /// Whether the app can be warned that the time of such a wake is nearly over.
+    /// Whether the app can be warned that the time for a wake of this kind is nearly over.
     fileprivate var hasExpiration: Bool {
         switch self {
         case .fetch, .processing, .continued: true

@@ -6,13 +6,12 @@ package import Push
 package import Refresh
 package import Transfers
 
-/// Operations that need several parts at once: transfers, apps, background refresh, location, notifications and remote
-/// notifications.
+/// Operations that need several features at once: transfers, apps, background refresh, location, notifications and
+/// remote notifications.
 ///
-/// A front end (the local API, and any other front end with the same operations) calls a single part if one is enough,
-/// and calls this type otherwise. It only translates, and never combines parts itself. Each operation is atomic: other
-/// operations come entirely before or entirely after it. `docs/decisions/0035` describes how. Every method throws only
-/// ``Problem``.
+/// A front end, such as the local API, calls a single feature if that is enough, and otherwise calls this type. A front
+/// end only translates, and never combines features itself. Each operation is atomic: other operations happen entirely
+/// before or entirely after it. `docs/decisions/0035` describes the method. Every operation throws only ``Problem``.
 package struct Operations: Sendable {
     package let transfers: TransferService
     package let apps: AppService
@@ -33,12 +32,14 @@ package struct Operations: Sendable {
         self.push = push
     }
 
-    /// Accepts all tasks of the request, or none. If they are for an app, the app must be launchable for them.
+    /// Accepts all tasks of the request, or none of them. If the tasks are for an app, the app must have a desktop
+    /// entry that allows launching it for them.
     package func enqueue(_ request: EnqueueRequest) async throws(Problem) -> [TaskID] {
         try await accept(request).ids
     }
 
-    /// Like ``enqueue(_:)``, and also returns the existing tasks to which requests were joined.
+    /// Accepts tasks like ``enqueue(_:)``, and also returns the existing tasks that were reused for requests with the
+    /// same content.
     package func accept(_ request: EnqueueRequest) async throws(Problem) -> EnqueueResponse {
         if let app = request.app { try await apps.mayBeGivenTasks(app) }
         return try await transfers.accept(request)

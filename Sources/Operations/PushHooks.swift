@@ -24,9 +24,11 @@ extension AppService.FeatureHooks {
     }
 }
 
-/// References between remote notifications and the other parts, because they call each other.
+/// References between remote notifications and the other features. They are needed because remote notifications and
+/// these features call each other.
 package final class PushedApps: Sendable {
-    /// The reference is weak, because the apps hold remote notifications with their hooks.
+    /// A weak reference to remote notifications. It must be weak, because the apps hold remote notifications through
+    /// their hooks.
     private struct Reference {
         weak var service: PushService?
     }
@@ -36,7 +38,7 @@ package final class PushedApps: Sendable {
 
     package init() {}
 
-    /// Call this once, before anything runs.
+    /// Sets the apps. This must be called once, before anything runs.
     package func connect(_ service: AppService) { apps.connect(service) }
 
     /// Reports that a notification of an app is shown, pending or refused.
@@ -53,8 +55,8 @@ package final class PushedApps: Sendable {
     /// Creates remote notifications for these apps.
     ///
     /// - Parameters:
-    ///   - state: the directory of the device's key.
-    ///   - proxy: the proxy for connections to a gateway.
+    ///   - state: The directory of the device's key.
+    ///   - proxy: The proxy for connections to a gateway.
     package func service(
         store: Store, clock: any ServiceClock, state: URL, loop: CurlLoop, refresh: RefreshService,
         notifications: NotificationService, distributor: UnifiedPushDistributor? = nil,

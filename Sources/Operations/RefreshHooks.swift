@@ -18,18 +18,18 @@ extension AppService.FeatureHooks {
     }
 }
 
-/// A reference to the apps for background refresh. The apps are created later because they call background refresh.
+/// A reference to the apps for background refresh. The apps are created after background refresh, because they call it.
 package final class RefreshedApps: Sendable {
     private let apps = AppsReference()
 
     package init() {}
 
-    /// Call this once, before anything runs.
+    /// Sets the apps. This must be called once, before anything runs.
     package func connect(_ service: AppService) { apps.connect(service) }
 
     /// Creates background refresh for these apps.
     ///
-    /// - Parameter changed: also called when background refresh is switched on or off.
+    /// - Parameter changed: A closure that is also called when background refresh is switched on or off.
     package func service(
         store: Store, clock: any ServiceClock, changed: @escaping @Sendable () async -> Void = {}, logger: Logger
     ) -> RefreshService {
@@ -40,7 +40,7 @@ package final class RefreshedApps: Sendable {
                     do throws(Problem) {
                         try await self.apps.service?.expire(app, source, key: key)
                     } catch {
-                        // The work has ended by itself meanwhile.
+                        // The work has ended in the meantime, before it could expire.
                         logger.debug("Nothing to expire", metadata: ["app": "\(app)", "error": "\(error)"])
                     }
                 },

@@ -4,7 +4,7 @@ import NightshiftAPI
 package import Transfers
 
 extension AppService.TransferHooks {
-    /// Creates the hooks that apply an app's state changes to its transfers.
+    /// Creates the hooks that apply changes of an app's state to its transfers.
     package init(_ transfers: TransferService, logger: Logger) {
         self.init(
             forceQuit: { app in

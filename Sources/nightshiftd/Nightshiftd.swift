@@ -7,10 +7,11 @@ import Glibc
 enum DaemonProgram {
     static func main() async {
         nightshift_open_standard_descriptors()
-        // Called before any library reads the environment.
+        // The environment is cleared before any library reads it.
         ServiceEnvironment.clear()
-        // Set before libdispatch starts a thread. Some of its threads request a better nice value than a user may have,
-        // and each refusal writes a line to the system log: thousands per day. LIBDISPATCH_LOG=YES keeps them.
+        // This is set before libdispatch starts a thread. Some of its threads request a better nice value than a user
+        // may have, and each refusal writes a line to the system log: thousands per day. Setting LIBDISPATCH_LOG=YES
+        // keeps these lines.
         setenv("LIBDISPATCH_LOG", "NO", 0)
         await Nightshiftd.main()
     }

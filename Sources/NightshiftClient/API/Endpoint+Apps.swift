@@ -40,12 +40,12 @@ extension Endpoint where Answer == AppExplanation {
 }
 
 extension Endpoint where Answer == Data {
-    /// A part of the log of the app.
+    /// Reads a part of the log of the app.
     package static func log(of id: AppID, after position: Int64, limit: Int) -> Endpoint<Data> {
         Self(bytesAt: APIPath("apps", id.rawValue, "log").query("after", position).query("limit", Int64(limit)))
     }
 
-    /// The latest snapshot of the app as a PNG.
+    /// Reads the latest snapshot of the app as a PNG.
     package static func snapshot(of id: AppID) -> Endpoint<Data> {
         Self(bytesAt: APIPath("apps", id.rawValue, "snapshot"))
     }

@@ -1,6 +1,6 @@
 package import NightshiftAPI
 
-// Regions and significant changes: requests of people, and requests of an app's process.
+// These requests concern regions and significant changes. Some are for people, and some are for an app's process.
 
 extension Endpoint where Answer == LocationStatus {
     package static var location: Self { Self(.get, APIPath("location")) }
@@ -13,14 +13,14 @@ extension Endpoint where Answer == AppLocationStatus {
         Self(.patch, APIPath("location", id.rawValue), change)
     }
 
-    /// Adds a region for an app, or replaces the one with the same identifier.
+    /// Adds a region for an app, or replaces the region with the same identifier.
     package static func add(_ region: MonitoredRegion, for id: AppID) -> Self {
         Self(.put, APIPath("location", id.rawValue, "regions", region.identifier), region)
     }
 }
 
 extension Endpoint where Answer == ProcessLocation {
-    /// The location state of the calling app.
+    /// A request for the location state of the calling app.
     package static var processLocation: Self { Self(.get, APIPath("process", "location")) }
 
     /// Asks the user for permission.

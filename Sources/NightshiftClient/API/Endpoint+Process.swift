@@ -1,7 +1,7 @@
 package import Foundation
 package import NightshiftAPI
 
-// Requests of an app's process about itself and its sessions.
+// An app's process makes these requests about itself and its sessions.
 
 extension Endpoint where Answer == Void {
     package static func acknowledge(_ acknowledgement: CommandAcknowledgement) -> Self {
@@ -12,7 +12,9 @@ extension Endpoint where Answer == Void {
         Self(.post, APIPath("process", "state"), change)
     }
 
-    /// - Parameter picture: a PNG.
+    /// Sends the snapshot of the calling app.
+    ///
+    /// - Parameter picture: The bytes of a PNG.
     package static func putSnapshot(_ picture: Data) -> Self {
         Self(.put, APIPath("process", "snapshot"), picture: picture)
     }
@@ -25,7 +27,7 @@ extension Endpoint where Answer == Void {
         Self(.delete, APIPath("process", "background-tasks", String(number)))
     }
 
-    /// Acknowledges that the messages have been handled.
+    /// Acknowledges messages that the app has handled.
     package static func acknowledge(_ messages: MessageAcknowledgement, inSession identifier: String) -> Self {
         Self(.post, APIPath("process", "sessions", identifier, "acknowledge"), messages)
     }
@@ -43,7 +45,7 @@ extension Endpoint where Answer == SessionAttachment {
 }
 
 extension Endpoint where Answer == SessionTaskPage {
-    /// A page of the session's transfers after a given one.
+    /// Reads a page of the session's transfers after a given one.
     package static func tasks(inSession identifier: String, after last: TaskID? = nil) -> Self {
         Self(
             .get,

@@ -1,6 +1,6 @@
 package import NightshiftAPI
 
-// Remote and local notifications: requests of people, and requests of an app's process.
+// These requests concern remote and local notifications. Some are for people, and some are for an app's process.
 
 extension Endpoint where Answer == PushStatus {
     package static var push: Self { Self(.get, APIPath("push")) }
@@ -25,14 +25,15 @@ extension Endpoint where Answer == AppPushStatus {
 }
 
 extension Endpoint where Answer == PushNotice {
-    /// Registers the calling app for remote notifications.
+    /// A request that registers the calling app for remote notifications.
     package static var registerForPush: Self { Self(.put, APIPath("process", "push")) }
 }
 
 extension Endpoint where Answer == ProcessNotifications {
     package static var notifications: Self { Self(.get, APIPath("process", "notifications")) }
 
-    /// Asks for permission. The response is sent when the user has decided, now or earlier.
+    /// Asks the user for permission. The response is sent when the user has decided, or immediately if the user decided
+    /// earlier.
     package static func requestAuthorization(_ request: NotificationAuthorizationRequest) -> Self {
         Self(.post, APIPath("process", "notification-authorization"), request)
     }
@@ -51,7 +52,7 @@ extension Endpoint where Answer == Void {
         Self(.post, APIPath("process", "notifications"), request)
     }
 
-    /// - Parameter identifier: nil for all notifications, shown or pending.
+    /// - Parameter identifier: The identifier of the notification; nil for all notifications, shown or pending.
     package static func removeNotification(_ identifier: String?) -> Self {
         Self(
             .delete, identifier.map { APIPath("process", "notifications", $0) } ?? APIPath("process", "notifications"))

@@ -1,13 +1,13 @@
 package import NightshiftAPI
 
-// Background refresh: requests of people, and requests of an app's process.
+// These requests concern background refresh. Some are for people, and some are for an app's process.
 
 extension Endpoint where Answer == RefreshStatus {
     package static var refresh: Self { Self(.get, APIPath("refresh")) }
 
     package static func changeRefresh(_ change: RefreshChange) -> Self { Self(.patch, APIPath("refresh"), change) }
 
-    /// Deletes the learned usage of all apps.
+    /// A request that deletes the learned usage of all apps.
     package static var forgetLearned: Self { Self(.post, APIPath("forget-use")) }
 }
 
@@ -35,7 +35,7 @@ extension Endpoint where Answer == ScheduledTaskList {
         Self(.get, APIPath("refresh", id.rawValue, "scheduled-tasks"))
     }
 
-    /// The waiting scheduled tasks of the calling app.
+    /// A request for the waiting scheduled tasks of the calling app.
     package static var scheduledTasks: Self { Self(.get, APIPath("process", "scheduled-tasks")) }
 }
 
@@ -56,7 +56,7 @@ extension Endpoint where Answer == Void {
         Self(.post, APIPath("process", "scheduled-tasks"), task)
     }
 
-    /// - Parameter identifier: nil for all waiting scheduled tasks.
+    /// - Parameter identifier: The identifier of the scheduled task; nil for all waiting scheduled tasks.
     package static func cancelScheduledTask(_ identifier: String?) -> Self {
         Self(
             .delete,

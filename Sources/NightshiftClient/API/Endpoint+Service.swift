@@ -1,7 +1,7 @@
 package import Foundation
 package import NightshiftAPI
 
-// The service itself, its settings and its journal.
+// These requests concern the service itself, its settings and its journal.
 
 extension Endpoint where Answer == ServiceStatus {
     package static var status: Self { Self(.get, APIPath("status")) }
@@ -20,7 +20,7 @@ extension Endpoint where Answer == Void {
 }
 
 extension Endpoint where Answer == JournalPage {
-    /// A page of the journal after a given entry.
+    /// Reads a page of the journal after a given entry.
     package static func journal(
         after last: Int64, task: TaskID? = nil, app: AppID? = nil, since: Date? = nil
     ) -> Self {

@@ -1,7 +1,7 @@
 package import Foundation
 package import NightshiftAPI
 
-/// A filter for a list of transfers. By default it matches all.
+/// A filter for a list of transfers. By default, it matches all transfers.
 package struct TaskFilter: Hashable, Sendable {
     package var tasks: [TaskID]
     package var states: [TaskState]
@@ -15,7 +15,7 @@ package struct TaskFilter: Hashable, Sendable {
 }
 
 extension Endpoint where Answer == TaskPage {
-    /// A page of the transfers after a given one, in the order of their ids.
+    /// Reads a page of the transfers after a given one, in the order of their ids.
     package static func tasks(_ filter: TaskFilter, after last: TaskID? = nil) -> Self {
         Self(
             .get,
@@ -56,7 +56,7 @@ extension Endpoint where Answer == Explanation {
 }
 
 extension Endpoint where Answer == Data {
-    /// The downloaded file of a transfer without a destination.
+    /// Reads the downloaded file of a transfer without a destination.
     package static func content(of id: TaskID) -> Endpoint<Data> {
         Self(bytesAt: APIPath("tasks", id.description, "content"))
     }

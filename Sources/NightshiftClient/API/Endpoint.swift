@@ -4,7 +4,7 @@ import NightshiftAPI
 /// One request of the local API: its path, its body, and the type of a successful response.
 ///
 /// All requests of clients are defined in this folder, one file for each resource. Event streams are ``EventSource``
-/// values. `Answer` is `Void` if the response has no content, and `Data` if it is returned as bytes.
+/// values. `Answer` is `Void` if the response has no content, and `Data` if the response is returned as bytes.
 package struct Endpoint<Answer: Sendable>: Sendable {
     package let method: RequestMethod
     /// The percent-encoded path with its query.
@@ -18,7 +18,7 @@ package struct Endpoint<Answer: Sendable>: Sendable {
         case picture(Data)
     }
 
-    /// The request in the form in which it is sent.
+    /// Returns the request in the form in which it is sent.
     package func encoded() throws -> EncodedRequest {
         var request = EncodedRequest(method: method, path: path)
         switch content {
@@ -33,10 +33,10 @@ package struct Endpoint<Answer: Sendable>: Sendable {
 
     /// Decodes the body of a successful response.
     ///
-    /// - Throws: ``ServiceUnusable`` if it cannot be parsed.
+    /// - Throws: ``ServiceUnusable`` if the body cannot be parsed.
     package func answer(from body: Data) throws -> Answer { try decode(body).0 }
 
-    /// Like ``answer(from:)``, and also returns the parts of the response that were left out because this program
+    /// Decodes the body like ``answer(from:)``, and also returns the parts that were left out because this program
     /// cannot read them.
     func readableAnswer(from body: Data) throws -> (answer: Answer, unreadable: [UnreadablePart]) { try decode(body) }
 }
@@ -50,7 +50,7 @@ package enum RequestMethod: String, Sendable {
     case delete = "DELETE"
 }
 
-/// An ``Endpoint`` in the form in which it is sent. It can be sent several times.
+/// An ``Endpoint`` in the form in which it is sent. A client can send it several times.
 package struct EncodedRequest: Hashable, Sendable {
     package var method: RequestMethod
     package var path: String
@@ -59,14 +59,14 @@ package struct EncodedRequest: Hashable, Sendable {
 }
 
 extension Endpoint where Answer: Decodable {
-    /// Creates a request with a JSON response. A request without a body has no content at all, which the API
-    /// distinguishes from empty JSON.
+    /// Creates a request with a JSON response. A request without a body has no content, which the API distinguishes
+    /// from empty JSON.
     ///
-    /// The response of `GET` is read as far as possible: one unreadable element does not hide the other elements of its
-    /// list.
+    /// A client reads as much of the response of `GET` as it can: one unreadable element does not hide the other
+    /// elements of its list.
     ///
-    /// - Parameter mayBeNewer: whether unknown values of a later service are left out. True for requests of apps, whose
-    ///   library is not updated with the service.
+    /// - Parameter mayBeNewer: Whether unknown values of a later service are left out. It is true for requests of apps,
+    ///   whose library is not updated with the service.
     init(
         _ method: RequestMethod, _ path: APIPath, _ body: (any Encodable & Sendable)? = nil, mayBeNewer: Bool = false
     ) {

@@ -9,21 +9,21 @@ package struct EventSource: Sendable {
         self.path = path.text
     }
 
-    /// New journal entries of some transfers, or of all.
+    /// Returns the stream of new journal entries of some transfers, or of all transfers.
     ///
-    /// - Parameter progress: whether progress events are included.
+    /// - Parameter progress: Whether progress events are included.
     package static func events(progress: Bool, tasks: [TaskID] = []) -> EventSource {
         EventSource(
             APIPath("events").query("progress", String(progress)).query("task", list: tasks.map(\.description)))
     }
 
-    /// The command stream of this process.
+    /// Returns the command stream of this process.
     ///
     /// - Parameters:
-    ///   - executable: the program of the app.
-    ///   - app: the id that the service assigned to the app.
-    ///   - run: the child process that this process runs as background work.
-    ///   - isGuest: whether this process is a secondary process that the app started.
+    ///   - executable: The program of the app.
+    ///   - app: The id that the service assigned to the app.
+    ///   - run: The child process that this process runs as background work.
+    ///   - isGuest: Whether this process is a secondary process that the app started.
     package static func commands(
         executable: String, app: String? = nil, run: Int32? = nil, isGuest: Bool = false
     ) -> EventSource {
@@ -32,19 +32,19 @@ package struct EventSource: Sendable {
                 .query("run", run.map { Int64($0) }).query("guest", isGuest ? "true" : nil))
     }
 
-    /// The messages of a session of the calling app.
+    /// Returns the stream of messages of a session of the calling app.
     package static func messages(inSession identifier: String) -> EventSource {
         EventSource(APIPath("process", "sessions", identifier, "messages"))
     }
 
-    /// Location updates for the calling app while it runs.
+    /// Returns the stream of location updates for the calling app while it runs.
     package static func locationUpdates(_ wanted: LocationUpdateRequest) -> EventSource {
         EventSource(
             APIPath("process", "location", "updates").query("accuracy", metres(wanted.accuracy))
                 .query("distance", metres(wanted.distance)).query("once", wanted.isOnce ? "true" : nil))
     }
 
-    /// A distance in metres with one decimal, without an exponent.
+    /// Returns a distance in metres with one decimal, without an exponent.
     private static func metres(_ value: Double) -> String {
         let tenths = Int64(saturating: (min(max(value, 0), LocationUpdateRequest.longest) * 10).rounded(.up))
         return "\(tenths / 10).\(tenths % 10)"

@@ -1,23 +1,23 @@
 package import Foundation
 package import NightshiftCurl
 
-/// A request of the local API that another client wrote, and that a front end forwards unchanged.
+/// A request of the local API that another client wrote and that a front end forwards unchanged.
 ///
-/// Only the requests in ``allowed`` are forwarded. Processes of apps must connect themselves. Stopping the service,
-/// removing an app or a session, and reading files are left to programs of the user.
+/// A front end forwards only the requests in ``allowed``. The processes of apps must connect to the service directly.
+/// Only programs of the user may stop the service, remove an app or a session, or read files.
 package struct ForwardedRequest: Hashable, Sendable {
     package var method: RequestMethod
     /// The percent-encoded path with its query.
     package var path: String
-    /// The JSON body, if there is one.
+    /// The JSON body; nil if the request has no body.
     package var body: Data?
     /// The id after which an event stream continues.
     package var lastEventID: String?
     package let isStream: Bool
 
-    /// Returns nil if this request is not forwarded.
+    /// Creates the request, or returns nil if such a request is not forwarded.
     ///
-    /// - Parameter path: the path as received: percent-encoded, with its query.
+    /// - Parameter path: The path as received: percent-encoded, with its query.
     package init?(method: String, path: String) {
         guard let method = RequestMethod(rawValue: method), Self.isPlain(path) else { return nil }
         let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -27,28 +27,28 @@ package struct ForwardedRequest: Hashable, Sendable {
         guard let route = Self.allowed.first(where: { $0.method == method && $0.matches(segments) }) else { return nil }
         self.method = method
         isStream = route.path == "events"
-        // The page adds the time of the picture to the query, so that browsers do not show an older one.
+        // The page adds the time of the picture to the query, so that browsers do not show an older picture.
         self.path = route.ignoresQuery ? String(parts[0]) : path
     }
 
     private static let prefix = "/v1/"
 
-    /// Whether the path is in canonical form: printable ASCII, without characters that end a path or have another
-    /// encoding in it.
+    /// Whether the path is in canonical form. It then consists of printable ASCII, and has no characters that end a
+    /// path or that should be encoded differently.
     private static func isPlain(_ path: String) -> Bool {
         path.utf8.count <= 8_192 && path.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"#<>\\^`{|}".utf8.contains($0) }
     }
 
-    /// Whether the segment is neither empty nor `.` nor `..`, which would lead to a different path.
+    /// Whether the segment is a normal name. An empty segment, `.` and `..` would lead to a different path.
     private static func isNoStep(_ segment: Substring) -> Bool {
         guard let text = String(segment).removingPercentEncoding else { return false }
         return !text.isEmpty && text != "." && text != ".."
     }
 
-    /// One kind of request that is forwarded.
+    /// One kind of request that a front end forwards.
     package struct Route: Hashable, Sendable {
         package let method: RequestMethod
-        /// The path below the API version. `*` matches any one segment.
+        /// The path below the API version. `*` matches any single segment.
         package let path: String
         fileprivate var ignoresQuery = false
 
@@ -80,8 +80,8 @@ package struct ForwardedRequest: Hashable, Sendable {
 }
 
 extension ServiceClient {
-    /// Returns the whole response to a forwarded request, whatever its status. Throws ``ServiceUnreachable`` if none
-    /// exists.
+    /// Returns the whole response to a forwarded request, whatever its status. Throws ``ServiceUnreachable`` if there
+    /// is no response.
     package func forward(_ request: ForwardedRequest) async throws -> CurlResponse {
         do {
             return try await Self.loop.send(exchange(request))
@@ -90,7 +90,7 @@ extension ServiceClient {
         }
     }
 
-    /// Returns an event stream as soon as its head has arrived. The events follow as they arrive.
+    /// Returns an event stream as soon as its head has arrived. The events follow later.
     package func forwardStream(_ request: ForwardedRequest) async throws -> CurlStream {
         var exchange = exchange(request)
         exchange.idleTimeout = nil
