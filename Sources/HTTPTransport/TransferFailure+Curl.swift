@@ -27,25 +27,26 @@ extension TransferFailure {
             let more = words.hasPrefix("Could not resolve host") ? "" : " \(words)"
             self.init(.cannotResolveHost, "The address of \(host) could not be found.\(more)")
         case .noProxy:
-            self.init(.proxyFailure, "The proxy on the way to \(host) cannot be used. \(words)")
+            self.init(.proxyFailure, "The proxy for \(host) cannot be used. \(words)")
         case .noConnection where end.systemError == EMFILE || end.systemError == ENFILE:
             // This process caused the failure: neither the host nor the proxy is at fault.
-            self.init(.inputOutput, "There are no file descriptors left for a connection with \(host).")
+            self.init(
+                .inputOutput, "The service could not connect to \(host), because it has no file descriptors left.")
         case .noConnection where !(request.proxy ?? "").isEmpty:
-            self.init(.proxyFailure, "No connection to the proxy on the way to \(host). \(words)")
+            self.init(.proxyFailure, "Could not connect to the proxy for \(host). \(words)")
         case .noConnection:
             let reason = Self.reason(end.systemError).map { ": \($0)." } ?? ". \(words)"
             self.init(.cannotConnect, "No connection to \(host)\(reason)")
         case .silence:
             self.init(.idleTimeout, Self.timeoutSentence(end.phase, host, request.idleTimeout))
         case .cutOff:
-            self.init(.truncated, "\(host) closed the connection before the response was whole. \(words)")
+            self.init(.truncated, "\(host) closed the connection before the response was complete. \(words)")
         case .noAnswer:
-            self.init(.connectionLost, "\(host) closed the connection without an answer.")
+            self.init(.connectionLost, "\(host) closed the connection without a response.")
         case .connectionLost:
             self = Self.lostConnection(end, host, words)
         case .noTLS:
-            self.init(.tlsFailure, "No secure connection with \(host). \(words)")
+            self.init(.tlsFailure, "A secure connection to \(host) could not be established. \(words)")
         case .certificate:
             self = Self.certificateFailure(end, host, words)
         case .trustedCertificates:
@@ -62,25 +63,26 @@ extension TransferFailure {
         case .malformedURL:
             self.init(.badURL, "The request cannot be made. \(words)")
         case .credentialInURL:
-            self.init(.badURL, "The address holds a user name or a password; give them apart from it.")
+            self.init(.badURL, "The URL contains a user name or a password. Give them separately.")
         case .unsupportedScheme where end.phase < .sending:
-            self.init(.unsupportedURL, "Only http and https addresses can be transferred. \(words)")
+            self.init(.unsupportedURL, "The URL must begin with http:// or https://. \(words)")
         case .unsupportedScheme, .notHTTP:
             let isKnown = code.rawValue < CURL_LAST.rawValue
             self.init(
                 .protocolError,
                 isKnown
-                    ? "\(host) does not keep to HTTP. \(words)"
+                    ? "\(host) violated the HTTP protocol. \(words)"
                     : "The exchange with \(host) failed (libcurl error \(end.code)). \(words)")
         case .memory where code == CURLE_OUT_OF_MEMORY && end.phase == .waitingForResponse:
-            self.init(.protocolError, "\(host) sent a header line without end, or memory ran out.")
+            self.init(.protocolError, "\(host) sent an endless header line, or the service ran out of memory.")
         case .reading where end.systemError == 0:
-            self.init(.sourceChanged, "The file to send became shorter while it was sent.")
+            self.init(.sourceChanged, "The file became shorter while it was being sent.")
         case .reading, .writing, .memory:
             self.init(.inputOutput, words)
         case .fault:
             self.init(
-                .internalFault, "This system's libcurl cannot do what this transfer needs (error \(end.code)). \(words)"
+                .internalFault,
+                "This system's libcurl does not support something that this transfer needs (error \(end.code)). \(words)"
             )
         }
     }
@@ -96,7 +98,7 @@ extension TransferFailure {
             TransferFailure(
                 .untrustedServer,
                 "The certificate of \(host) is not trusted. \(words) "
-                    + "If its authority is yours, give that authority's certificate as the CA file.")
+                    + "If you trust its authority, give the authority's certificate as the CA file.")
         }
     }
 
@@ -109,7 +111,7 @@ extension TransferFailure {
         }
         if words.contains("alert certificate expired") {
             // The next attempt reads the certificate file again.
-            return TransferFailure(.certificateOutOfDate, "\(host) says that the client certificate has expired.")
+            return TransferFailure(.certificateOutOfDate, "\(host) reports that the client certificate has expired.")
         }
         let refusals = [
             "bad certificate", "certificate revoked", "certificate unknown", "unknown ca",
@@ -122,13 +124,13 @@ extension TransferFailure {
 
     private static func lostConnection(_ end: CurlEnd, _ host: String, _ words: String) -> TransferFailure {
         if end.phase <= .securing, words.contains("proxy") || words.contains("CONNECT") {
-            return TransferFailure(.proxyFailure, "The proxy on the way to \(host) refused. \(words)")
+            return TransferFailure(.proxyFailure, "The proxy for \(host) refused the connection. \(words)")
         }
         if end.phase == .receiving, words.contains("unexpected eof") {
             // With TLS, the server announces the end of a body without a length. A close without that announcement
             // means that the connection was cut (RFC 8446, section 6.1).
             return TransferFailure(
-                .truncated, "The secure connection with \(host) was cut off before the response was whole.")
+                .truncated, "The secure connection with \(host) was cut before the response was complete.")
         }
         let reason = reason(end.systemError).map { words.contains($0) ? "" : " (\($0))" } ?? ""
         return TransferFailure(.connectionLost, "The connection with \(host) was lost. \(words)\(reason)")
@@ -139,14 +141,14 @@ extension TransferFailure {
             switch phase {
             case .resolving: "while its address was looked up"
             case .connecting: "while connecting"
-            case .securing: "while the secure connection was set up"
+            case .securing: "while the secure connection was being established"
             case .sending: "while sending"
             case .waitingForResponse: "while waiting for its response"
             case .receiving: "in the middle of its response"
             }
         let seconds =
             timeout.map { $0 == $0.rounded() && abs($0) < 1e9 ? "\(Int(saturating: $0))" : "\($0)" } ?? "too many"
-        return "Nothing came from \(host) for \(seconds) seconds \(activity)."
+        return "No data arrived from \(host) for \(seconds) seconds \(activity)."
     }
 
     /// Returns the system's message for an error; nil if no error occurred.

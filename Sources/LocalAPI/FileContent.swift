@@ -41,7 +41,7 @@ final class FileContent: Sendable {
         halves: [String], type: String, from start: Int64 = 0, limit: Int64 = .max
     ) throws(Problem) {
         var files: [File] = []
-        var missing = Problem.notFound("There is no file.")
+        var missing = Problem.notFound("The file does not exist.")
         // The loop repeats if a half was renamed between the two calls of open. Logs are not written fast enough to
         // cause many repetitions.
         for _ in 0..<100 {

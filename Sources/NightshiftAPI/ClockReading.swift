@@ -1,18 +1,17 @@
 package import Foundation
 
-/// One reading of all clocks of the machine.
+/// A reading of all clocks of the machine at one time.
 package struct ClockReading: Hashable, Sendable {
-    /// An id that changes with every boot.
+    /// The id of the current boot. It changes with every boot.
     package var bootID: String
-    /// Seconds since boot, including time asleep. Timeouts and pauses are measured on this clock.
+    /// The number of seconds since boot, including time asleep. Timeouts and pauses are measured on this clock.
     package var bootSeconds: Double
-    /// Seconds since boot, without time asleep. The limits of an app and its background time are measured on this
-    /// clock.
+    /// The number of seconds since boot, including time asleep. Timeouts and pauses are measured on this clock.
     package var awakeSeconds: Double
-    /// Seconds since 1970, by a wall clock that may be set at any time.
+    /// The number of seconds since 1970, by the wall clock, which may be set at any time.
     package var wallSeconds: Double
 
-    /// - Parameter awakeSeconds: nil if the machine never slept; the value is then `bootSeconds`.
+    /// - Parameter awakeSeconds: The awake time. If it is nil, the machine never slept, and the value is `bootSeconds`.
     package init(bootID: String, bootSeconds: Double, awakeSeconds: Double? = nil, wallSeconds: Double) {
         self.bootID = bootID
         self.bootSeconds = bootSeconds
@@ -20,8 +19,8 @@ package struct ClockReading: Hashable, Sendable {
         self.wallSeconds = wallSeconds
     }
 
-    /// The number of seconds to add to a boot time recorded at or before `earlier`, so that it means the same moment
-    /// now.
+    /// Returns the number of seconds to add to a boot time so that it means the same time on the current boot clock.
+    /// The boot time must have been recorded at or before `earlier`.
     ///
     /// The result is 0 within one boot. After a reboot, only the wall clock shows how long the machine was off. If the
     /// wall clock is earlier than at the last reading, that time counts as 0.
@@ -31,11 +30,11 @@ package struct ClockReading: Hashable, Sendable {
         return bootSeconds - (earlier.bootSeconds + passed)
     }
 
-    /// Like ``shift(from:)``, but counts only time that this service observed: up to `earlier`, and since the present
-    /// boot.
+    /// Returns the number of seconds like ``shift(from:)``, but counts only the time until `earlier` and the time since
+    /// the current boot.
     ///
-    /// Deadlines that end or delete something are shifted this way, because the wall clock may be wrong by any amount
-    /// after a reboot.
+    /// Deadlines that end or delete something are shifted in this way, because the wall clock may be wrong by any
+    /// amount after a reboot.
     package func seenShift(from earlier: ClockReading) -> Double {
         bootID == earlier.bootID ? 0 : -earlier.bootSeconds
     }
@@ -46,12 +45,12 @@ extension ClockReading {
 
     package static func date(wallSeconds: Double) -> Date { Date(timeIntervalSince1970: wallSeconds) }
 
-    /// The wall-clock time, as the wall clock runs now, of a moment on the boot clock.
+    /// Returns the wall-clock time of a time on the boot clock, by the current setting of the wall clock.
     package func wallTime(ofBootSeconds moment: Double) -> Date {
         Date(timeIntervalSince1970: wallSeconds + moment - bootSeconds)
     }
 
-    /// The wall-clock time of a moment on the awake clock, provided that the machine does not sleep before then.
+    /// Returns the wall-clock time of a time on the awake clock, provided that the machine does not sleep before then.
     package func wallTime(ofAwakeSeconds moment: Double) -> Date {
         Date(timeIntervalSince1970: wallSeconds + moment - awakeSeconds)
     }

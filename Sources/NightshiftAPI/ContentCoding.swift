@@ -1,19 +1,19 @@
 import Foundation
 
-/// A content coding of a response that can be decoded (RFC 9110, section 8.4.1). The service never requests one.
+/// A content coding that the service can decode (RFC 9110, section 8.4.1). The service never requests one.
 package enum ContentCoding: String, Hashable, Sendable, Codable {
     case gzip
     case deflate
 
-    /// The coding of a body that has to be decoded. It is nil if the body has no coding, if the coding cannot be
-    /// decoded here, or if the coded bytes are the file itself.
+    /// Creates the coding of a body that has to be decoded. Returns nil if the body has no coding, if the service
+    /// cannot decode the coding, or if the coded bytes are the file itself.
     ///
     /// A name that ends in `.gz` means that the file itself is compressed. Many servers announce a coding for such a
     /// file although they send it unchanged. Firefox and Chrome save such files unchanged as well.
     ///
     /// - Parameters:
-    ///   - url: the URL that responded.
-    ///   - name: the name for the file, if the client has chosen one.
+    ///   - url: The URL that responded.
+    ///   - name: The name for the file, if the client has chosen one.
     package init?(decoding headers: [HeaderField], url: String, name: String? = nil) {
         let codings = Self.names(in: headers)
         guard codings.count == 1, let coding = Self.known[codings[0]] else { return nil }
@@ -21,15 +21,15 @@ package enum ContentCoding: String, Hashable, Sendable, Codable {
         self = coding
     }
 
-    /// The codings of a response in lower case, outermost last, without `identity`.
+    /// Returns the codings of a response in lower case, outermost last, without `identity`.
     package static func names(in headers: [HeaderField]) -> [String] {
         headers.all("Content-Encoding").flatMap { $0.split(separator: ",") }.map {
             String($0).trimmedOfBlanks.lowercased()
         }.filter { !["", "identity"].contains($0) }
     }
 
-    /// Whether this ratio of decoded to coded bytes is plausible. A file that expands more is assumed to be an attempt
-    /// to fill the disk.
+    /// Returns whether this ratio of decoded to coded bytes is plausible. A file that expands more is assumed to be an
+    /// attempt to fill the disk.
     package static func allows(_ decoded: Int64, of coded: Int64) -> Bool {
         decoded <= freeSize || decoded / mostSwelling < coded
     }
@@ -54,8 +54,9 @@ package enum ContentCoding: String, Hashable, Sendable, Codable {
         return [".gz", ".tgz", ".svgz"].contains { name.hasSuffix($0) }
     }
 
-    /// The largest accepted expansion. Text and tables compress less than this; zlib itself reaches 1,032.
+    /// The largest accepted ratio of decoded to coded bytes. Text and tables have smaller ratios; the largest ratio of
+    /// zlib is 1,032.
     package static let mostSwelling: Int64 = 100
-    /// The number of decoded bytes that is always accepted, whatever the expansion.
+    /// The number of decoded bytes that is always accepted, whatever the ratio.
     package static let freeSize: Int64 = 64 << 20
 }

@@ -1,12 +1,12 @@
-/// The owner and the permissions of a directory. They decide whether other users could replace its contents.
+/// The owner and the permissions of a directory. They determine whether other users could replace its contents.
 package struct DirectoryFacts: Hashable, Sendable {
     package var path: String
     package var owner: UInt32
     package var group: UInt32
     /// The permission bits, including the sticky bit.
     package var mode: UInt32
-    /// Whether the directory has an access control list with entries for further users or groups (acl(5)). The group
-    /// bits are then the maximum of what any of them is granted.
+    /// Whether the directory has an access control list with entries for further users or groups (acl(5)). In this
+    /// case, the group bits are the maximum of the permissions in these entries.
     package var hasAccessList: Bool
 
     package init(path: String, owner: UInt32, group: UInt32, mode: UInt32, hasAccessList: Bool = false) {
@@ -20,10 +20,10 @@ package struct DirectoryFacts: Hashable, Sendable {
     /// The user on whose behalf a directory is checked, and the other users that this user trusts.
     package struct Viewer: Hashable, Sendable {
         package var user: UInt32
-        /// The group whose only member is this user, if there is such a group. Many systems make all files of a user
-        /// group-writable for it.
+        /// The group whose only member is this user, if such a group exists. Many systems create it and make all files
+        /// of the user group-writable.
         package var privateGroup: UInt32?
-        /// The owners that are trusted because they may do anything: root, and the id that root has in a user
+        /// The owners that are trusted because they have all permissions: root, and the id that root has in a user
         /// namespace.
         package var trusted: Set<UInt32>
 
@@ -40,7 +40,8 @@ package struct DirectoryFacts: Hashable, Sendable {
         package var remedy: String
     }
 
-    /// The problem with a directory for private files: another user owns it or can write to it.
+    /// Returns the problem with a directory for private files: another user owns it or can write to it. Returns nil if
+    /// there is no problem.
     package func flaw(for viewer: Viewer) -> Flaw? {
         guard owner == viewer.user else {
             return Flaw(
@@ -53,7 +54,8 @@ package struct DirectoryFacts: Hashable, Sendable {
             remedy: "Check it for files that are not yours, then run: chmod 700 '\(path)'")
     }
 
-    /// The problem with a parent directory: other users could replace the directory in it.
+    /// Returns the problem with a parent directory: other users could replace the directory in it. Returns nil if there
+    /// is no problem.
     package func flaw(above child: DirectoryFacts, for viewer: Viewer) -> Flaw? {
         guard owner == viewer.user || viewer.trusted.contains(owner) else {
             return Flaw(

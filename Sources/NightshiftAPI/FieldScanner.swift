@@ -33,7 +33,7 @@ package struct FieldScanner {
         return true
     }
 
-    /// Skips spaces and tabs, and returns whether there were any.
+    /// Skips spaces and tabs. Returns whether there were any.
     @discardableResult
     package mutating func skipSpaces() -> Bool {
         let start = position
@@ -41,7 +41,7 @@ package struct FieldScanner {
         return position > start
     }
 
-    /// Reads a number with a count of digits in `range`. Returns nil if there are fewer digits or if the number does
+    /// Reads a number whose count of digits is in `range`. Returns nil if there are fewer digits or if the number does
     /// not fit. Further digits stay unread.
     package mutating func number(digits range: ClosedRange<Int> = 1...19) -> Int64? {
         var value: Int64 = 0

@@ -1,9 +1,9 @@
-/// Parser and formatter for dates in header fields (RFC 9110, section 5.6.7).
+/// A parser and formatter for dates in header fields (RFC 9110, section 5.6.7).
 ///
-/// It is written by hand because it runs for every response and must not depend on a locale.
+/// The project has its own implementation because it runs for every response and must not depend on a locale.
 package enum HTTPDate {
-    /// Parses any of the three formats that recipients have to accept. Returns seconds since 1970, or nil for any other
-    /// text.
+    /// Parses any of the three formats that recipients have to accept. Returns the seconds since 1970, or nil for any
+    /// other text.
     ///
     /// The name of the day is not compared with the date. Two-digit years of the RFC 850 format are read as 1970 to
     /// 2069, because the rule of RFC 9110 ("not more than 50 years ahead") would need a clock.
@@ -24,7 +24,8 @@ package enum HTTPDate {
         return fields.secondsSince1970
     }
 
-    /// Formats a time like `Sun, 06 Nov 1994 08:49:37 GMT`. Times before 1970 and after 9999 are clamped to this range.
+    /// Formats a time like `Sun, 06 Nov 1994 08:49:37 GMT`. Times before 1970 are changed to 1970, and times after 9999
+    /// to the end of 9999.
     package static func format(_ seconds: Double) -> String {
         let latest = 253_402_300_799.0
         let whole = Int64(saturating: max(0, min(seconds.isNaN ? 0 : seconds, latest)))
@@ -89,12 +90,12 @@ package enum HTTPDate {
         var year: Int64
         var month: Int64
         var day: Int64
-        /// Seconds since midnight.
+        /// The number of seconds since midnight.
         var time: Int64
 
         var secondsSince1970: Double? {
             let days = CivilDate.daysSince1970(year: year, month: month, day: day)
-            // A day that does not exist in its month is converted back to a different date.
+            // If a day does not exist in its month, the conversion back gives a different date.
             let date = CivilDate(daysSince1970: days)
             guard date.day == day, date.month == month else { return nil }
             return Double(days * 86_400 + time)

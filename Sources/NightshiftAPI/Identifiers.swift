@@ -1,4 +1,4 @@
-/// The id of a transfer. Ids are never reused, so an id is unique in one service forever.
+/// The id of a transfer. It is unique in one service, because ids are never reused.
 package struct TaskID: RawRepresentable, Hashable, Sendable, Codable, Comparable, CustomStringConvertible {
     package let rawValue: Int64
 
@@ -43,7 +43,7 @@ package struct SessionID: RawRepresentable, Hashable, Sendable, Codable, CustomS
         try container.encode(rawValue)
     }
 
-    /// The session of transfers that name no session, such as those started at a terminal.
+    /// The default session, for transfers that name no session, such as those started at a terminal.
     package static let terminal = SessionID(rawValue: "terminal")
 
     package var description: String { rawValue }

@@ -1,18 +1,18 @@
 package import Foundation
 
 extension JSON {
-    /// Decodes a value as far as this program knows its format. The service may be newer than this program, because
-    /// apps link the library statically.
+    /// Decodes a value and ignores the parts whose format this program does not know. The service may be newer than
+    /// this program, because apps link the library statically.
     ///
-    /// An unknown enum value, such as a new reason to wait, is left out together with the smallest enclosing part that
-    /// is invalid without it. The rest must still be a valid value.
+    /// An unknown enum value, such as a new wait reason, is left out together with the smallest enclosing part that is
+    /// invalid without it. The rest must still be a valid value.
     package static func decodeKnown<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         try decodeReadable(type, from: data).value
     }
 
     /// Returns a value without the parts that this program cannot read, and the names of those parts.
     ///
-    /// One element that cannot be read does not invalidate its list.
+    /// A list stays valid if this program cannot read one of its elements.
     ///
     /// - Throws: The first error, if the remaining data is not a valid value.
     package static func decodeReadable<Value: Decodable>(
@@ -38,13 +38,13 @@ extension JSON {
         }
     }
 
-    /// The maximum number of parts of one value that are left out. Equal parts of a list count as one.
+    /// The maximum number of parts that may be left out of one value. Equal parts of a list count as one.
     private static let mostLeftOut = 64
 }
 
 /// A part of a response that could not be read and was left out.
 package struct UnreadablePart: Hashable, Sendable {
-    /// The path of keys to this part. Elements of lists are named by their identifier, or else by their index.
+    /// The path of keys to this part. An element of a list is named by its identifier, or otherwise by its index.
     package var path: [String]
     /// A description of the problem for people.
     package var reason: String
@@ -70,8 +70,8 @@ extension UnreadablePart {
 }
 
 extension [UnreadablePart] {
-    /// Adds a part. It replaces recorded parts inside it and keeps the reason of the first of them, because this part
-    /// is left out as a consequence.
+    /// Adds a part. It replaces recorded parts inside it, but keeps the reason of the first of them, because that
+    /// reason explains why this part is left out.
     fileprivate mutating func add(_ part: UnreadablePart) {
         var part = part
         if let first = first(where: { $0.path.starts(with: part.path) }) { part.reason = first.reason }
@@ -122,10 +122,10 @@ private enum JSONTree: Hashable, Codable {
         }
     }
 
-    /// The tree without the part at which decoding failed. In lists on the path to it, equal parts of other elements
-    /// are removed as well.
+    /// Returns the tree without the part at which decoding failed. In lists on the path to that part, equal parts of
+    /// other elements are removed as well.
     ///
-    /// - Returns: nil if nothing would be left or nothing would be removed.
+    /// - Returns: Nil if nothing would be left or nothing would be removed.
     func leavingOut(_ error: DecodingError) -> JSONTree? {
         let path: [any CodingKey]
         let isMeant: (JSONTree) -> Bool
@@ -146,7 +146,7 @@ private enum JSONTree: Hashable, Codable {
         return less
     }
 
-    /// The path in a form for people.
+    /// Returns the path in a form for people.
     func names(_ path: ArraySlice<any CodingKey>) -> [String] {
         guard let step = path.first else { return [] }
         switch self {

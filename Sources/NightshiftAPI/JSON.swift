@@ -1,7 +1,7 @@
 package import Foundation
 
-/// The only JSON encoder and decoder of the project: RFC 3339 times in UTC with milliseconds, sorted keys, unescaped
-/// slashes.
+/// The project's only JSON encoder and decoder. It uses RFC 3339 times in UTC with milliseconds, sorted keys, and
+/// unescaped slashes.
 package enum JSON {
     package static func encode(_ value: some Encodable) throws -> Data {
         let encoder = JSONEncoder()

@@ -2,7 +2,7 @@ package import Foundation
 
 /// The expected shape of a JSON value, as far as ``JSONCheck`` examines it.
 package protocol JSONShape {
-    /// The allowed keys of an object; nil if any key is allowed.
+    /// The allowed keys of an object with the shapes of their values; nil if any key is allowed.
     var properties: [String: Self]? { get }
     /// The shape of the elements of an array; nil if any shape is allowed.
     var items: Self? { get }
@@ -13,14 +13,14 @@ package protocol JSONShape {
     var resolved: Self { get }
 }
 
-/// A check of JSON that decoding alone does not do. It refuses:
+/// A check of JSON for problems that decoding alone does not find. It refuses:
 ///
-/// - keys that a shape does not know, at any depth, because a mistyped option must not be ignored silently;
+/// - keys that a shape does not contain, at any depth, because a mistyped option must not be ignored silently;
 /// - a key that occurs twice in one object, because two readers may use different values for it (RFC 8259, section 4);
 /// - strings with the character NUL, which no path, argument or database column can hold;
 /// - numbers that are not integers where the shape requires integers.
 ///
-/// The check reads the bytes once. They must already be known to be valid JSON.
+/// The check reads the bytes once. The bytes must already be valid JSON.
 package enum JSONCheck {
     /// Returns the first problem, or nil if the data is valid.
     package static func finding<Shape: JSONShape>(in data: Data, against shape: Shape) -> Finding? {
@@ -38,7 +38,7 @@ package enum JSONCheck {
     package struct Finding: Error {
         package var path: [String]
         package var detail: String
-        /// Whether the value itself is not allowed, as opposed to its form.
+        /// Whether the value is not allowed. If false, its form is wrong.
         package var isValue = false
 
         fileprivate func inside(_ key: String) -> Finding {
@@ -146,7 +146,7 @@ package enum JSONCheck {
                     position += 1
                     continue
                 }
-                // JSON has no other way to write NUL.
+                // JSON can express NUL only in this way.
                 if bytes[min(position + 1, bytes.count)...].starts(with: "u0000".utf8) {
                     throw Finding(path: [], detail: "A string must not contain the character NUL.", isValue: true)
                 }

@@ -1,16 +1,16 @@
 package import Foundation
 
-/// One decision of the service, stored so that it can be explained later.
+/// A record of one decision of the service. It is stored so that the decision can be explained later.
 package struct JournalEntry: Hashable, Sendable, Codable {
-    /// The number of the entry, increasing with every entry. It is the `id` in event streams.
+    /// The number of the entry. It increases with every entry, and is the `id` in event streams.
     package var id: Int64
     package var time: Date
     package var decision: Decision
-    /// The transfer that the entry is about; nil if it is about the service or a host.
+    /// The transfer that the entry is about; nil if the entry is about the service or a host.
     package var task: TaskID?
-    /// The app that the entry is about.
+    /// The app that the entry is about; nil if it is about no app.
     package var app: AppID?
-    /// For ``Decision/held``: the reason why the transfer waits.
+    /// The reason why the transfer waits, for ``Decision/held``.
     package var wait: Wait?
     package var error: TransferFailure?
     /// Details for people.
@@ -34,9 +34,9 @@ package struct JournalEntry: Hashable, Sendable, Codable {
     }
 }
 
-/// The first words of a journal entry about a launch. They name who launched the app.
+/// The first words of a journal entry about a launch. They say who launched the app.
 package enum LaunchWords: String, Sendable, CaseIterable {
-    /// The service launched the app because a person asked for it.
+    /// A launch by the service because a person requested it.
     case forUser = "As process"
     case byUser = "By its user, as process"
     case inBackground = "In the background, as process"
@@ -45,7 +45,7 @@ package enum LaunchWords: String, Sendable, CaseIterable {
     /// Whether the entry shows that somebody used the app.
     package var isUse: Bool { self == .forUser || self == .byUser }
 
-    /// "As process 71."
+    /// Returns a text such as "As process 71."
     package func detail(_ process: Int32) -> String { "\(rawValue) \(process)." }
 }
 

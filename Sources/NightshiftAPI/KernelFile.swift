@@ -1,11 +1,11 @@
 import Foundation
 
-/// A reader for files whose content the kernel generates on each read: those of /proc, /sys and cgroups.
+/// A reader for the files of /proc, /sys and cgroups, whose content the kernel generates on each read.
 package enum KernelFile {
-    /// The whole text of a file; nil if it cannot be read.
+    /// Returns the whole text of a file; nil if it cannot be read.
     ///
-    /// The size of such a file is reported as 0, and each read returns at most one page. `String(contentsOfFile:)` and
-    /// `Data(contentsOf:)` stop after the first read, so long tables would be truncated.
+    /// The kernel reports the size of such a file as 0, and each read returns at most one page.
+    /// `String(contentsOfFile:)` and `Data(contentsOf:)` stop after the first read, so they would truncate long tables.
     package static func text(_ path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

@@ -2,11 +2,11 @@ package import Foundation
 
 /// The body of `POST /v1/tasks`: up to ``Limits/tasksPerRequest`` transfers. Either all are accepted or none.
 package struct EnqueueRequest: Sendable, Codable {
-    /// The session of the transfers; `terminal` by default. A session that does not exist is created with default
-    /// settings.
+    /// The session of the transfers; `terminal` by default. If the session does not exist, the service creates it with
+    /// default settings.
     package var session: SessionID?
-    /// The app for which the transfers are added. `session` is then the identifier that the app uses for its session,
-    /// and the app is woken when the last transfer of the session ends.
+    /// The app for which the transfers are added. In this case, `session` is the identifier that the app uses for its
+    /// session, and the app is woken when the last transfer of the session ends.
     package var app: AppID?
     package var tasks: [TaskRequest]
 
@@ -17,10 +17,10 @@ package struct EnqueueRequest: Sendable, Codable {
     }
 }
 
-/// The ids of the accepted transfers, in the order of the request. They are stored on disk.
+/// The ids of the accepted transfers, in the order of the request. The transfers are already stored on disk.
 package struct EnqueueResponse: Sendable, Codable {
     package var ids: [TaskID]
-    /// The ids among ``ids`` of transfers that already existed (``TakenName/join``); nil if there are none.
+    /// The ids in ``ids`` of transfers that already existed (``TakenName/join``); nil if all transfers are new.
     package var joined: [TaskID]?
 
     package init(ids: [TaskID], joined: [TaskID] = []) {
@@ -29,10 +29,11 @@ package struct EnqueueResponse: Sendable, Codable {
     }
 }
 
-/// One page of transfers. `next` is the value of `after` for the following page.
+/// A page of transfers. `next` is the value of `after` for the following page.
 package struct TaskPage: Sendable, Codable {
     package var tasks: [TaskStatus]
-    /// Transfers in the range of this page whose rows cannot be read. They can only be removed. Nil if there are none.
+    /// The transfers in the range of this page whose rows cannot be read; nil if all can be read. You can only remove
+    /// such transfers.
     package var unreadable: [UnreadableTask]?
     package var next: TaskID?
 
@@ -55,7 +56,7 @@ package struct UnreadableTask: Hashable, Sendable, Codable {
     }
 }
 
-/// One page of the journal, oldest first.
+/// A page of the journal, with the oldest entry first.
 package struct JournalPage: Sendable, Codable {
     package var entries: [JournalEntry]
     package var next: Int64?
@@ -74,7 +75,7 @@ package struct SessionList: Sendable, Codable {
     }
 }
 
-/// The body of `PATCH /v1/tasks/{id}`: only the given values change. A rate limit of 0 means no limit.
+/// The body of `PATCH /v1/tasks/{id}`. Values that are nil stay unchanged. A rate limit of 0 means no limit.
 package struct TaskChange: Sendable, Equatable, Codable {
     package var priority: Double?
     package var rateLimit: Int64?
@@ -87,10 +88,10 @@ package struct TaskChange: Sendable, Equatable, Codable {
     }
 }
 
-/// The body of `POST /v1/tasks/{id}/retarget`. Values that are nil stay unchanged if the new URL has the same origin.
-/// Secrets are not sent to a different origin.
+/// The body of `POST /v1/tasks/{id}/retarget`. If the new URL has the same origin, values that are nil stay unchanged.
+/// If it has another origin, secrets are not sent there.
 package struct RetargetRequest: Sendable, Codable {
-    /// The new URL. If nil, a failed transfer starts again at the URL that it has.
+    /// The new URL. If it is nil, a failed transfer starts again with its current URL.
     package var url: String?
     /// Header fields that replace all header fields of the transfer.
     package var headers: [HeaderField]?
@@ -110,8 +111,7 @@ package struct RetargetRequest: Sendable, Codable {
 
 /// The body of `POST /v1/tasks/{id}/cancel`.
 package struct CancelRequest: Sendable, Codable {
-    /// Whether the downloaded bytes are kept and the response contains a token to resume from, if the server supports
-    /// it.
+    /// Whether to keep the downloaded bytes and return a token to resume from, if the server supports resuming.
     package var producingResumeData: Bool?
 
     package init(producingResumeData: Bool? = nil) {
@@ -119,9 +119,9 @@ package struct CancelRequest: Sendable, Codable {
     }
 }
 
-/// Settings of the whole service. A rate limit of 0 means no limit.
+/// The settings of the whole service. A rate limit of 0 means no limit.
 package struct ServiceSettings: Hashable, Sendable, Codable {
-    /// Bytes per second for all transfers together.
+    /// The maximum number of bytes per second for all transfers together.
     package var rateLimit: Int64?
     /// The maximum number of transfers that run at the same time.
     package var maximumTransfers: Int?
@@ -144,12 +144,12 @@ package struct ServiceStatus: Sendable, Codable {
     package var tasks: [String: Int]
     package var bytesPerSecond: Double
     package var lastJournalEntry: Int64
-    /// Hosts that currently receive no requests after failures.
+    /// The hosts that currently receive no requests because of failures.
     package var pausedHosts: [PausedHost]
-    /// File systems that do not respond; nil if all respond.
+    /// The file systems that do not respond; nil if all respond.
     package var silentFileSystems: [SilentFileSystem]?
-    /// The environment variables of the service that name proxies. They apply to transfers without a proxy of their
-    /// own. Nil from an older service.
+    /// The names of the service's environment variables that specify proxies. They apply to transfers without a proxy
+    /// of their own. The value is nil if the service is older and does not send it.
     package var proxyVariables: [String]?
 
     package init(
@@ -172,7 +172,7 @@ package struct ServiceStatus: Sendable, Codable {
 
 /// A file system that does not respond: a call to it has been running for at least five seconds.
 package struct SilentFileSystem: Hashable, Sendable, Codable {
-    /// The path that was passed to this call.
+    /// The path that was passed to the call that does not return.
     package var path: String
     package var since: Date
 
@@ -183,7 +183,7 @@ package struct SilentFileSystem: Hashable, Sendable, Codable {
 }
 
 package struct PausedHost: Hashable, Sendable, Codable {
-    /// Scheme, host and port, such as `https://example.org:443`.
+    /// The scheme, host and port, such as `https://example.org:443`.
     package var origin: String
     package var until: Date
 
@@ -200,7 +200,7 @@ package struct Explanation: Sendable, Codable {
     package var sentence: String
     /// The time or event that will end the current state.
     package var endedBy: String?
-    /// The latest decisions about the transfer, oldest first.
+    /// The latest decisions about the transfer, with the oldest first.
     package var history: [JournalEntry]
 
     package init(task: TaskStatus, sentence: String, endedBy: String?, history: [JournalEntry]) {
@@ -213,14 +213,14 @@ package struct Explanation: Sendable, Codable {
 
 /// Problem details as defined by RFC 9457, with the media type `application/problem+json`.
 package struct Problem: Error, Hashable, Sendable, Codable {
-    /// A stable relative reference, such as `/problems/not-found`.
+    /// The kind of the problem as a stable relative reference, such as `/problems/not-found`.
     package var type: String
     package var title: String
     package var status: Int
     package var detail: String?
-    /// The part of the request that caused the problem, as a JSON pointer: `/tasks/3/url`.
+    /// The JSON pointer to the part of the request that caused the problem: `/tasks/3/url`.
     package var pointer: String?
-    /// The failure code that a transfer created from this request would have ended with.
+    /// The failure code with which a transfer from this request would have ended.
     package var code: TransferFailure.Code?
 
     package init(

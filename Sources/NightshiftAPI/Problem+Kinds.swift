@@ -21,36 +21,37 @@ extension Problem {
         Problem(type: "/problems/not-found", title: "Not found", status: 404, detail: detail)
     }
 
-    /// The session does not exist, or not yet: the request that creates it may still be on its way.
+    /// Returns the problem that the session does not exist yet. The request that creates the session may arrive later.
     package static func noSession(_ session: SessionID) -> Problem {
         Problem(
             type: "/problems/no-session", title: "Session not found", status: 404,
             detail: "There is no session '\(session)'.")
     }
 
-    /// The request is valid, but not possible in the current state.
+    /// Returns the problem that a valid request is not possible in the current state.
     package static func conflict(_ detail: String) -> Problem {
         Problem(type: "/problems/conflict", title: "Not possible in the current state", status: 409, detail: detail)
     }
 
-    /// Another process reads the session's messages (NSURLErrorBackgroundSessionInUseByAnotherProcess).
+    /// Returns the problem that another process reads the session's messages
+    /// (NSURLErrorBackgroundSessionInUseByAnotherProcess).
     package static func sessionInUse(_ detail: String) -> Problem {
         Problem(
             type: "/problems/session-in-use", title: "Another process uses the session", status: 409, detail: detail)
     }
 
-    /// The calling process has no command stream, so the service does not know which app it belongs to.
+    /// Returns the problem that the calling process has no command stream, so that the service does not know its app.
     package static func notConnected(_ detail: String) -> Problem {
         Problem(type: "/problems/not-connected", title: "The process is not connected", status: 409, detail: detail)
     }
 
-    /// The app has no background time, or none left.
+    /// Returns the problem that the app has no background time left, or never had any.
     package static func noBackgroundTime(_ detail: String) -> Problem {
         Problem(
             type: "/problems/no-background-time", title: "No background time is available", status: 409, detail: detail)
     }
 
-    /// The desktop entry of the app or the user does not allow the scheduled task
+    /// Returns the problem that the user or the app's desktop entry does not allow the scheduled task
     /// (BGTaskSchedulerErrorCodeNotPermitted).
     package static func taskNotPermitted(_ detail: String) -> Problem {
         Problem(
@@ -58,28 +59,31 @@ extension Problem {
             detail: detail)
     }
 
-    /// Background refresh is switched off (BGTaskSchedulerErrorCodeUnavailable).
+    /// Returns the problem that background refresh is switched off (BGTaskSchedulerErrorCodeUnavailable).
     package static func refreshUnavailable(_ detail: String) -> Problem {
         Problem(
             type: "/problems/refresh-unavailable", title: "Background refresh is switched off", status: 409,
             detail: detail)
     }
 
-    /// The maximum number of scheduled tasks is waiting (BGTaskSchedulerErrorCodeTooManyPendingTaskRequests).
+    /// Returns the problem that the maximum number of scheduled tasks is already waiting
+    /// (BGTaskSchedulerErrorCodeTooManyPendingTaskRequests).
     package static func tooManyScheduledTasks(_ detail: String) -> Problem {
         Problem(
             type: "/problems/too-many-scheduled-tasks", title: "Too many scheduled tasks are waiting", status: 409,
             detail: detail)
     }
 
-    /// A continued task that must start immediately cannot start now (BGTaskSchedulerErrorCodeImmediateRunIneligible).
+    /// Returns the problem that a continued task cannot start now although it must start immediately
+    /// (BGTaskSchedulerErrorCodeImmediateRunIneligible).
     package static func noRoomForTask(_ detail: String) -> Problem {
         Problem(
             type: "/problems/no-room-for-task", title: "The scheduled task cannot start now", status: 409,
             detail: detail)
     }
 
-    /// The app already monitors the maximum number of regions (kCLErrorRegionMonitoringFailure).
+    /// Returns the problem that the app already monitors the maximum number of regions
+    /// (kCLErrorRegionMonitoringFailure).
     package static func tooManyRegions(_ detail: String) -> Problem {
         Problem(
             type: "/problems/too-many-regions", title: "Too many regions are monitored", status: 409, detail: detail)
@@ -93,7 +97,8 @@ extension Problem {
         Problem(type: "/problems/too-many", title: "Too many requests", status: 429, detail: detail)
     }
 
-    /// The service cannot handle the request now because of disk problems, or because it is stopping.
+    /// Returns the problem that the service cannot handle the request now, because of disk problems or because it is
+    /// stopping.
     package static func unavailable(_ detail: String) -> Problem {
         Problem(type: "/problems/unavailable", title: "The service cannot do that now", status: 503, detail: detail)
     }

@@ -10,7 +10,8 @@ package struct ProxyAddress: Hashable, Sendable {
     /// The schemes that the URL of a proxy may have, with their `://`.
     package static let schemes = ["http://", "https://", "socks5://", "socks5h://", "socks4://", "socks4a://"]
 
-    /// Splits a URL. The host begins after the last `@`, because names and passwords may contain an unencoded `@`.
+    /// Splits a URL into its parts. The host begins after the last `@`, because names and passwords may contain an
+    /// unencoded `@`.
     package init(_ url: String) {
         // A password may contain `://`. A scheme contains neither `:` nor `@`.
         let name = url.prefix { $0 != ":" && $0 != "@" }
@@ -27,10 +28,10 @@ package struct ProxyAddress: Hashable, Sendable {
         }
     }
 
-    /// A sentence that says why the URL is not a valid proxy; nil if it is valid. An empty URL is valid and means that
-    /// no proxy may be used. The sentence contains nothing that may be a password.
+    /// Returns a message that explains why the URL is not a valid proxy; nil if it is valid. An empty URL is valid and
+    /// means that no proxy may be used. The message contains nothing that may be a password.
     ///
-    /// libcurl accepts every URL that passes this check and reads it the same way. A mistake is therefore found when
+    /// libcurl accepts every URL that passes this check and reads it in the same way. A mistake is therefore found when
     /// the transfer is accepted, not at each attempt.
     package static func flaw(of url: String) -> String? {
         guard !url.isEmpty else { return nil }
@@ -64,17 +65,17 @@ package struct ProxyAddress: Hashable, Sendable {
     /// The URL without user name and password. It is the same for all users of the proxy.
     package var url: String { "\(scheme)\(host)" }
 
-    /// The URL with `userinfo` instead of the user name and password.
+    /// Returns the URL with `userinfo` instead of the user name and password.
     package func url(userinfo: String) -> String { "\(scheme)\(userinfo)@\(host)" }
 }
 
 extension ProxyAddress {
-    /// Converts a proxy as people and desktops write it into a URL that the service accepts.
+    /// Converts a proxy in the form that people and desktops use into a URL that the service accepts.
     ///
-    /// A proxy without a scheme uses HTTP, as in curl. `socks://` names no version. GNOME writes it into `all_proxy`
-    /// for the SOCKS host of its settings. GNOME's own programs start with version 5 and let the proxy resolve names,
-    /// which is what `socks5h://` means. curl reads it as version 4, which does not support IPv6 and resolves names on
-    /// this machine, so that they are visible to its DNS server.
+    /// A proxy without a scheme uses HTTP, as in curl. The scheme `socks://` names no version. GNOME writes it into
+    /// `all_proxy` for the SOCKS host of its settings. GNOME's own programs start with version 5 and let the proxy
+    /// resolve names, which is the meaning of `socks5h://`. curl reads it as version 4, which does not support IPv6 and
+    /// resolves names on this machine, so that its DNS server sees the names.
     package static func spelled(_ text: String) -> String {
         if text.isEmpty { return text }
         let address = ProxyAddress(text)

@@ -2,7 +2,7 @@ import Foundation
 
 /// The proxy variables of one environment, interpreted by curl's rules.
 ///
-/// See https://curl.se/docs/manpage.html#ENVIRONMENT: `http_proxy` is valid only in lower case, because a web server
+/// See https://curl.se/docs/manpage.html#ENVIRONMENT. `http_proxy` is valid only in lower case, because a web server
 /// passes the `Proxy` field of a request to its programs as `HTTP_PROXY`. The variables apply only to requests of the
 /// process that has them.
 package struct ProxyVariables: Hashable, Sendable {
@@ -18,7 +18,7 @@ package struct ProxyVariables: Hashable, Sendable {
         var value: String
     }
 
-    /// A proxy and its origin.
+    /// A proxy and the variable that names it.
     package struct Choice: Hashable, Sendable {
         /// The variable that names the proxy.
         package var variable: String
@@ -40,16 +40,16 @@ package struct ProxyVariables: Hashable, Sendable {
             .map { $0.lowercased() }
     }
 
-    /// The variables of an environment that sets none.
+    /// The variables of an environment that sets no proxy variables.
     package static let none = ProxyVariables([:])
 
     package var hasProxy: Bool { http != nil || https != nil || all != nil }
 
-    /// The proxy for `url`. It is empty if a proxy is set but not used for this host. It is nil if no proxy is set, or
-    /// if `url` is not a URL.
+    /// Returns the proxy for `url`. The result is empty if a proxy is set but not used for this host. It is nil if no
+    /// proxy is set, or if `url` is not a URL.
     package func proxy(for url: String) -> String? { choice(for: url)?.proxy }
 
-    /// Like ``proxy(for:)``, together with the variable that names the proxy.
+    /// Returns the proxy as ``proxy(for:)`` does, together with the variable that names it.
     package func choice(for url: String) -> Choice? {
         guard hasProxy, let url = try? TransferURL(parsing: url), let setting = (url.isSecure ? https : http) ?? all
         else { return nil }

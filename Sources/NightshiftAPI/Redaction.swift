@@ -4,16 +4,16 @@ import Foundation
 package enum Redaction {
     package static let mask = "***"
 
-    /// The URL of a proxy without user name and password.
+    /// Returns the URL of a proxy without user name and password.
     package static func proxy(_ url: String) -> String {
         let address = ProxyAddress(url)
         return address.userinfo == nil ? url : address.url(userinfo: mask)
     }
 
-    /// A URL for display: without user name and password, and with `…` instead of a query that seems to contain a
+    /// Returns a URL for display. It has no user name and password, and `…` instead of a query that seems to contain a
     /// credential.
     ///
-    /// A signed URL gives access to its resource as long as it is valid, to anybody who has the URL.
+    /// As long as a signed URL is valid, it gives access to its resource to anybody who has the URL.
     package static func url(_ url: String) -> String {
         let beforeFragment = url.prefix { $0 != "#" }
         let address = beforeFragment.prefix { $0 != "?" }
@@ -31,11 +31,12 @@ package enum Redaction {
         return "\(address[..<scheme.upperBound])\(rest[rest.index(after: at)...])"
     }
 
-    /// A query without its signature. The result names the resource, and stays the same when a signed URL is renewed.
+    /// Returns a query without its signature. The result identifies the resource, and stays the same when a signed URL
+    /// is renewed.
     ///
-    /// The result contains all parameters except those whose names suggest a credential. If there is such a parameter,
-    /// parameters for the expiry and the scope of a signature are removed as well. A value that looks random stays,
-    /// because many resources have such names.
+    /// The result contains all parameters except those whose names suggest a credential. If a query has such a
+    /// parameter, parameters for the expiry and the scope of a signature are removed as well. A value that looks random
+    /// stays, because many resources have such names.
     package static func unsigned(query: String) -> String {
         let parameters = parameters(of: query[...])
         let isSigned = parameters.contains { isSecret(name: $0.name) }
@@ -52,7 +53,7 @@ package enum Redaction {
         var text: Substring
         /// The decoded name in lower case.
         var name: String
-        /// The value; the whole parameter if there is no name.
+        /// The value, or the whole parameter if it has no name.
         var value: Substring
     }
 
@@ -64,17 +65,18 @@ package enum Redaction {
         }
     }
 
-    /// Whether the name is used for a signature or token: by signed URLs of Amazon, Google, Azure and Alibaba, by
-    /// Akamai, CloudFront and Cloudflare, by OAuth (RFC 6750, section 2.3), or by others under the same names.
+    /// Whether the name is used for a signature or token. Such names come from signed URLs of Amazon, Google, Azure and
+    /// Alibaba, from Akamai, CloudFront and Cloudflare, and from OAuth (RFC 6750, section 2.3). Other services use the
+    /// same names.
     private static func isSecret(name: String) -> Bool {
         secretNames.contains(name) || secretWords.contains { name.contains($0) }
     }
 
-    /// Whether the name is used for a term of a signature, such as its expiry. Without a signature, such a parameter
-    /// may name the resource.
+    /// Whether the name belongs to a condition of a signature, such as its expiry. Without a signature, a parameter
+    /// with such a name may identify the resource.
     private static func isTerm(name: String) -> Bool { terms.contains(name) || name.contains("expir") }
 
-    /// The second line lists the names that Azure uses.
+    /// The names of conditions of a signature. The second line lists the names that Azure uses.
     private static let terms: Set<String> = [
         "exp", "ts", "timestamp", "validfrom", "validto", "valid_from", "valid_until",
         "se", "st", "sv", "sr", "sp", "spr", "sip", "ss", "srt", "ske", "skt", "sks", "skv", "skoid", "sktid",
@@ -91,8 +93,8 @@ package enum Redaction {
         "x-oss-", "hash", "md5", "sha256", "nonce", "ticket",
     ]
 
-    /// Whether the value is long and alternates between letters and digits, which nobody types. Dates, versions and
-    /// words alternate less often.
+    /// Whether the value is long and often alternates between letters and digits, so that it was not typed by a person.
+    /// Dates, versions and words alternate less often.
     private static func looksRandom(_ value: Substring) -> Bool {
         let bytes = (value.removingPercentEncoding ?? String(value)).utf8
         guard bytes.count >= 20 else { return false }

@@ -3,22 +3,22 @@
 /// This is the only definition of the length of a response. The transport, downloads and the data tasks of the library
 /// all use it.
 package enum ResponseFraming: Hashable, Sendable {
-    /// No body follows, whatever the fields say: the response to HEAD, or a status of 1xx, 204 or 304.
+    /// A response without a body, whatever the fields say: the response to HEAD, or a status of 1xx, 204 or 304.
     case empty
-    /// A length is given before the body. `Transfer-Encoding: identity` does not change this.
+    /// A length that is given before the body. `Transfer-Encoding: identity` does not change this.
     case length(Int64)
-    /// The end is marked within the message: by the last chunk, or by the end of a stream of HTTP/2 or HTTP/3.
+    /// An end that is marked within the message: by the last chunk, or by the end of a stream of HTTP/2 or HTTP/3.
     case marked
-    /// The end of the connection is the end of the body.
+    /// A body that ends with the connection.
     case connection
-    /// The lengths contradict each other or are not numbers, so the end of the body is unknown.
+    /// Lengths that contradict each other or are not numbers, so that the end of the body is unknown.
     case contradictory([String])
 
     /// - Parameters:
-    ///   - method: the method of the request.
-    ///   - httpVersion: "1.0", "1.1", "2" or "3".
-    ///   - lengths: all values of `Content-Length`.
-    ///   - codings: all values of `Transfer-Encoding`.
+    ///   - method: The method of the request.
+    ///   - httpVersion: One of "1.0", "1.1", "2" and "3".
+    ///   - lengths: All values of `Content-Length`.
+    ///   - codings: All values of `Transfer-Encoding`.
     package init(status: Int, method: String, httpVersion: String, lengths: [String], codings: [String]) {
         if method == "HEAD" || (100...199).contains(status) || status == 204 || status == 304 {
             self = .empty
@@ -36,7 +36,7 @@ package enum ResponseFraming: Hashable, Sendable {
             self = httpVersion.hasPrefix("2") || httpVersion.hasPrefix("3") ? .marked : .connection
             return
         }
-        // Repeating the same length is a known mistake of servers that does no harm.
+        // Some servers repeat the same length by mistake, which does no harm.
         if values.count == 1, let length = Self.number(value) {
             self = .length(length)
         } else {

@@ -1,5 +1,5 @@
-/// The body of `POST /v1/retry`: up to ``Limits/tasksPerRequest`` transfers. If none are named, all transfers that wait
-/// after a failure are retried.
+/// The body of `POST /v1/retry`, with up to ``Limits/tasksPerRequest`` transfers. If it names no transfers, all
+/// transfers that wait after a failure are retried.
 package struct RetryRequest: Sendable, Codable {
     package var tasks: [TaskID]?
 
@@ -10,7 +10,7 @@ package struct RetryRequest: Sendable, Codable {
 
 /// The response of `POST /v1/retry`.
 package struct RetryResponse: Hashable, Sendable, Codable {
-    /// The number of transfers whose wait after a failure was ended.
+    /// The number of transfers that no longer wait after a failure.
     package var count: Int
     /// The named transfers that cannot be retried.
     package var refused: [RefusedTask]
@@ -21,7 +21,7 @@ package struct RetryResponse: Hashable, Sendable, Codable {
     }
 }
 
-/// A transfer for which an action was refused, and the reason.
+/// A transfer for which an action was refused, with the reason.
 package struct RefusedTask: Hashable, Sendable, Codable {
     package var id: TaskID
     package var problem: Problem

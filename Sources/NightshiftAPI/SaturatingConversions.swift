@@ -1,8 +1,8 @@
 extension FixedWidthInteger {
-    /// The integer part of `value`, or the nearest representable integer; 0 for NaN.
+    /// Creates the integer part of `value`, or the nearest representable integer; 0 for NaN.
     ///
-    /// External values (a rate, a clock, a length) may be infinite or too large, and must not crash the process.
-    /// Inlinable because planners convert values in their innermost loops.
+    /// External values (a rate, a clock, a length) may be infinite or too large, and must not crash the process. The
+    /// initializer is inlinable because planners convert values in their innermost loops.
     @inlinable
     package init(saturating value: Double) {
         guard !value.isNaN else {
@@ -14,7 +14,7 @@ extension FixedWidthInteger {
 }
 
 extension BinaryFloatingPoint {
-    /// The nearest number within `bounds`; `replacement` for NaN.
+    /// Returns the nearest number within `bounds`, or `replacement` for NaN.
     ///
     /// Values from an app pass through this function before they are written as JSON, which represents only finite
     /// numbers.
@@ -24,7 +24,7 @@ extension BinaryFloatingPoint {
 }
 
 extension Duration {
-    /// `seconds` as a duration, limited to a few thousand years; 0 for NaN.
+    /// Creates a duration of `seconds`, limited to a few thousand years; 0 for NaN.
     package init(saturatingSeconds seconds: Double) {
         // Beyond nine thousand trillion seconds, the conversion of the standard library traps.
         let limit = 1e11
@@ -32,8 +32,8 @@ extension Duration {
     }
 }
 
-// The conversions of the standard library trap if a number does not fit. The deprecated overloads below are preferred
-// wherever this module is imported, so that the compiler rejects each use.
+// The conversions of the standard library trap if a number does not fit. Wherever this module is imported, the compiler
+// prefers the deprecated overloads below and therefore rejects each use.
 
 extension Int {
     @available(*, deprecated, message: "traps if the number does not fit; use Int(saturating:)")

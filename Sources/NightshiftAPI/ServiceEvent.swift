@@ -1,12 +1,12 @@
-/// An event of an event stream. Journal entries are numbered and can be requested again; progress events are not and
-/// cannot.
+/// An event of an event stream. Journal entries are numbered, and a client can request them again. Progress events have
+/// no number and cannot be requested again.
 package enum ServiceEvent: Hashable, Sendable {
-    /// `event: journal`; `id:` is the id of the entry.
+    /// A journal entry: `event: journal`. The `id:` is the id of the entry.
     case journal(JournalEntry)
-    /// `event: progress`, without an `id:`.
+    /// The progress of a transfer: `event: progress`, without an `id:`.
     case progress(TaskProgress)
-    /// `event: reset`: entries after the `Last-Event-ID` were deleted. The client must read the transfers again and
-    /// continue from `lastEntry`.
+    /// The notice that entries after the `Last-Event-ID` were deleted: `event: reset`. The client must read the
+    /// transfers again and continue from `lastEntry`.
     case reset(lastEntry: Int64)
 
     package var name: String {

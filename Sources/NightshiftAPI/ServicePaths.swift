@@ -1,6 +1,7 @@
 package import Foundation
 
-/// The directories and files of one user's service, by the XDG Base Directory Specification or under `NIGHTSHIFT_HOME`.
+/// The paths of the directories and files of one user's service. They follow the XDG Base Directory Specification, or
+/// are under `NIGHTSHIFT_HOME`.
 package struct ServicePaths: Hashable, Sendable {
     /// The directory for the database, partial files and the log. It survives reboots.
     package let state: URL
@@ -10,20 +11,20 @@ package struct ServicePaths: Hashable, Sendable {
     /// The directory for the desktop entries of the user, including those of installed apps.
     package let applications: URL
 
-    /// The variable that a client sets when it starts the service. It means that the other variables belong to the
-    /// client, and were not set by an administrator.
+    /// The name of the variable that a client sets when it starts the service. The variable means that the other
+    /// variables belong to the client, and that an administrator did not set them.
     package static let startedByClient = "NIGHTSHIFT_STARTED_BY_CLIENT"
 
     package var socket: URL { runtime.appending(path: "nightshift.sock") }
     package var lock: URL { state.appending(path: "lock") }
     package var database: URL { state.appending(path: "nightshift.sqlite") }
-    /// A file with the transfers that are running. The next service reads it after a crash.
+    /// The path of a file with the running transfers. After a crash, the next service reads it.
     package var starts: URL { state.appending(path: "starts") }
-    /// The directory for bytes of unfinished downloads.
+    /// The directory for the bytes of unfinished downloads.
     package var partials: URL { state.appending(path: "partials", directoryHint: .isDirectory) }
-    /// The directory for finished downloads without a destination, until their client takes them.
+    /// The directory for finished downloads without a destination, where they stay until their client takes them.
     package var files: URL { state.appending(path: "files", directoryHint: .isDirectory) }
-    /// The directory for copies of files to upload, until their uploads have ended.
+    /// The directory for copies of files to upload, where they stay until their uploads have ended.
     package var sources: URL { state.appending(path: "sources", directoryHint: .isDirectory) }
     /// The directory for logs and snapshots of apps.
     package var apps: URL { state.appending(path: "apps", directoryHint: .isDirectory) }
@@ -36,10 +37,10 @@ package struct ServicePaths: Hashable, Sendable {
         self.applications = applications
     }
 
-    /// The paths that follow from `environment`.
+    /// Derives the paths from `environment`.
     ///
-    /// The specification has no default for `XDG_RUNTIME_DIR`. Without it, the socket is in the state directory, which
-    /// is equally private.
+    /// The specification has no default for `XDG_RUNTIME_DIR`. Without this variable, the socket is in the state
+    /// directory, which is also private.
     package init(environment: [String: String], homeDirectory: URL) {
         func directory(_ path: String) -> URL {
             URL(filePath: path, directoryHint: .isDirectory)

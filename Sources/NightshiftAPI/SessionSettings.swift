@@ -1,12 +1,13 @@
-/// The defaults of a session for its transfers. Every key has a default value.
+/// The settings of a session that its transfers use by default. Every key has a default value.
 package struct SessionSettings: Hashable, Sendable, Codable {
     package var headers: [HeaderField] = []
-    /// The number of transfers with one host at the same time.
+    /// The maximum number of transfers with one host at the same time.
     package var httpMaximumConnectionsPerHost: Int = 6
-    /// Seconds without a received byte after which an exchange is aborted and retried (Apple:
+    /// The time in seconds without a received byte after which an exchange is aborted and retried (Apple:
     /// timeoutIntervalForRequest).
     package var idleTimeout: Double = 60
-    /// Seconds from the start of a transfer until it fails, including time asleep (Apple: timeoutIntervalForResource).
+    /// The time in seconds from the start of a transfer until it fails, including time asleep (Apple:
+    /// timeoutIntervalForResource).
     package var resourceTimeout: Double = 604_800
     package var retryPolicy: RetryPolicy = .never
     package var failsOnHTTPError: Bool = false
@@ -50,7 +51,7 @@ package struct SessionSettings: Hashable, Sendable, Codable {
     }
 }
 
-/// A session as the API shows it.
+/// The status of a session as shown by the API.
 package struct SessionStatus: Hashable, Sendable, Codable {
     package var id: SessionID
     /// The app that owns the session.

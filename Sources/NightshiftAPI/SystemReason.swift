@@ -1,7 +1,7 @@
 import Foundation
 
 extension Error {
-    /// The reason why a file could not be read or written, in the words of the system: "No such file or directory".
+    /// The reason why a file could not be read or written, as the system describes it: "No such file or directory".
     ///
     /// Foundation's own description begins with the statement that the operation could not be completed, and often
     /// contains nothing else.

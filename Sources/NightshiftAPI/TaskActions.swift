@@ -1,11 +1,11 @@
-/// An action on many transfers at once.
+/// An action that can be performed on many transfers at once.
 package enum TaskAction: String, Sendable, Codable, CaseIterable {
     case suspend
     case resume
     case cancel
-    /// Removes transfers that have ended.
+    /// The removal of transfers that have ended.
     case remove
-    /// Changes transfers that have not ended.
+    /// A change of transfers that have not ended.
     case change
 }
 
@@ -13,12 +13,12 @@ package enum TaskAction: String, Sendable, Codable, CaseIterable {
 /// others.
 package struct TaskActionRequest: Sendable, Codable {
     package var action: TaskAction
-    /// The transfers: at most ``Limits/tasksPerAction``, each once.
+    /// The ids of the transfers: at most ``Limits/tasksPerAction``, each listed once.
     package var tasks: [TaskID]
-    /// For ``TaskAction/cancel``: whether downloaded bytes are kept and the response contains tokens to resume from, if
-    /// the servers support it.
+    /// Whether ``TaskAction/cancel`` keeps the downloaded bytes and returns tokens to resume from, if the servers
+    /// support resuming.
     package var producingResumeData: Bool?
-    /// The change for ``TaskAction/change``, where it is required.
+    /// The change. It is required for ``TaskAction/change``.
     package var change: TaskChange?
 
     package init(

@@ -3,12 +3,14 @@ package import Foundation
 /// A request for one new transfer. Values that are nil are taken from its session.
 package struct TaskRequest: Hashable, Sendable, Codable {
     package var kind: TaskKind
-    /// An http or https URL. Characters outside ASCII are encoded as in browsers. Not required with ``resumeData``.
+    /// An http or https URL. Characters outside ASCII are encoded as in browsers. The URL is not required with
+    /// ``resumeData``.
     package var url: String?
-    /// The HTTP method. By default GET for downloads, POST for forms, and PUT for other uploads.
+    /// The HTTP method. The default is GET for downloads, POST for forms, and PUT for other uploads.
     package var method: String?
     package var headers: [HeaderField]?
-    /// The request body of a download, such as a JSON query or the fields of a form. Not allowed with GET and HEAD.
+    /// The request body of a download, such as a JSON query or the fields of a form. It is not allowed with GET and
+    /// HEAD.
     package var body: Data?
     package var credential: Credential?
     /// The absolute path of the file to upload.
@@ -17,33 +19,35 @@ package struct TaskRequest: Hashable, Sendable, Codable {
     package var form: [FormField]?
     package var resumption: ResumptionProtocol?
     package var snapshot: SnapshotPolicy?
-    /// The destination of a download. Without one, the file stays with the service until the client takes or removes
-    /// it.
+    /// The destination of a download. Without a destination, the file stays with the service until the client takes or
+    /// removes it.
     package var destination: Destination?
     package var checksum: Checksum?
     /// Other URLs of the same file. A mirror is used if its size and strong validator match those of the first URL, or
     /// if its size matches and a ``checksum`` was requested.
     package var mirrors: [String]?
-    /// The number of connections for this download, whatever its session allows. If nil, measurements decide, up to the
-    /// limit of the session.
+    /// The number of connections for this download, whatever its session allows. If it is nil, the service decides by
+    /// measurements, up to the limit of the session.
     package var connections: Int?
-    /// The priority, 0...1; 0.5 by default.
+    /// The priority, from 0 to 1; 0.5 by default.
     package var priority: Double?
     /// The rate limit in bytes per second; nil means unlimited.
     package var rateLimit: Int64?
     package var earliestBeginDate: Date?
-    /// Seconds without a received byte after which an exchange is aborted and retried.
+    /// The time in seconds without a received byte after which an exchange is aborted and retried.
     package var idleTimeout: Double?
-    /// Seconds from now until the transfer fails, including time asleep.
+    /// The time in seconds from now until the transfer fails, including time asleep.
     package var resourceTimeout: Double?
     package var countOfBytesClientExpectsToSend: Int64?
     package var countOfBytesClientExpectsToReceive: Int64?
     package var description: String?
     package var retryPolicy: RetryPolicy?
-    /// Whether a final status outside 200...299 fails the transfer. If false, such a response is its result.
+    /// Whether the transfer fails if its final status is outside 200...299. If false, such a response is the result of
+    /// the transfer.
     package var failsOnHTTPError: Bool?
     package var proxy: String?
-    /// The environment variable of the caller that named ``proxy``. It is named in errors of the proxy.
+    /// The environment variable of the caller that specified ``proxy``. Error messages about the proxy name this
+    /// variable.
     package var proxyVariable: String?
     package var tls: TLSSettings?
     /// Whether the transfer waits for good conditions (Apple: isDiscretionary).
@@ -52,17 +56,18 @@ package struct TaskRequest: Hashable, Sendable, Codable {
     package var allowsExpensiveNetworkAccess: Bool?
     package var allowsConstrainedNetworkAccess: Bool?
     package var requiresExternalPower: Bool?
-    /// The battery percentage below which the transfer does not run on battery; 0...100.
+    /// The battery percentage, from 0 to 100, below which the transfer does not run on battery.
     package var minimumBattery: Double?
-    /// Whether cookies set by redirects are sent to the targets of the redirects. By default true, except for transfers
-    /// of apps.
+    /// Whether cookies that a redirect sets are sent to the target of the redirect. The default is true, except for
+    /// transfers of apps.
     package var handlesCookies: Bool?
-    /// Whether the transfer is created paused, like a URLSession task, and has to be resumed by its client.
+    /// Whether the transfer is created paused, like a URLSession task. Its client must then resume it.
     package var suspended: Bool?
-    /// The token that was returned when a transfer was cancelled. The new transfer continues from there. A token can be
-    /// used once.
+    /// The token that the service returned when a transfer was cancelled. The new transfer continues where the
+    /// cancelled one stopped. A token can be used once.
     package var resumeData: String?
-    /// The effect of an earlier transfer with the same request that has not ended; ``SameTask/new`` by default.
+    /// The behaviour if the session already has a transfer with the same request that has not ended; ``SameTask/new``
+    /// by default.
     package var ifSame: SameTask?
 
     package init(kind: TaskKind = .download, url: String? = nil) {
@@ -139,13 +144,13 @@ package struct Credential: Hashable, Sendable, Codable {
 package struct Destination: Hashable, Sendable, Codable {
     /// The absolute path of the directory.
     package var directory: String
-    /// The name of the file. By default it is taken from the response or the URL.
+    /// The name of the file. By default, the name is taken from the response or the URL.
     package var filename: String?
     /// Whether an existing file of that name is replaced. If not, ``ifTaken`` decides.
     package var overwrite: Bool?
     /// The behaviour if the ``filename`` is taken; ``TakenName/number`` by default.
     package var ifTaken: TakenName?
-    /// The umask of the client, in octal digits: "022". By default the umask of the service applies.
+    /// The umask of the client in octal digits, such as "022". By default, the umask of the service applies.
     package var umask: String?
 
     package init(
@@ -159,7 +164,7 @@ package struct Destination: Hashable, Sendable, Codable {
         self.umask = umask
     }
 
-    /// ``umask`` as a number; nil if it is not a valid umask.
+    /// The value of ``umask`` as a number; nil if it is not a valid umask.
     package var mask: UInt32? {
         guard let umask, (1...4).contains(umask.utf8.count), umask.utf8.allSatisfy({ (0x30...0x37).contains($0) }),
             let mask = UInt32(umask, radix: 8), mask <= 0o777
@@ -179,21 +184,21 @@ package struct Destination: Hashable, Sendable, Codable {
 
 /// The behaviour if the requested name already belongs to a file or to another transfer that has not ended.
 package enum TakenName: String, Sendable, Codable, CaseIterable {
-    /// The download uses the next free name.
+    /// The use of the next free name.
     case number
-    /// The request is refused. If a file with this name appears later, the download fails and its bytes are kept.
+    /// The refusal of the request. If a file with this name appears later, the download fails and its bytes are kept.
     case refuse
-    /// Like ``refuse``, but a request that is identical to that of the other transfer returns the other transfer.
+    /// The refusal as with ``refuse``, except that an identical request returns the other transfer.
     case join
 }
 
-/// The effect of an earlier transfer of the session with the same request that has not ended.
+/// The behaviour if the session already has a transfer with the same request that has not ended.
 package enum SameTask: String, Sendable, Codable, CaseIterable {
-    /// A new transfer is created.
+    /// A new transfer is always created.
     case new
-    /// No transfer is created. The id of the earlier one is returned.
+    /// No new transfer is created. The response contains the id of the earlier one.
     case join
-    /// Like ``join``, but only if the earlier transfer is paused.
+    /// The earlier transfer is returned as with ``join``, but only if it is paused.
     case joinSuspended
 }
 
@@ -230,19 +235,20 @@ package struct Checksum: Hashable, Sendable, Codable {
 
 /// The set of responses that count as temporary failures and are retried.
 package enum RetryPolicy: String, Sendable, Codable, CaseIterable {
-    /// No responses are retried: each response is the result, as with URLSession.
+    /// A policy that retries no responses: each response is the result, as with URLSession.
     case never
-    /// Retries 408, 425, 429 and every 5xx except 501 and 505.
+    /// A policy that retries 408, 425, 429 and every 5xx except 501 and 505.
     case transientResponses
 }
 
-/// TLS settings of a transfer or session: certificates to trust, the client certificate, and the allowed versions.
+/// The TLS settings of a transfer or session: the certificates to trust, the client certificate, and the allowed
+/// versions.
 package struct TLSSettings: Hashable, Sendable, Codable {
-    /// A PEM file with the certificates that are trusted instead of those of the system.
+    /// The path of a PEM file with the certificates that are trusted instead of those of the system.
     package var certificateAuthority: String?
-    /// A PEM file with the certificate chain of the client.
+    /// The path of a PEM file with the certificate chain of the client.
     package var clientCertificate: String?
-    /// A PEM file with the key of the client, if it is not in the file of the certificate.
+    /// The path of a PEM file with the key of the client, if the key is not in the file of the certificate.
     package var clientKey: String?
     /// The oldest allowed TLS version; 1.2 by default.
     package var minimumVersion: TLSVersion?
@@ -260,8 +266,8 @@ package struct TLSSettings: Hashable, Sendable, Codable {
         self.maximumVersion = maximumVersion
     }
 
-    /// These settings, completed with `others` where these specify nothing. The client's files are taken together, and
-    /// so are the versions.
+    /// Returns these settings, with missing values taken from `others`. The client's certificate and key are taken
+    /// together, and so are the two versions.
     package func filled(from others: TLSSettings?) -> TLSSettings {
         guard let others else { return self }
         var filled = self

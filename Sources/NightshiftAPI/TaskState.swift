@@ -1,12 +1,12 @@
 /// The state of a transfer as shown by the API.
 package enum TaskState: String, Sendable, Codable, CaseIterable {
-    /// Paused by its client: no traffic, and no timeouts.
+    /// Paused by the client. A paused transfer sends no requests, and its timeouts do not run.
     case suspended
-    /// Ready to run but not allowed to yet. Its ``Wait`` says why.
+    /// Ready to run, but not allowed to run yet. The ``Wait`` of the transfer gives the reason.
     case waiting
-    /// An exchange with the server is in progress.
+    /// In an exchange with the server.
     case running
-    /// All bytes have arrived. They are being verified, synced and moved to the destination.
+    /// Completely received. The file is being verified, synced and moved to its destination.
     case finishing
     case completed
     case failed

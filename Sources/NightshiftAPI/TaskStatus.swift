@@ -10,10 +10,10 @@ package struct TaskStatus: Hashable, Sendable, Codable {
     package var method: String
     /// The URL as it is requested: encoded, without user name and password.
     package var url: String
-    /// The URL after redirects, if it differs.
+    /// The URL after redirects, if it differs from ``url``.
     package var currentURL: String?
     package var state: TaskState
-    /// The wait. Present exactly while ``state`` is waiting.
+    /// The reason and time of the wait. It is present exactly while ``state`` is waiting.
     package var wait: Wait?
     package var priority: Double
     package var rateLimit: Int64?
@@ -31,14 +31,14 @@ package struct TaskStatus: Hashable, Sendable, Codable {
     package var countOfBytesExpectedToSend: Int64
     package var countOfBytesClientExpectsToSend: Int64?
     package var countOfBytesClientExpectsToReceive: Int64?
-    /// Bytes per second over the last few seconds. Present while the transfer is running.
+    /// The number of bytes per second over the last few seconds. It is present while the transfer is running.
     package var bytesPerSecond: Double?
-    /// The number of connections in use. Present while a download is running.
+    /// The number of connections in use. It is present while a download is running.
     package var connections: Int?
     /// The number of exchanges that have started, not counting redirects.
     package var attempts: Int
-    /// The number of times that received bytes were discarded, because the remote file had changed, the server did not
-    /// support resuming, or the server had lost an upload.
+    /// The number of times that received bytes were discarded. The causes are that the remote file had changed, that
+    /// the server did not support resuming, or that the server had lost an upload.
     package var restarts: Int
     package var response: ResponseSummary?
     /// The last interim response (1xx) to the current request.
@@ -52,10 +52,9 @@ package struct TaskStatus: Hashable, Sendable, Codable {
     /// The path of the finished file.
     package var file: String?
     package var checksum: Checksum?
-    /// The digests that were compared and matched: the requested checksum, or Repr-Digest and Content-Digest from the
-    /// server.
+    /// The digests that matched: the requested checksum, or Repr-Digest and Content-Digest from the server.
     package var verified: [String]
-    /// The last error, even if the transfer continues.
+    /// The last error. It is present even if the transfer continues.
     package var lastError: TransferFailure?
     /// The reason why the transfer failed.
     package var error: TransferFailure?
@@ -89,11 +88,11 @@ package struct TaskStatus: Hashable, Sendable, Codable {
 package struct ResponseSummary: Hashable, Sendable, Codable {
     package var status: Int
     package var headers: [HeaderField]
-    /// "1.0", "1.1", "2" or "3".
+    /// The HTTP version: "1.0", "1.1", "2" or "3".
     package var httpVersion: String
     /// Cookies that were set by redirects. They are never shown.
     package var redirectCookies: [SetCookie]?
-    /// A remark if the file differs from the expectation given by its name or the request.
+    /// A remark if the file differs from the type that its name or the request suggests.
     package var remark: ResponseRemark?
 
     package init(status: Int, headers: [HeaderField], httpVersion: String) {
@@ -103,13 +102,14 @@ package struct ResponseSummary: Hashable, Sendable, Codable {
     }
 }
 
-/// A difference between a file and the expectation given by its name or the request.
+/// A difference between a file and the type that its name or the request suggests.
 package enum ResponseRemark: String, Hashable, Sendable, Codable, CaseIterable {
-    /// The server sent a web page although the name suggests a different type, and sent one again later.
+    /// A web page that the server sent although the name suggests a different type. The server sent it again when the
+    /// service asked again.
     case page
-    /// The body arrived with a coding that was not requested. The file holds the coded bytes.
+    /// A content coding that was not requested, in a file that holds the coded bytes.
     case coded
-    /// The body arrived with a coding that was not requested. The file holds the decoded bytes.
+    /// A content coding that was not requested, in a file that holds the decoded bytes.
     case decoded
 
     /// The remark as a sentence for people.
@@ -124,7 +124,7 @@ package enum ResponseRemark: String, Hashable, Sendable, Codable, CaseIterable {
     }
 }
 
-/// One `Set-Cookie` field and the server that sent it. It is a secret.
+/// A `Set-Cookie` field and the server that sent it. It is a secret.
 package struct SetCookie: Hashable, Sendable, Codable {
     package var url: String
     package var value: String

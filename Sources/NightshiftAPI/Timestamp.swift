@@ -1,9 +1,10 @@
 package import Foundation
 
-/// Parser and formatter for times as defined by RFC 3339, section 5.6. The whole text must be a time.
+/// A parser and formatter for times as defined by RFC 3339, section 5.6. The whole text must be a time.
 package enum Timestamp {
-    /// The limits of four-digit years in whole seconds: 0001-01-01 and 9999-12-31T23:59:59, UTC.
+    /// The earliest time with a four-digit year in whole seconds: 0001-01-01, UTC.
     package static let first = Date(timeIntervalSince1970: -62_135_596_800)
+    /// The latest time with a four-digit year in whole seconds: 9999-12-31T23:59:59, UTC.
     package static let last = Date(timeIntervalSince1970: 253_402_300_799)
 
     /// Parses a time such as `2026-11-21T06:00:00Z` or `2026-11-21T07:30:00.25+01:30`. Returns nil for any other text.
@@ -17,21 +18,21 @@ package enum Timestamp {
             let second = scanner.number(2),
             let fraction = scanner.fraction(), let offset = scanner.offset(), scanner.rest.isEmpty,
             (1...12).contains(month), (1...days(in: month, of: year)).contains(day),
-            hour < 24, minute < 60, second <= 60  // A leap second.
+            hour < 24, minute < 60, second <= 60  // The second may be 60 because of leap seconds.
         else { return nil }
         let seconds = dayNumber(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second - offset
         return Date(timeIntervalSince1970: Double(seconds) + fraction)
     }
 
-    /// A time in UTC with milliseconds: `2026-11-21T06:00:00.000Z`.
+    /// Returns a time in UTC with milliseconds: `2026-11-21T06:00:00.000Z`.
     ///
     /// Foundation's format style is not used, because it writes times before 1582 in a different calendar than RFC
-    /// 3339. One time that clients cannot read would invalidate a whole response, such as the list of all transfers.
-    /// Times beyond ``first`` and ``last`` are therefore clamped.
+    /// 3339. A single time that clients cannot read would make a whole response unreadable, such as the list of all
+    /// transfers. Times outside ``first`` and ``last`` are therefore clamped.
     package static func text(_ date: Date) -> String {
         let bounds = first.timeIntervalSince1970...last.timeIntervalSince1970
-        // Fractions of a millisecond are cut off. The added 0.1 ms prevents a whole millisecond that is slightly less
-        // in binary from being cut.
+        // Fractions of a millisecond are cut off. Some whole milliseconds are slightly smaller in binary, so 0.1 ms is
+        // added to prevent these from being cut.
         let seconds = (date.timeIntervalSince1970 + 0.000_1).limited(to: bounds, or: bounds.upperBound)
         let milliseconds = Int(saturating: (seconds * 1_000).rounded(.down))
         let (day, rest) = milliseconds.quotientAndRemainder(flooring: 86_400_000)
@@ -46,7 +47,7 @@ package enum Timestamp {
         return String(repeating: "0", count: max(0, count - digits.count)) + digits
     }
 
-    /// The inverse of ``dayNumber(_:_:_:)``.
+    /// Returns the date of a day number. It is the inverse of ``dayNumber(_:_:_:)``.
     private static func civilDay(_ number: Int) -> (year: Int, month: Int, day: Int) {
         let (era, dayOfEra) = (number + 719_468).quotientAndRemainder(flooring: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -64,7 +65,8 @@ package enum Timestamp {
         }
     }
 
-    /// Days since 1970-01-01 in the Gregorian calendar. Years are counted from March, so that the leap day comes last.
+    /// Returns the number of days since 1970-01-01 in the Gregorian calendar. A year begins in March in this
+    /// calculation, so that the leap day is its last day.
     private static func dayNumber(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year
         let era = (shifted >= 0 ? shifted : shifted - 399) / 400
@@ -99,7 +101,7 @@ package enum Timestamp {
             return Double("0.\(Substring(digits))")
         }
 
-        /// Reads an offset. Returns the seconds ahead of UTC.
+        /// Reads an offset. Returns the number of seconds ahead of UTC.
         mutating func offset() -> Int? {
             if skip("Zz") { return 0 }
             let sign = rest.first == 0x2D ? -1 : 1
@@ -112,7 +114,7 @@ package enum Timestamp {
 }
 
 extension Int {
-    /// The quotient and the remainder of a division that rounds down.
+    /// Returns the quotient and the remainder of a division that rounds down.
     fileprivate func quotientAndRemainder(flooring divisor: Int) -> (Int, Int) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

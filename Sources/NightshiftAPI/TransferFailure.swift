@@ -13,24 +13,24 @@ package struct TransferFailure: Error, Hashable, Sendable, Codable {
     }
 
     package enum Code: String, Sendable, Codable, CaseIterable {
-        // Failures on the network: retried until the resource timeout.
+        // These failures occur on the network, and the transfer is retried until the resource timeout.
         case cannotResolveHost
         case cannotConnect
         case connectionLost
         case idleTimeout
         case truncated
         case tlsFailure
-        /// A certificate is not yet valid, or no longer valid: a clock is wrong, or the certificate is about to be
-        /// renewed.
+        /// A certificate that is not yet or no longer valid. The cause is a wrong clock or a late renewal of the
+        /// certificate.
         case certificateOutOfDate
         case proxyFailure
         case protocolError
         case serverUnavailable
         case resourceChanged
-        // Failures on this machine: the transfer waits until the cause is gone.
+        // These failures occur on this machine, and the transfer waits until the cause is gone.
         case diskFull
         case inputOutput
-        // Failures that end the transfer.
+        // These failures end the transfer.
         case badURL
         case unsupportedURL
         case httpStatus
@@ -42,18 +42,18 @@ package struct TransferFailure: Error, Hashable, Sendable, Codable {
         case sourceChanged
         case sourceMissing
         case destinationUnavailable
-        /// The requested name belongs to a file that may not be replaced.
+        /// A file with the requested name that may not be replaced.
         case destinationExists
         case tooLarge
         case timedOut
         case cancelled
-        /// The user force-quit the app of the transfer.
+        /// A force quit of the transfer's app by the user.
         case forceQuit
-        /// The service has an internal inconsistency. This bug ends the transfer that encountered it.
+        /// An internal inconsistency of the service. This bug ends the transfer that encountered it.
         case internalFault
     }
 
-    /// Whether a retry cannot help.
+    /// Whether a retry would fail too.
     package var isPermanent: Bool { code.isPermanent }
 }
 

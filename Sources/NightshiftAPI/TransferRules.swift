@@ -1,4 +1,4 @@
-/// The requirements of a transfer for the device before it runs, resolved from its request and session.
+/// The conditions of the device that a transfer requires before it runs. They combine its request and its session.
 package struct TransferRules: Hashable, Sendable, Codable {
     package var discretion: Discretion = .none
     package var allowsCellularAccess = true
@@ -8,10 +8,11 @@ package struct TransferRules: Hashable, Sendable, Codable {
     /// The required battery percentage; 0 means no limit.
     package var minimumBattery = 0
 
-    /// The quality of conditions that a transfer waits for. It is relaxed as the resource timeout approaches.
+    /// The quality of conditions that a transfer waits for. The requirement is relaxed as the resource timeout
+    /// approaches.
     package enum Discretion: String, Sendable, Codable, CaseIterable {
         case none
-        /// Half of the resource timeout has passed.
+        /// The reduced requirement after half of the resource timeout has passed.
         case relaxed
         case full
     }
@@ -23,7 +24,7 @@ package struct TransferRules: Hashable, Sendable, Codable {
 }
 
 extension TransferRules {
-    /// The rules as a number. Transfers with the same rules form one class of the queue.
+    /// A number that represents the rules. Transfers with the same rules form one class of the queue.
     package var code: Int64 {
         var value = Int64(minimumBattery) << 8
         switch discretion {
@@ -38,7 +39,7 @@ extension TransferRules {
         return value
     }
 
-    /// Returns nil if no rules have this number.
+    /// Creates the rules that this number represents. Returns nil if no rules have this number.
     package init?(code: Int64) {
         guard code >= 0, code & 0xc3 <= 2, code >> 8 <= 100 else { return nil }
         discretion = [.none, .relaxed, .full][Int(code & 3)]

@@ -2,9 +2,9 @@ package import Foundation
 
 /// A protocol for resuming an upload after an interruption.
 package enum ResumptionProtocol: String, Sendable, Codable, CaseIterable {
-    /// draft-ietf-httpbis-resumable-upload if the server supports it, otherwise an ordinary request.
+    /// The protocol of draft-ietf-httpbis-resumable-upload if the server supports it, or otherwise an ordinary request.
     case draft
-    /// tus 1.0.0 (tus.io). The server must support it.
+    /// The protocol tus 1.0.0 (tus.io). The server must support it.
     case tus
     /// An ordinary request, without resumption.
     case plain
@@ -12,18 +12,18 @@ package enum ResumptionProtocol: String, Sendable, Codable, CaseIterable {
 
 /// The handling of the source file when an upload is accepted.
 package enum SnapshotPolicy: String, Sendable, Codable, CaseIterable {
-    /// The service keeps a copy if the file system supports copies without copying bytes. Otherwise the file must not
-    /// be changed.
+    /// A copy by the service if the file system can copy without duplicating the bytes. On other file systems, the file
+    /// must not be changed during the upload.
     case reflink
-    /// The service always keeps a copy.
+    /// A copy by the service in every case.
     case copy
 }
 
-/// One field of a form that is uploaded: a text or a file.
+/// One field of a form to upload: a text or a file.
 package struct FormField: Hashable, Sendable, Codable {
     package var name: String
     package var value: String?
-    /// The absolute path of a file, instead of ``value``.
+    /// The absolute path of a file, which replaces ``value``.
     package var source: String?
     /// The file name that is sent to the server; by default the actual name of the file.
     package var fileName: String?
@@ -43,7 +43,7 @@ package struct FormField: Hashable, Sendable, Codable {
 
 /// The state of an unfinished upload on the server.
 package struct UploadStatus: Hashable, Sendable, Codable {
-    /// The protocol; never ``ResumptionProtocol/plain``.
+    /// The protocol of the upload. It is never ``ResumptionProtocol/plain``.
     package var resumption: ResumptionProtocol
     /// The value of `Upload-Draft-Interop-Version` in the draft protocol.
     package var interopVersion: Int64?

@@ -1,17 +1,17 @@
 package import Foundation
 
-/// The reason why a transfer waits, the start of the wait, and the end of the wait.
+/// The reason why a transfer waits, with the start and the end of the wait.
 package struct Wait: Hashable, Sendable, Codable {
     package var reason: WaitReason
     package var since: Date
-    /// The time of the next check; nil if an event ends the wait instead of a time.
+    /// The time of the next check; nil if the wait ends with an event instead.
     package var until: Date?
-    /// Details of this wait: a host, a number of bytes, the words of the server.
+    /// Details of this wait: a host, a number of bytes, or the message of the server.
     package var detail: String?
-    /// The number of successive attempts that ended in such a wait, including this one; nil for one attempt and for
-    /// waits of other kinds.
+    /// The number of successive attempts that ended in such a wait, including this one. It is nil for one attempt and
+    /// for other kinds of waits.
     package var count: Int?
-    /// For ``WaitReason/hostBackoff``: the failure because of which all transfers on this route wait. It may be the
+    /// The failure because of which all transfers on this route wait, for ``WaitReason/hostBackoff``. It may be the
     /// failure of another transfer.
     package var failure: TransferFailure?
 
@@ -28,7 +28,7 @@ package struct Wait: Hashable, Sendable, Codable {
     }
 }
 
-/// All reasons for which a transfer can wait.
+/// A reason why a transfer waits.
 package enum WaitReason: String, Sendable, Codable, CaseIterable {
     case starting
     case connectionLimit

@@ -12,11 +12,13 @@ package struct AppRecord: Hashable, Sendable, Codable {
     /// Whether a process of the app has ever read commands. If so, its exit status alone completes no wake.
     package var linksLibrary: Bool
     package var lastExit: AppExit?
-    /// The number of consecutive background launches that ended in a crash. The time of the last one is stored with it.
+    /// The number of consecutive background launches that ended in a crash.
     package var faults: Int
+    /// The time of the last of these crashes.
     package var faultAt: Double
-    /// The start delay of tasks that the app adds in the background, in seconds, and the time from which it applies.
+    /// The delay in seconds before tasks that the app adds in the background start.
     package var startDelay: Double
+    /// The time from which the start delay applies.
     package var startDelayFrom: Double
     package var snapshotTakenAt: Double?
     package var background: BackgroundRecord

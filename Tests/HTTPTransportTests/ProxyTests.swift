@@ -37,7 +37,7 @@ import Transfers
         // The message has neither the secret nor a duration, so that the next attempt has the same message.
         #expect(
             end.failure?.message
-                == "No connection to the proxy on the way to origin.invalid. "
+                == "Could not connect to the proxy for origin.invalid. "
                 + "Failed to connect to 127.0.0.1 port \(port): Couldn't connect to server.")
         let unknown = try await TestTransport().end(
             .direct("http://origin.invalid/").with { $0.proxy = "http://user:secret@proxy.invalid:8080" })

@@ -1,7 +1,7 @@
 /// The id of an app: the desktop-file id of its entry, or the path of its program if it has no installed entry.
 ///
 /// A desktop-file id is the file name of the entry without `.desktop` (Desktop Entry Specification, "Desktop File ID").
-/// It never begins with a slash; a path always does.
+/// A path begins with a slash, and a desktop-file id never does.
 package struct AppID: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
     package let rawValue: String
 
@@ -25,11 +25,11 @@ package struct AppID: RawRepresentable, Hashable, Sendable, Codable, CustomStrin
 }
 
 extension SessionID {
-    /// The id of the session that an app calls `identifier`. The identifier is unique within the app, as with
+    /// Creates the id of the session that an app calls `identifier`. The identifier is unique within the app, as with
     /// URLSession.
     package init(app: AppID, identifier: String) {
-        // The ids of desktop entries contain neither character. The path of a program may, and must not be confused
-        // with a longer path.
+        // The ids of desktop entries contain neither character. The path of a program may contain both, and the escaped
+        // path must differ from that of any longer path.
         let owner = app.rawValue.replacing("%", with: "%25").replacing(":", with: "%3A")
         self.init(rawValue: "\(owner):\(identifier)")
     }

@@ -3,7 +3,7 @@ package import Foundation
 /// The state of an app, with the names that UIKit uses.
 package enum AppState: String, Sendable, Codable, CaseIterable {
     case notRunning
-    /// In the foreground, but not receiving events: about to become active or to leave the foreground.
+    /// In the foreground without receiving events. The app is about to become active or to leave the foreground.
     case inactive
     case active
     /// Running, but not visible to the user.
@@ -12,7 +12,7 @@ package enum AppState: String, Sendable, Codable, CaseIterable {
     case suspended
 }
 
-/// A purpose for which an app may be launched in the background. It is declared in the desktop entry as
+/// A purpose for which an app may be launched in the background. The desktop entry declares it in
 /// `X-Nightshift-BackgroundModes`.
 package enum BackgroundMode: String, Sendable, Codable, CaseIterable {
     /// Events of the background sessions of the app.
@@ -27,7 +27,7 @@ package enum BackgroundMode: String, Sendable, Codable, CaseIterable {
 package struct AppExit: Hashable, Sendable, Codable {
     package var time: Date
     package var cause: ExitCause
-    /// The exit status, if the process exited by itself and the service was its parent.
+    /// The exit status; nil if a signal ended the process or if the service was not its parent.
     package var status: Int32?
     /// The signal that ended the process.
     package var signal: Int32?
@@ -44,44 +44,44 @@ package struct AppExit: Hashable, Sendable, Codable {
     }
 }
 
-/// The cause for the end of a process. The codes are those of Apple's crash reports, if they have one.
+/// The cause for the end of a process. It has the code of Apple's crash reports if they have one for it.
 package enum ExitCause: String, Sendable, Codable, CaseIterable {
-    /// The process exited by itself with status 0.
+    /// An exit of the process with status 0.
     case exited
-    /// The process exited by itself with another status.
+    /// An exit of the process with another status.
     case failed
-    /// The process was ended by a signal that the service did not send.
+    /// A signal that the service did not send.
     case signalled
-    /// The process ended while the service was not running, so the cause is unknown.
+    /// An unknown cause, because the process ended while the service was not running.
     case unseen
-    /// The app was asked to quit, and quit or was ended.
+    /// A request to quit. The app quit or was ended.
     case quit
-    /// The user force-quit the app: it is not launched in the background until the user starts it again.
+    /// A force quit by the user. The app is not launched in the background until the user starts it again.
     case forceQuit
-    /// `nightshift app kill`: simulates a crash, for testing.
+    /// The command `nightshift app kill`, which simulates a crash for testing.
     case killed
-    /// The app did not report to the service within the launch timeout.
+    /// A launch timeout: the app did not report to the service in time.
     case launchTimeout
-    /// `didEnterBackground` did not return in time.
+    /// A timeout of `didEnterBackground`, which did not return in time.
     case backgroundTimeout
-    /// The app did not complete its session events in time.
+    /// A timeout of session events, which the app did not complete in time.
     case eventsOverdue
-    /// The app did not complete a background fetch in time.
+    /// A timeout of a background fetch, which the app did not complete in time.
     case fetchOverdue
-    /// The app did not handle a remote notification in time.
+    /// A timeout of a remote notification, which the app did not handle in time.
     case pushOverdue
-    /// The app did not handle a location event in time.
+    /// A timeout of a location event, which the app did not handle in time.
     case locationOverdue
-    /// The app did not complete a processing task in time.
+    /// A timeout of a processing task, which the app did not complete in time.
     case processingOverdue
-    /// The background time was over while a background task was still open.
+    /// A background task that was still open when the background time was over.
     case taskOverdue
-    /// The app held a lock on a file that others use when it was about to be suspended.
+    /// A lock on a file that others use. The app held it when it was about to be suspended.
     case fileLock
-    /// The process could not be started.
+    /// A failure to start the process.
     case launchFailed
 
-    /// Whether the app caused the problem. It is then relaunched only after a pause that grows with each failure.
+    /// Whether the app caused the problem. The app is then relaunched only after a pause that grows with each failure.
     package var isFault: Bool {
         switch self {
         case .failed, .signalled, .launchTimeout, .backgroundTimeout, .eventsOverdue, .fetchOverdue, .pushOverdue,

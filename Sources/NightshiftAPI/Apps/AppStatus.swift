@@ -6,37 +6,37 @@ package struct AppManifest: Hashable, Sendable, Codable {
     package var name: String
     /// The absolute path of the desktop entry.
     package var entry: String
-    /// `Exec` without field codes: the program and its arguments.
+    /// The value of `Exec` without field codes: the program and its arguments.
     package var command: [String]
-    /// `X-Nightshift-Wake`: the command that is run for a wake instead of ``command``. Its exit status completes the
+    /// The command that is run for a wake instead of ``command`` (`X-Nightshift-Wake`). Its exit status completes the
     /// wake.
     package var wakeCommand: [String]?
-    /// `Path`: the working directory of the app; by default the home directory of the user.
+    /// The working directory of the app (`Path`). The default is the home directory of the user.
     package var directory: String?
-    /// `X-Nightshift-BackgroundModes`.
+    /// The purposes for which the app may be launched in the background (`X-Nightshift-BackgroundModes`).
     package var modes: Set<BackgroundMode>
-    /// `X-Nightshift-WakeLimit`: the seconds within which a background launch must complete.
+    /// The time in seconds within which a background launch must complete (`X-Nightshift-WakeLimit`).
     package var wakeLimit: Double
-    /// `X-Nightshift-LogLimit`: the bytes of output that are kept.
+    /// The maximum size in bytes of the stored output (`X-Nightshift-LogLimit`).
     package var logLimit: Int64
-    /// `X-Nightshift-Snapshot`: the PNG file that an app without the library keeps up to date for the app switcher.
+    /// The PNG file that an app without the library keeps up to date for the app switcher (`X-Nightshift-Snapshot`).
     package var snapshot: String?
-    /// `X-Nightshift-BackgroundPolicy`: the background time that the app requests.
+    /// The background time that the app requests (`X-Nightshift-BackgroundPolicy`).
     package var backgroundPolicy: BackgroundPolicy?
-    /// `X-Nightshift-FileLocks`: the handling of an app that is about to be suspended while it holds a lock on a shared
-    /// file.
+    /// The handling of an app that is about to be suspended while it holds a lock on a shared file
+    /// (`X-Nightshift-FileLocks`).
     package var fileLocks: FileLockPolicy
-    /// `StartupWMClass`: the class name of the windows of the app, if it differs from the name of the desktop entry.
+    /// The class name of the windows of the app, if it differs from the name of the desktop entry (`StartupWMClass`).
     package var windowClass: String?
-    /// `Icon`: a name in the icon theme, or a path.
+    /// A name in the icon theme, or a path (`Icon`).
     package var icon: String?
 
-    /// `X-Nightshift-FetchInterval`: the interval of background fetches, unless the app sets one itself.
+    /// The interval of background fetches, unless the app sets one itself (`X-Nightshift-FetchInterval`).
     package var fetchInterval: RefreshInterval?
-    /// `X-Nightshift-TaskIdentifiers`: the scheduled tasks that the app may submit. If there are any, the app gets no
-    /// classic background fetches.
+    /// The identifiers of scheduled tasks that the app may submit (`X-Nightshift-TaskIdentifiers`). An app with such
+    /// identifiers gets no classic background fetches.
     package var taskIdentifiers: [String]
-    /// `X-Nightshift-LocationReason`: the reason for which the app uses the location, shown in the permission question.
+    /// The reason why the app uses the location (`X-Nightshift-LocationReason`). The permission question shows it.
     package var locationReason: String?
 
     package static let defaultWakeLimit: Double = 30
@@ -66,21 +66,23 @@ package struct AppStatus: Hashable, Sendable, Codable {
     package var processID: Int32?
     /// Whether the service launched the process and may suspend it.
     package var isManaged: Bool
-    /// Whether the process has connected to the service: it links the library and is notified of state changes.
+    /// Whether the process has connected to the service. A connected process links the library and is notified of state
+    /// changes.
     package var isConnected: Bool
-    /// Whether the user force-quit the app. It is then never launched in the background.
+    /// Whether the user force-quit the app. The app is then never launched in the background.
     package var isForceQuit: Bool
-    /// The work that the app is doing in the background, or will be woken for.
+    /// The reasons for which the app is awake in the background, or will be woken.
     package var wakes: [WakeStatus]
     package var lastExit: AppExit?
     /// The number of successive launches that ended in a failure of the app.
     package var faults: Int
-    /// The end of the pause in background launches that was caused by ``faults``.
+    /// The end of the pause in background launches that ``faults`` caused.
     package var launchesPausedUntil: Date?
-    /// The time before which transfers that the app adds in the background do not start (the resume rate limiter).
+    /// The time before which transfers that the app adds in the background do not start. Apple calls this the resume
+    /// rate limiter.
     package var startsPausedUntil: Date?
     package var snapshotTakenAt: Date?
-    /// The identifiers of the app's sessions, as the app calls them.
+    /// The identifiers that the app uses for its sessions.
     package var sessions: [String]
     package var background: BackgroundStatus
 
@@ -98,14 +100,14 @@ package struct AppStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// One reason for which an app is awake in the background, or will be woken.
+/// A reason for which an app is awake in the background, or will be woken.
 package struct WakeStatus: Hashable, Sendable, Codable {
     package var reason: WakeReason
     /// The identifier that the app uses for the session; nil if the source is not a session.
     package var session: String?
-    /// The item of another source, such as the identifier of a region.
+    /// The item of another source, such as the identifier of a region; nil for a session.
     package var key: String?
-    /// The time at which the app is ended unless it has completed the work; nil before the work begins.
+    /// The time at which the service ends the app unless it has completed the work; nil before the work begins.
     package var deadline: Date?
 
     package init(reason: WakeReason, session: String? = nil, key: String? = nil, deadline: Date? = nil) {
@@ -121,7 +123,7 @@ package struct WakeStatus: Hashable, Sendable, Codable {
 
 package struct AppList: Sendable, Codable {
     package var apps: [AppStatus]
-    /// Apps whose rows cannot be read; nil if there are none.
+    /// The apps whose rows cannot be read; nil if all can be read.
     package var unreadable: [UnreadableApp]?
 
     package init(apps: [AppStatus], unreadable: [UnreadableApp] = []) {
@@ -159,7 +161,7 @@ package struct InstallRequest: Sendable, Codable {
 package struct LaunchRequest: Sendable, Codable {
     /// Whether the app is launched in the background, as for a wake.
     package var background: Bool?
-    /// Arguments that follow those of the desktop entry.
+    /// The arguments that follow those of the desktop entry.
     package var arguments: [String]?
 
     package init(background: Bool? = nil, arguments: [String]? = nil) {
@@ -170,8 +172,8 @@ package struct LaunchRequest: Sendable, Codable {
 
 /// The body of `POST /v1/apps/{id}/quit`.
 package struct QuitRequest: Sendable, Codable {
-    /// Whether this is a force quit: transfers of the app are cancelled, and it is not launched again until the user
-    /// launches it.
+    /// Whether this is a force quit. It cancels the transfers of the app, and the app is not launched again until the
+    /// user launches it.
     package var force: Bool?
 
     package init(force: Bool? = nil) {

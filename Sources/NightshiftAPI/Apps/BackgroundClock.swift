@@ -1,15 +1,15 @@
-/// The remaining background time of a process, as one word that the service writes and the process reads without a
-/// request.
+/// The remaining background time of a process, in one machine word. The service writes the word, and the process reads
+/// it without a request.
 ///
 /// The word is at the beginning of a file that both processes map (``ProcessHello/clock``). It is in the byte order of
-/// the machine, and is read and written in one access. The service writes it before it resumes a process, so the value
-/// is correct from the start.
+/// the machine, and is read and written in one access. The service writes the word before it resumes a process, so the
+/// value is correct from the start.
 package enum BackgroundClock: Hashable, Sendable {
-    /// In the foreground, or without a limit.
+    /// No limit, as in the foreground.
     case unlimited
-    /// Time is passing. It is over when CLOCK_MONOTONIC reaches this number of nanoseconds.
+    /// A running time. It is over when CLOCK_MONOTONIC reaches this number of nanoseconds.
     case counting(until: Int64)
-    /// Time is paused, with this number of nanoseconds left.
+    /// A paused time, with this number of nanoseconds left.
     case standing(Int64)
 
     /// The size of the file in bytes.
@@ -28,7 +28,7 @@ package enum BackgroundClock: Hashable, Sendable {
             if word == .max { .unlimited } else if word >= 0 { .counting(until: word) } else { .standing(-1 - word) }
     }
 
-    /// The remaining seconds; infinite without a limit.
+    /// Returns the remaining number of seconds. It is infinite if there is no limit.
     package func remaining(atNanoseconds now: Int64) -> Double {
         switch self {
         case .unlimited: .infinity

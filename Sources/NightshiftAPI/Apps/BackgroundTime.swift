@@ -1,8 +1,10 @@
 package import Foundation
 
-/// The body of `POST /v1/process/background-tasks`: the app has work to finish and must not be suspended before then.
+/// The body of `POST /v1/process/background-tasks`, which begins a background task. The app must not be suspended
+/// before the task ends.
 package struct BackgroundTaskRequest: Hashable, Sendable, Codable {
-    /// A number chosen by the process and unique in it. Repeating a number refers to the same background task.
+    /// A number that the process chooses and that is unique in it. Repeating a number refers to the same background
+    /// task.
     package var number: Int64
     package var name: String
 
@@ -17,13 +19,13 @@ package struct BackgroundStatus: Hashable, Sendable, Codable {
     package var policy: BackgroundPolicy
     /// The source of the policy: `device`, `manifest` or `app` (`nightshift app policy`).
     package var policySource: PolicySource
-    /// The seconds left in the current background run; nil in the foreground, where there is no limit.
+    /// The number of seconds left in the current background run; nil in the foreground, where there is no limit.
     package var remaining: Double?
     /// Whether the app and its background time are paused because the device dozes.
     package var standsStill: Bool
     /// The open background tasks.
     package var tasks: [BackgroundTaskStatus]
-    /// The latest background runs, oldest first. The last one may not have ended.
+    /// The latest background runs, with the oldest first. The last one may not have ended.
     package var stints: [BackgroundRun]
 
     package enum PolicySource: String, Sendable, Codable, CaseIterable {
@@ -51,32 +53,32 @@ package struct BackgroundTaskStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// One background run: from leaving the foreground or being woken until the app is suspended, enters the
-/// foreground or ends.
+/// One background run. It begins when the app leaves the foreground or is woken, and ends when the app is suspended,
+/// enters the foreground or ends.
 package struct BackgroundRun: Hashable, Sendable, Codable {
     package var began: Date
     package var ended: Date?
-    /// The seconds that counted as background time.
+    /// The number of seconds that counted as background time.
     package var seconds: Double
-    /// The number of maintenance windows in which it ran; 0 if the device did not doze during the run.
+    /// The number of maintenance windows in which the app ran. It is 0 if the device did not doze during the run.
     package var windows: Int
-    /// Whether the device was kept awake for it.
+    /// Whether the device was kept awake for this background run.
     package var heldAwake: Bool
-    /// The names of its background tasks, each once, at most ``mostNames``.
+    /// The names of its background tasks without duplicates. There are at most ``mostNames``.
     package var tasks: [String]
-    /// The reasons for which the app was woken, each once.
+    /// The reasons for which the app was woken, without duplicates.
     package var wakes: [WakeReason]
     package var end: End?
 
-    /// The end of a background run.
+    /// The way in which a background run ended.
     package enum End: String, Sendable, Codable, CaseIterable {
-        /// The app had no work left and was suspended.
+        /// A suspension of the app, because it had no work left.
         case suspended
-        /// The user brought the app to the foreground.
+        /// A return to the foreground by the user.
         case foreground
-        /// The process exited by itself, or was asked to quit.
+        /// An exit of the process, including one after a request to quit.
         case ended
-        /// The service ended the process. The last exit of the app has the reason.
+        /// An end of the process by the service. The last exit of the app has the reason.
         case terminated
 
         package var sentence: String {
@@ -118,13 +120,13 @@ package struct HeldLock: Hashable, Sendable, Codable {
 /// The handling of an app that is about to be suspended while it holds such a lock (`X-Nightshift-FileLocks`).
 package enum FileLockPolicy: String, Sendable, Codable, CaseIterable {
     case warn
-    /// The app is ended, as on iOS.
+    /// The end of the app, as on iOS.
     case terminate
 }
 
-/// The body of `PATCH /v1/apps/{id}`: settings of the user for an app.
+/// The body of `PATCH /v1/apps/{id}`: the user's settings for an app.
 package struct AppChange: Hashable, Sendable, Codable {
-    /// `contiguous` or `opportunistic`, optionally followed by `:SECONDS`, or `default`.
+    /// The policy: `contiguous` or `opportunistic`, optionally followed by `:SECONDS`, or `default`.
     package var backgroundPolicy: String?
 
     package init(backgroundPolicy: String? = nil) {

@@ -1,18 +1,18 @@
 package import Foundation
 
-/// The first event, `hello`, of `GET /v1/process/commands`: the app that the service identified for the calling
-/// process.
+/// The first event, `hello`, of `GET /v1/process/commands`. It describes the app that the service identified for the
+/// calling process.
 package struct ProcessHello: Hashable, Sendable, Codable {
     package var app: AppID
-    /// Whether the app has an installed desktop entry. Without one, it cannot be launched in the background.
+    /// Whether the app has an installed desktop entry. An app without an entry cannot be launched in the background.
     package var isInstalled: Bool
     /// Whether the service launched the process and may suspend it.
     package var isManaged: Bool
     package var state: AppState
     /// The absolute path of the file with the ``BackgroundClock``; nil for a process whose time has no limit.
     package var clock: String?
-    /// The unique id of this stream. Requests that carry it in ``channelField`` are refused once another stream has
-    /// replaced this one, even by a service that was started later.
+    /// The unique id of this stream. Requests can carry this id in ``channelField``. The service refuses them once
+    /// another stream has replaced this one, even after a restart of the service.
     package var channel: String?
 
     /// The header field of requests that are valid only with one stream.
@@ -26,8 +26,8 @@ package struct ProcessHello: Hashable, Sendable, Codable {
         self.clock = clock
     }
 
-    /// An unknown value for the state does not make this message unreadable, because commands tell the process what to
-    /// do.
+    /// Decodes the event. An unknown state must not make it unreadable, because the process needs the commands that
+    /// follow.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         app = try container.decode(AppID.self, forKey: .app)
@@ -39,8 +39,8 @@ package struct ProcessHello: Hashable, Sendable, Codable {
     }
 }
 
-/// A `command` event of `GET /v1/process/commands`: an action that the app has to perform and then acknowledge by its
-/// number.
+/// A `command` event of `GET /v1/process/commands`. It names an action that the app must perform and then acknowledge
+/// by its number.
 package struct ProcessCommand: Hashable, Sendable, Codable {
     /// The number of the command. It increases with every command to this process.
     package var number: Int64
@@ -49,10 +49,10 @@ package struct ProcessCommand: Hashable, Sendable, Codable {
     package var state: AppState?
     /// The identifier that the app uses for the session, for ``Action/handleEvents``.
     package var session: String?
-    /// For ``Action/handleEvents``: the id of the last message of the session's events. The events are finished when it
-    /// has been handled.
+    /// The id of the last message of the session's events, for ``Action/handleEvents``. The events are finished when
+    /// the app has handled this message.
     ///
-    /// For ``Action/handleWake``: the number of the wake. It stays the same if the command is repeated.
+    /// For ``Action/handleWake``, it is the number of the wake. It stays the same if the command is repeated.
     package var through: Int64?
     /// The source of the wake, for ``Action/handleWake``.
     package var source: WakeSource?
@@ -60,27 +60,32 @@ package struct ProcessCommand: Hashable, Sendable, Codable {
     package var key: String?
     /// The data of the wake in the format of its source, for ``Action/handleWake``.
     package var payload: Data?
-    /// The seconds within which the command has to be acknowledged.
+    /// The number of seconds within which the app must acknowledge the command.
     package var limit: Double?
 
     package enum Action: String, Sendable, Codable, CaseIterable {
-        /// The state of the app has changed. Acknowledged when the delegate method has returned.
+        /// A change of the app's state. The app acknowledges it when the delegate method has returned.
         case enter
-        /// `handleEventsForBackgroundURLSession`. Acknowledged when its completion handler is called.
+        /// A call of `handleEventsForBackgroundURLSession`. The app acknowledges it when the completion handler is
+        /// called.
         case handleEvents
-        /// A wake of any source except sessions. Acknowledged when its completion handler is called.
+        /// A wake of any source except sessions. The app acknowledges it when the completion handler is called.
         case handleWake
-        /// A snapshot for the app switcher is requested. Acknowledged when it was sent, or when the app has no picture.
+        /// A request for a snapshot for the app switcher. The app acknowledges it when it has sent the snapshot, or
+        /// when it has no picture.
         case snapshot
-        /// Background time is about to end. Acknowledged when every expiration handler has returned.
+        /// A warning that background time is about to end. The app acknowledges it when every expiration handler has
+        /// returned.
         case expire
-        /// The time of one wake is about to end, or its work must stop. `source`, `key` and `through` identify the
-        /// wake. Acknowledged when its expiration handler has returned; the wake is completed by its own command.
+        /// A warning that the time of one wake is about to end, or that its work must stop. `source`, `key` and
+        /// `through` identify the wake. The app acknowledges this command when the expiration handler of the wake has
+        /// returned. It completes the wake separately, with the number of the wake's own command.
         case expireWake
-        /// A notification is about to be shown while the app is in the foreground. `key` is its identifier, `payload`
-        /// the ``AppNotification``. Acknowledged with the parts of it that are to be shown.
+        /// A notification that is about to be shown while the app is in the foreground. `key` is its identifier, and
+        /// `payload` is the ``AppNotification``. The acknowledgement of the app says which parts of the notification to
+        /// show.
         case present
-        /// The app has to end itself: it calls `willTerminate`, then exits.
+        /// A request to the app to end itself. The app calls `willTerminate` and then exits.
         case terminate
     }
 
@@ -95,14 +100,14 @@ package struct CommandAcknowledgement: Sendable, Codable {
     package var command: Int64
     /// The result of a ``ProcessCommand/Action/handleWake``; ``RefreshResult/newData`` by default.
     package var result: RefreshResult?
-    /// The answer to ``ProcessCommand/Action/present``: bits of `UNNotificationPresentationOptions` (badge 1, sound 2,
-    /// alert 4, list 8, banner 16).
+    /// The answer to ``ProcessCommand/Action/present``. It is a sum of bits of `UNNotificationPresentationOptions`
+    /// (badge 1, sound 2, alert 4, list 8, banner 16).
     ///
-    /// 0 means that nothing is shown. Nil leaves the decision to the service, which shows the notification as it was
+    /// With 0, nothing is shown. With nil, the service decides and shows the notification in the form in which it was
     /// sent.
     package var presentation: Int?
 
-    /// The possible sums of those bits.
+    /// The range of the possible sums of these bits.
     package static let presentations = 0...31
 
     package init(command: Int64, result: RefreshResult? = nil) {
@@ -111,8 +116,8 @@ package struct CommandAcknowledgement: Sendable, Codable {
     }
 }
 
-/// The body of `POST /v1/process/state`: the app itself, or its window system, reports that it came to the foreground
-/// or left it.
+/// The body of `POST /v1/process/state`, by which the app itself or its window system reports that the app came to the
+/// foreground or left it.
 package struct ProcessStateChange: Sendable, Codable {
     /// The new state: `active`, `inactive` or `background`.
     package var state: AppState
@@ -122,7 +127,7 @@ package struct ProcessStateChange: Sendable, Codable {
     }
 }
 
-/// The response of `PUT /v1/process/sessions/{identifier}`: the session exists.
+/// The response of `PUT /v1/process/sessions/{identifier}`, which creates the session if necessary.
 package struct SessionAttachment: Hashable, Sendable, Codable {
     package var session: SessionID
     /// The number that the next task of the session may use.
@@ -134,7 +139,7 @@ package struct SessionAttachment: Hashable, Sendable, Codable {
     }
 }
 
-/// One transfer as seen by the app that created it.
+/// A transfer from the view of the app that created it.
 package struct SessionTask: Hashable, Sendable, Codable {
     package var task: TaskStatus
     /// The client data that the app's library stored with the transfer. Nothing else reads it.
@@ -163,10 +168,10 @@ package struct SessionTaskPage: Sendable, Codable {
     }
 }
 
-/// A `message` event of `GET /v1/process/sessions/{identifier}/messages`. It is stored until it is acknowledged or
-/// answered.
+/// A `message` event of `GET /v1/process/sessions/{identifier}/messages`. The service stores the message until the app
+/// acknowledges or answers it.
 package struct SessionMessage: Hashable, Sendable, Codable {
-    /// The increasing number of the message. It is the `id` of the event.
+    /// The number of the message. It increases with every message, and is the `id` of the event.
     package var id: Int64
     package var kind: Kind
     package var task: SessionTask
@@ -174,13 +179,14 @@ package struct SessionMessage: Hashable, Sendable, Codable {
     package var challenge: Challenge?
 
     package enum Kind: String, Sendable, Codable, CaseIterable {
-        /// A transfer with resume data has continued.
+        /// The notice that a transfer with resume data has continued.
         case resumed
-        /// The transfer has ended. Its file is kept until this message is acknowledged.
+        /// The notice that the transfer has ended. Its file is kept until the app acknowledges this message.
         case ended
-        /// A server requires authentication. This message is answered, not acknowledged.
+        /// An authentication challenge of a server. The app answers this message instead of acknowledging it.
         case challenge
-        /// The start time of a delayed transfer has been reached. This message is answered, not acknowledged.
+        /// The notice that a delayed transfer has reached its start time. The app answers this message instead of
+        /// acknowledging it.
         case delayedRequest
     }
 
@@ -192,7 +198,7 @@ package struct SessionMessage: Hashable, Sendable, Codable {
     }
 }
 
-/// The data of a `caughtUp` event: every stored message up to this one has been sent.
+/// The data of a `caughtUp` event, which means that every stored message up to this one has been sent.
 package struct CaughtUp: Hashable, Sendable, Codable {
     package var through: Int64
 
@@ -206,8 +212,8 @@ extension SessionMessage.Kind {
     package var isQuestion: Bool { self == .challenge || self == .delayedRequest }
 }
 
-/// The body of `POST /v1/process/sessions/{identifier}/acknowledge`: these messages have been handled and need not be
-/// sent again.
+/// The body of `POST /v1/process/sessions/{identifier}/acknowledge`. It lists messages that the app has handled and
+/// that need not be sent again.
 package struct MessageAcknowledgement: Sendable, Codable {
     package var messages: [Int64]
 
@@ -254,9 +260,9 @@ package struct Challenge: Hashable, Sendable, Codable {
 package struct MessageAnswer: Sendable, Codable {
     package var message: Int64
     package var disposition: Disposition
-    /// The credential with ``Disposition/useCredential``, for Basic and Digest.
+    /// The credential for Basic and Digest, with ``Disposition/useCredential``.
     package var credential: Credential?
-    /// The PEM file of a client certificate with ``Disposition/useCredential``.
+    /// The path of the PEM file of a client certificate, with ``Disposition/useCredential``.
     package var clientCertificate: String?
     package var clientKey: String?
     /// The request to send instead of the original one, with ``Disposition/continueLoading``.
@@ -264,12 +270,12 @@ package struct MessageAnswer: Sendable, Codable {
     package var clientData: String?
 
     package enum Disposition: String, Sendable, Codable, CaseIterable {
-        /// Uses the credential. For server trust, this means that the app trusts the server.
+        /// The use of the credential. For server trust, it means that the app trusts the server.
         case useCredential
         case performDefaultHandling
-        /// Rejects this protection space. The next one that the server offers may be accepted.
+        /// The rejection of this protection space. The app may accept the next one that the server offers.
         case rejectProtectionSpace
-        /// The transfer ends as cancelled.
+        /// The cancellation of the transfer.
         case cancel
         case continueLoading
     }
@@ -282,14 +288,14 @@ package struct MessageAnswer: Sendable, Codable {
 
 /// One transfer of `POST /v1/process/sessions/{identifier}/tasks`.
 package struct SessionTaskRequest: Sendable, Codable {
-    /// The number that the app gave the transfer, unique in its session.
+    /// The number that the app gave the transfer. It is unique in its session.
     package var taskIdentifier: Int64
     package var request: TaskRequest
     package var clientData: String?
-    /// Whether the app must be asked before a delayed transfer starts.
+    /// Whether the service must ask the app before a delayed transfer starts.
     package var asksBeforeBeginning: Bool?
-    /// The file descriptor of the source in the calling process. The service copies the file from it, so the file at
-    /// the path of the source may change or be removed as soon as the request is sent.
+    /// The file descriptor of the source in the calling process. The service copies the file through this descriptor,
+    /// so the file at the path of the source may change or be removed as soon as the request is sent.
     package var sourceDescriptor: Int32?
 
     package init(taskIdentifier: Int64, request: TaskRequest, clientData: String? = nil) {

@@ -20,11 +20,11 @@ package enum WakeSource: String, Sendable, Codable, CaseIterable {
 
 /// The reason for which an app is woken in the background.
 package enum WakeReason: String, Sendable, Codable, CaseIterable {
-    /// The last transfer of a session has ended.
+    /// The end of the last transfer of a session.
     case sessionEvents
-    /// A server requires a credential, or asks whether it should be trusted.
+    /// A server's request for a credential, or the question whether to trust the server.
     case challenge
-    /// A delayed transfer has reached its start time, and the app has to confirm it.
+    /// A delayed transfer that has reached its start time, so that the app must confirm it.
     case delayedRequest
     case fetch
     case push
@@ -34,7 +34,8 @@ package enum WakeReason: String, Sendable, Codable, CaseIterable {
     case continued
     case response
 
-    /// The only reason of the source. For sessions, which have several, it is the end of the transfers.
+    /// Creates the only reason of the source. For sessions, which have several reasons, it creates the end of the
+    /// transfers.
     package init(_ source: WakeSource) {
         switch source {
         case .session: self = .sessionEvents

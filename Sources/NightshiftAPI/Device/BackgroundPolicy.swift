@@ -4,13 +4,13 @@
 /// seconds.
 package struct BackgroundPolicy: Hashable, Sendable, Codable, CustomStringConvertible {
     package var kind: Kind
-    /// The seconds that all background tasks of an app share in one background run.
+    /// The number of seconds that all background tasks of an app share in one background run.
     package var seconds: Double
 
     package enum Kind: String, Sendable, Codable, CaseIterable {
-        /// The device is kept awake, and time passes without interruption (iOS up to 6).
+        /// The policy that keeps the device awake, so that time passes without interruption (iOS up to 6).
         case contiguous
-        /// Time passes only while the device is awake for other reasons (iOS 7 and later).
+        /// The policy under which time passes only while the device is awake for other reasons (iOS 7 and later).
         case opportunistic
 
         /// The default number of seconds: the value that iOS used with either policy.
@@ -26,8 +26,8 @@ package struct BackgroundPolicy: Hashable, Sendable, Codable, CustomStringConver
     package static let opportunistic = BackgroundPolicy(.opportunistic)
     /// The policy of current iOS versions.
     package static let brief = BackgroundPolicy(.opportunistic, seconds: 30)
-    /// The allowed number of seconds. A shorter time leaves no room for an expiration handler; a longer time is no real
-    /// limit.
+    /// The allowed number of seconds. A shorter time is not enough for an expiration handler, and a longer time is
+    /// hardly a limit.
     package static let secondsAllowed: ClosedRange<Double> = 10...3_600
 
     package init(_ kind: Kind, seconds: Double? = nil) {

@@ -1,4 +1,4 @@
-/// The body of `PATCH /v1/device`: only the given values change. An override of null is removed.
+/// The body of `PATCH /v1/device`. Values that are not given stay unchanged, and an override of null is removed.
 package struct DeviceChange: Hashable, Sendable, Codable {
     package var backgroundPolicy: BackgroundPolicy?
     package var expirationLead: Double?
@@ -17,6 +17,8 @@ package struct DeviceChange: Hashable, Sendable, Codable {
 }
 
 extension DeviceChange {
+    /// Checks the values.
+    ///
     /// - Throws: A problem that names the invalid value and its position in the request.
     package func check() throws(Problem) {
         let allowed = DeviceSettings.leadAllowed
@@ -28,7 +30,7 @@ extension DeviceChange {
         for (key, value) in overrides ?? [:] {
             var probe = DeviceConditions()
             guard let value, !probe.set(key, to: value) else { continue }
-            // A location is never repeated in a message, even if it is invalid: it may be a real one with a wrong
+            // The message never repeats a location, even an invalid one, because it may be a real location with a wrong
             // digit.
             let what = key == .location ? "The value" : "'\(value)'"
             throw .invalid(
@@ -39,7 +41,9 @@ extension DeviceChange {
 }
 
 extension DeviceSettings {
-    /// - Parameter change: values that are nil stay unchanged; an override of nil is removed.
+    /// Returns the settings after a change.
+    ///
+    /// - Parameter change: The new values. Values that are nil stay unchanged; an override of nil is removed.
     package func changed(by change: DeviceChange) -> DeviceSettings {
         var settings = self
         settings.backgroundPolicy = change.backgroundPolicy ?? backgroundPolicy

@@ -1,10 +1,10 @@
 /// The conditions of the device: all values that decisions about time, power and network depend on.
 ///
-/// The defaults are those of a machine that reports nothing: plugged in, in use, on an unmetered network. With them,
-/// nothing waits.
+/// The default values describe a machine that reports nothing. It counts as plugged in, in use, and on an unmetered
+/// network, so nothing waits.
 package struct DeviceConditions: Hashable, Sendable, Codable {
     package var power: PowerSource = .external
-    /// The charge in percent, 0...100; nil without a battery.
+    /// The charge in percent, from 0 to 100; nil without a battery.
     package var batteryPercentage: Double?
     package var batteryWarning: BatteryWarning = .none
     /// Whether the user turned on power saving.
@@ -14,10 +14,11 @@ package struct DeviceConditions: Hashable, Sendable, Codable {
     package var isIdle = false
     /// Whether the machine is about to sleep, or asleep.
     package var isSleeping = false
-    /// The free bytes in the file system of the partial downloads; nil if unknown.
+    /// The number of free bytes in the file system of the partial downloads; nil if it is unknown.
     package var freeBytes: Int64?
-    /// The number of times that the machine has started to sleep since the service started. A reader that did not see
-    /// the sleep itself can detect it by this number. It is not encoded, because it is meaningless to other processes.
+    /// The number of times that the machine has started to sleep since the service started. With this number, a reader
+    /// can detect a sleep that it did not observe. The number is not encoded, because it has no meaning for other
+    /// processes.
     package var sleeps = 0
 
     private enum CodingKeys: String, CodingKey {
@@ -26,7 +27,7 @@ package struct DeviceConditions: Hashable, Sendable, Codable {
 
     package init() {}
 
-    /// Whether the machine woke from sleep since `former`, even if both readings show it awake.
+    /// Returns whether the machine woke from sleep after `former`, even if both readings show it awake.
     package func woke(since former: DeviceConditions) -> Bool {
         !isSleeping && (former.isSleeping || sleeps != former.sleeps)
     }
@@ -46,7 +47,7 @@ package enum BatteryWarning: String, Sendable, Codable, CaseIterable {
     case action
 }
 
-/// The network of the default route.
+/// The conditions of the network with the default route.
 package struct NetworkConditions: Hashable, Sendable, Codable {
     /// Whether an interface other than loopback is usable. A network without internet access counts.
     package var isAvailable = true
@@ -56,7 +57,7 @@ package struct NetworkConditions: Hashable, Sendable, Codable {
     package var isExpensive = false
     /// Whether the user requested low data usage (Apple: Low Data Mode).
     package var isConstrained = false
-    /// The name of the network. A different name means a different network.
+    /// The name of the network. If the name changes, the network has changed.
     package var name: String?
 
     package init() {}

@@ -1,4 +1,4 @@
-/// The keys of single device conditions, as used in listings, overrides and traces.
+/// A key of one device condition. Listings, overrides and traces use these keys.
 package enum DeviceKey: String, Sendable, Codable, CaseIterable, CodingKeyRepresentable {
     case power
     case battery
@@ -13,13 +13,14 @@ package enum DeviceKey: String, Sendable, Codable, CaseIterable, CodingKeyRepres
     case idle
     case sleeping
     case freeBytes
-    /// The location of the device. Nothing waits for it, and it is private: no response, journal entry or log shows it.
+    /// The location of the device. No decision waits for it. It is private, so no response, journal entry or log shows
+    /// it.
     case location
 
     /// The keys of ``DeviceConditions``, which every client may read.
     package static let conditions = allCases.filter { $0 != .location }
 
-    /// The text that responses contain instead of an overridden location.
+    /// The text that replaces an overridden location in responses.
     package static let hiddenPlace = "set"
 
     /// A description of the valid values.
@@ -43,8 +44,8 @@ package enum DeviceKey: String, Sendable, Codable, CaseIterable, CodingKeyRepres
 }
 
 extension DeviceConditions {
-    /// The value as text, as accepted by ``set(_:to:)``. The location is not part of the conditions, so its value is
-    /// always `none`.
+    /// The value as text, in the form that ``set(_:to:)`` accepts. The location is not part of the conditions, so its
+    /// value is always `none`.
     package subscript(key: DeviceKey) -> String {
         switch key {
         case .power: power.rawValue
@@ -64,8 +65,8 @@ extension DeviceConditions {
         }
     }
 
-    /// Sets the value of `key`. Returns false and changes nothing if `text` is not valid. A location is only checked,
-    /// not stored.
+    /// Sets the value of `key`. Returns false and changes nothing if `text` is not valid. A location is checked but not
+    /// stored.
     package mutating func set(_ key: DeviceKey, to text: String) -> Bool {
         switch key {
         case .power: return assign(PowerSource(rawValue: text), to: \.power)
@@ -91,7 +92,7 @@ extension DeviceConditions {
         }
     }
 
-    /// The keys whose values differ.
+    /// Returns the keys whose values differ.
     package func differences(from other: DeviceConditions) -> [DeviceKey] {
         DeviceKey.conditions.filter { self[$0] != other[$0] }
     }

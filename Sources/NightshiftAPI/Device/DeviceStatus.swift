@@ -36,7 +36,7 @@ package struct DeviceValue: Hashable, Sendable, Codable {
     package var source: Source
 
     package enum Source: String, Sendable, Codable, CaseIterable {
-        /// A default, because no source reports the value.
+        /// A default value, which applies because no source reports the value.
         case assumed
         case upower = "UPower"
         case powerProfiles = "power-profiles-daemon"
@@ -70,22 +70,22 @@ package struct DeviceProvider: Hashable, Sendable, Codable {
     }
 }
 
-/// The settings that people made for the device. They are stored.
+/// The user's settings for the device. They are stored.
 package struct DeviceSettings: Hashable, Sendable, Codable {
-    /// The policy of apps that have none of their own.
+    /// The policy for apps without a policy of their own.
     package var backgroundPolicy: BackgroundPolicy = .opportunistic
-    /// The seconds between the call of expiration handlers and the end of background time.
+    /// The number of seconds between the call of the expiration handlers and the end of background time.
     package var expirationLead: Double = 5
     /// The values that override those of the device. Responses contain ``DeviceKey/hiddenPlace`` instead of a location;
     /// see ``shown``.
     package var overrides: [DeviceKey: String] = [:]
-    /// Whether apps enter and leave the foreground with their windows, if the desktop reports them.
+    /// Whether apps enter and leave the foreground with their windows, if the desktop reports the windows.
     package var followsFront = true
 
     package static let leadAllowed: ClosedRange<Double> = 1...30
 
-    /// The settings as responses contain them, without the overridden location: a client that may read settings is not
-    /// necessarily allowed to know the location.
+    /// The settings in the form that responses contain. The overridden location is removed, because a client that may
+    /// read settings is not necessarily allowed to know the location.
     package var shown: DeviceSettings {
         var shown = self
         if shown.overrides[.location] != nil { shown.overrides[.location] = DeviceKey.hiddenPlace }
@@ -104,7 +104,7 @@ package struct DeviceSettings: Hashable, Sendable, Codable {
     }
 }
 
-/// The body of `POST /v1/device/doze`, which requests a phase now.
+/// The body of `POST /v1/device/doze`, which requests a phase of doze now.
 package struct DozeRequest: Hashable, Sendable, Codable {
     /// The requested phase: `dozing`, `window` or `awake`.
     package var phase: DozePhase

@@ -2,9 +2,9 @@ package import Foundation
 
 /// The phase of doze, which decides whether background work runs.
 package enum DozePhase: String, Sendable, Codable, CaseIterable {
-    /// Everything runs.
+    /// The normal phase, in which everything runs.
     case awake
-    /// Background work is paused until the next maintenance window.
+    /// The phase in which background work is paused until the next maintenance window.
     case dozing
     /// A maintenance window, in which all waiting work runs.
     case window
@@ -12,13 +12,13 @@ package enum DozePhase: String, Sendable, Codable, CaseIterable {
 
 /// The reason for the end of doze, or for a maintenance window.
 package enum WindowReason: String, Sendable, Codable, CaseIterable {
-    /// The interval since the last maintenance window is over.
+    /// The end of the interval since the last maintenance window.
     case maintenance
-    /// The machine woke from sleep.
+    /// A wake of the machine from sleep.
     case deviceWoke
-    /// An app had to be woken.
+    /// An app that had to be woken.
     case appWoken
-    /// `nightshift device window`.
+    /// The command `nightshift device window`.
     case requested
 
     package var sentence: String {
@@ -35,11 +35,11 @@ package enum WindowReason: String, Sendable, Codable, CaseIterable {
 package enum AwakeReason: String, Sendable, Codable, CaseIterable {
     case inUse
     case externalPower
-    /// A background task under the contiguous policy keeps the device awake.
+    /// A background task under the contiguous policy, which keeps the device awake.
     case held
-    /// The device has not been idle on battery for long enough.
+    /// A device that has not been idle on battery for long enough.
     case settling
-    /// `nightshift device wake`.
+    /// The command `nightshift device wake`.
     case requested
 
     package var sentence: String {
@@ -57,12 +57,11 @@ package enum AwakeReason: String, Sendable, Codable, CaseIterable {
 package struct DozeStatus: Hashable, Sendable, Codable {
     package var phase: DozePhase
     package var since: Date
-    /// The reason. Present while the phase is awake.
+    /// The reason why the device is awake. It is present while the phase is awake.
     package var awakeReason: AwakeReason?
-    /// The reason. Present in a maintenance window.
+    /// The reason for the maintenance window. It is present in a maintenance window.
     package var windowReason: WindowReason?
-    /// The time at which the next maintenance window opens at the latest, or at which the current one closes at the
-    /// latest.
+    /// The latest time at which the next maintenance window opens, or at which the current one closes.
     package var until: Date?
 
     package init(
@@ -91,7 +90,7 @@ package struct DeviceState: Hashable, Sendable {
 /// An app that keeps the device awake.
 package struct AwakeHolder: Hashable, Sendable, Codable {
     package var app: AppID
-    /// The names of its background tasks.
+    /// The names of the app's background tasks.
     package var tasks: [String]
     package var since: Date
 

@@ -1,15 +1,15 @@
 /// The application whose window has the focus, identified by the names that its window carries.
 ///
-/// No other property of the window is read: neither its title nor its contents.
+/// The service reads no other property of the window, such as its title or its contents.
 package struct FrontApplication: Hashable, Sendable {
-    /// The `app_id` of Wayland, or `_GTK_APPLICATION_ID`. It is usually the id of the desktop entry.
+    /// The value of `app_id` of Wayland, or of `_GTK_APPLICATION_ID`. It is usually the id of the desktop entry.
     package var applicationID: String?
-    /// `WM_CLASS`: the instance name, then the class name.
+    /// The instance name and the class name of `WM_CLASS`, in this order.
     package var windowClasses: [String]
-    /// `_NET_WM_PID`, if the window belongs to this machine.
+    /// The value of `_NET_WM_PID`, if the window belongs to this machine.
     package var processID: Int32?
 
-    /// The longest accepted name. File names cannot be longer.
+    /// The maximum length of an accepted name. File names cannot be longer.
     package static let longestName = 255
 
     package init(applicationID: String? = nil, windowClasses: [String] = [], processID: Int32? = nil) {
@@ -18,7 +18,7 @@ package struct FrontApplication: Hashable, Sendable {
         self.processID = processID
     }
 
-    /// Whether the window carries nothing that identifies its application.
+    /// Whether the window has no name or process id that identifies its application.
     package var isNameless: Bool { applicationID == nil && windowClasses.isEmpty && processID == nil }
 }
 
@@ -28,7 +28,7 @@ package struct FrontStatus: Hashable, Sendable, Codable {
     package var source: Source?
     /// The reason why there is no source.
     package var detail: String?
-    /// The app whose window has the focus: an installed app, or another one that the service knows.
+    /// The app whose window has the focus. It is an installed app, or another app that the service knows.
     package var app: AppID?
 
     package enum Source: String, Sendable, Codable, CaseIterable {

@@ -1,11 +1,12 @@
-/// One line of a trace: one event, `at` seconds after its start. `docs/simulation.md` describes the format.
+/// One line of a trace: one event, which happens `at` seconds after the start. `docs/simulation.md` describes the
+/// format.
 package struct TraceLine: Hashable, Sendable {
     package var at: Double
-    /// Conditions that change, in their text forms.
+    /// The conditions that change, in their text forms.
     package var device: [DeviceKey: String]?
     /// The new speed of the network for all transfers together.
     package var bytesPerSecond: Double?
-    /// The settings of the simulation. Only in the first line.
+    /// The settings of the simulation. They are allowed only in the first line.
     package var settings: TraceSettings?
     /// The requested phase of doze.
     package var request: DozePhase?
@@ -36,9 +37,9 @@ package struct TraceLine: Hashable, Sendable {
 
 /// An action of the user on an app.
 package enum AppUse: String, Sendable, CaseIterable {
-    /// Brings the app to the foreground, and starts it if it does not run.
+    /// Brings the app to the foreground, and starts it if it is not running.
     case front
-    /// Leaves the app.
+    /// Moves the app to the background.
     case background
     case quit
     case forceQuit
@@ -54,23 +55,24 @@ package struct TraceSettings: Hashable, Sendable {
     /// The maximum number of transfers that run at the same time; nil for the default of the service.
     package var maximumTransfers: Int?
 
-    /// 2026-01-05T00:00:00Z. It is a Monday, so the days of a trace of one week are its weekdays.
+    /// The default start, 2026-01-05T00:00:00Z. It is a Monday, so the days of a trace of one week are the days from
+    /// Monday to Sunday.
     package static let defaultStart: Double = 1_767_571_200
 
     package init() {}
 }
 
-/// The simulated behaviour of an app. All times are seconds of running time.
+/// The simulated behaviour of an app. All times are in seconds while the app runs.
 package struct AppBehaviour: Hashable, Sendable {
     /// The policy that the app requests.
     package var backgroundPolicy: BackgroundPolicy?
-    /// The seconds from the launch until the app reads commands.
+    /// The number of seconds from the launch until the app reads commands.
     package var launch = 0.5
-    /// The seconds that `didEnterBackground` takes.
+    /// The number of seconds that `didEnterBackground` takes.
     package var enterBackground = 0.1
-    /// The seconds that handling the events of a session takes.
+    /// The number of seconds that the app needs to handle the events of a session.
     package var wake = 1.0
-    /// The seconds that the expiration handlers take.
+    /// The number of seconds that the expiration handlers take.
     package var expiration = 0.5
     /// Whether the expiration handlers end the background tasks and the work that the app was woken for.
     package var endsTasks = true
@@ -78,31 +80,32 @@ package struct AppBehaviour: Hashable, Sendable {
     package var fetchInterval: RefreshInterval?
     /// The result of background fetches and scheduled tasks.
     package var refreshResult = RefreshResult.newData
-    /// The seconds that a fetch or a refresh task takes, and the bytes that it transfers.
+    /// The number of seconds that a fetch or a refresh task takes.
     package var fetch = 5.0
+    /// The number of bytes that a fetch or a refresh task transfers.
     package var fetchBytes: Int64 = 200_000
-    /// The seconds that a processing task takes.
+    /// The number of seconds that a processing task takes.
     package var processing = 60.0
-    /// The seconds that handling a region event or a significant change takes. The limit is 10.
+    /// The number of seconds that the app needs to handle a region event or a significant change. The limit is 10.
     package var located = 1.0
 
     package init() {}
 }
 
-/// The behaviour of a host towards transfers from a point in time on.
+/// The behaviour of a host towards transfers from a certain time on.
 package struct TracedHost: Hashable, Sendable {
     package var name: String
     /// The kind of failure; nil for a host that works.
     package var failing: Failing?
 
     package enum Failing: Hashable, Sendable {
-        /// No connection can be made.
+        /// A host to which connections cannot be made.
         case unreachable
-        /// The host responds with 503, optionally with a `Retry-After` in seconds.
+        /// A host that responds with 503, optionally with a `Retry-After` in seconds.
         case busy(retryAfter: Double?)
-        /// The host does not have the files.
+        /// A host that does not have the files.
         case missing
-        /// The connections of running transfers break once.
+        /// A break of all connections of running transfers, which happens once.
         case lost
     }
 
@@ -115,7 +118,7 @@ package struct TracedHost: Hashable, Sendable {
 /// A background task that an app begins.
 package struct TracedTask: Hashable, Sendable {
     package var name: String
-    /// The seconds of work. Work continues only while the app runs.
+    /// The number of seconds of work. Work continues only while the app runs.
     package var seconds: Double
 
     package init(name: String, seconds: Double) {
@@ -124,7 +127,7 @@ package struct TracedTask: Hashable, Sendable {
     }
 }
 
-/// One or several equal transfers that an app or a person requests.
+/// One or several transfers with the same values, requested by an app or a person.
 package struct TracedTransfer: Hashable, Sendable {
     /// The identifier that the app uses for the session.
     package var session = "default"
@@ -134,7 +137,7 @@ package struct TracedTransfer: Hashable, Sendable {
     package var count = 1
     package var rules = TransferRules()
     package var priority = 0.5
-    /// The seconds after which the transfer fails.
+    /// The number of seconds after which the transfer fails.
     package var resourceTimeout = SessionSettings().resourceTimeout
     /// Whether the app is woken when the last transfer of the session has ended.
     package var wakesApp = true
@@ -146,7 +149,7 @@ package struct TracedTransfer: Hashable, Sendable {
 package struct TracedSubmission: Hashable, Sendable {
     package var identifier: String
     package var kind: ScheduledTask.Kind
-    /// The minimum delay in seconds, counted from the line.
+    /// The minimum delay in seconds, measured from the time of the line.
     package var after: Double?
     package var requiresNetwork: Bool?
     package var requiresPower: Bool?

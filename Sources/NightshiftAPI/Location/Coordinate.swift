@@ -5,7 +5,7 @@ package struct Coordinate: Hashable, Sendable, Codable {
     package var latitude: Double
     package var longitude: Double
 
-    /// Returns nil for an invalid position: a value is NaN, beyond a pole, or beyond the antimeridian.
+    /// Creates a position. Returns nil if a value is NaN, beyond a pole, or beyond the antimeridian.
     package init?(latitude: Double, longitude: Double) {
         guard (-90.0...90.0).contains(latitude), (-180.0...180.0).contains(longitude) else { return nil }
         self.latitude = latitude
@@ -35,8 +35,8 @@ package struct Coordinate: Hashable, Sendable, Codable {
     /// The mean radius of the earth in metres (IUGG).
     package static let earthRadius = 6_371_008.8
 
-    /// The distance in metres along the great circle, by the haversine formula, which is also exact for short
-    /// distances.
+    /// Returns the distance in metres along the great circle. It uses the haversine formula, which is also exact for
+    /// short distances.
     package func distance(to other: Coordinate) -> Double {
         let radians = Double.pi / 180
         let (first, second) = (latitude * radians, other.latitude * radians)
@@ -51,12 +51,12 @@ package struct Coordinate: Hashable, Sendable, Codable {
 /// A location reported by a source.
 package struct Fix: Hashable, Sendable, Codable {
     package var place: Coordinate
-    /// The radius in metres around the position within which the device is.
+    /// The radius in metres of the circle around the position in which the device is.
     package var accuracy: Double
-    /// The time in seconds on a clock that is never set and counts while the machine sleeps (CLOCK_BOOTTIME).
+    /// The time in seconds on CLOCK_BOOTTIME, a clock that is never set and continues while the machine sleeps.
     package var time: Double
 
-    /// Returns nil if the accuracy is unknown or the time is not finite.
+    /// Creates a fix. Returns nil if the accuracy is unknown or the time is not finite.
     package init?(place: Coordinate, accuracy: Double, time: Double) {
         guard accuracy >= 0, accuracy.isFinite, time.isFinite else { return nil }
         self.place = place

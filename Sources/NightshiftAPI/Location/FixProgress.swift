@@ -1,7 +1,7 @@
-/// Decides whether a receiver that is asked for one fix still becomes more accurate.
+/// A decision whether a receiver becomes more accurate if it stays on for a requested fix. It is a pure value.
 ///
-/// It is pure. A receiver that has just been switched on first reports inaccurate fixes. If the fixes have not improved
-/// for some seconds, they will not improve later either, so the receiver is switched off.
+/// A receiver first reports inaccurate fixes after it is switched on. If the fixes have not improved for some seconds,
+/// they will not improve later either, so the receiver is switched off.
 package struct FixProgress: Hashable, Sendable {
     private struct Best: Hashable {
         /// The best accuracy so far, in metres.
@@ -12,7 +12,7 @@ package struct FixProgress: Hashable, Sendable {
 
     private var best: Best?
 
-    /// The seconds without progress after which the best fix is accepted.
+    /// The number of seconds without progress after which the best fix is accepted.
     package static let steady = 5.0
     /// The relative improvement in accuracy that counts as progress.
     static let step = 0.1
@@ -21,7 +21,7 @@ package struct FixProgress: Hashable, Sendable {
 
     /// Adds the next fix.
     ///
-    /// - Returns: Whether no better fixes are to be expected.
+    /// - Returns: Whether the receiver is expected to report no better fixes.
     package mutating func add(_ accuracy: Double, at time: Double) -> Bool {
         guard let best, accuracy > best.accuracy * (1 - Self.step) else {
             best = Best(accuracy: accuracy, since: time)

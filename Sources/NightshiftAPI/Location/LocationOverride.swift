@@ -1,4 +1,5 @@
-/// A location that was set for testing, as text: `LATITUDE,LONGITUDE`, optionally followed by the accuracy in metres.
+/// A location that was set for testing. Its text form is `LATITUDE,LONGITUDE`, optionally followed by the accuracy in
+/// metres.
 package struct LocationOverride: Hashable, Sendable {
     package var place: Coordinate
     /// The accuracy in metres.
@@ -6,12 +7,13 @@ package struct LocationOverride: Hashable, Sendable {
 
     /// The typical accuracy of a satellite receiver outdoors, used for locations without an accuracy.
     package static let usualAccuracy = 10.0
-    /// Half of the earth's circumference, in metres. A location with a larger accuracy value contains no information.
+    /// Half of the earth's circumference in metres. If the accuracy value is larger, the location contains no
+    /// information.
     package static let worstAccuracy = 20_000_000.0
 
-    /// Returns nil if `text` is not a valid location.
+    /// Parses the text form. Returns nil if `text` is not a valid location.
     package init?(_ text: String) {
-        // Three numbers fit, even at full precision.
+        // This is enough for three numbers at full precision.
         guard text.utf8.count <= 128 else { return nil }
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         guard (2...3).contains(parts.count) else { return nil }

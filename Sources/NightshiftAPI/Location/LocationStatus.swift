@@ -1,11 +1,11 @@
 package import Foundation
 
-/// The permission of the user for an app to use the location (`CLAuthorizationStatus`).
+/// The user's permission for an app to use the location (`CLAuthorizationStatus`).
 package enum LocationPermission: String, Hashable, Sendable, Codable, CaseIterable {
-    /// The user has not been asked yet, or has not answered.
+    /// No decision: the user has not been asked yet, or has not answered.
     case ask
     case denied
-    /// While the app is visible to the user. Location events do not wake it.
+    /// The permission while the app is visible to the user. Location events do not wake the app.
     case whenInUse
     case always
 }
@@ -55,7 +55,7 @@ package struct LocationEvent: Hashable, Sendable, Codable {
     }
 }
 
-/// A monitored region, and whether the device is inside or outside.
+/// A monitored region, and whether the device is inside or outside it.
 package struct RegionStatus: Hashable, Sendable, Codable {
     package var region: MonitoredRegion
     package var state: RegionState
@@ -78,7 +78,7 @@ package struct ProcessLocation: Hashable, Sendable, Codable {
     package var canMonitorSignificantChanges: Bool
     package var regions: [RegionStatus]
     package var monitorsSignificantChanges: Bool
-    /// The last known location, if the app may use it.
+    /// The last known location; nil if it is unknown or the app may not use it.
     package var place: Place?
 
     package init(permission: LocationPermission) {
@@ -90,7 +90,8 @@ package struct ProcessLocation: Hashable, Sendable, Codable {
     }
 }
 
-/// A `location` event of `GET /v1/process/commands`: the permission, sent at first and after every change.
+/// A `location` event of `GET /v1/process/commands`. It contains the permission, and is sent at first and after every
+/// change.
 package struct LocationNotice: Hashable, Sendable, Codable {
     package var permission: LocationPermission
 
@@ -99,23 +100,25 @@ package struct LocationNotice: Hashable, Sendable, Codable {
     }
 }
 
-/// The response of `GET /v1/location/{app}`: the monitoring of one app, for the user. It contains no locations.
+/// The response of `GET /v1/location/{app}`: the location monitoring of one app, for the user. It contains no
+/// locations.
 package struct AppLocationStatus: Hashable, Sendable, Codable {
     package var app: AppID
     package var name: String
     package var permission: LocationPermission
-    /// The reason in the words of the app (`X-Nightshift-LocationReason`).
+    /// The reason that the app gives for using the location (`X-Nightshift-LocationReason`).
     package var reason: String?
     package var regions: [RegionStatus]
     package var monitorsSignificantChanges: Bool
-    /// The number of wakes for region events and significant changes since the app was installed, and the seconds for
-    /// which it used the receiver, today and in total.
+    /// The number of wakes for region events and significant changes since the app was installed.
     package var wakes: Int
+    /// The number of seconds for which the app used the receiver today.
     package var receiverSecondsToday: Double
+    /// The number of seconds for which the app used the receiver since it was installed.
     package var receiverSeconds: Double
     /// The location updates that the app currently requests; nil if it requests none.
     package var updates: LocationUpdateStatus?
-    /// A sentence that says whether monitoring is active, and if not, why.
+    /// A sentence that explains whether monitoring is active, and if not, why.
     package var sentence: String
 
     package init(app: AppID, name: String, permission: LocationPermission) {
@@ -159,7 +162,7 @@ package struct LocationStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// The body of `PATCH /v1/location/{app}`: settings of the user.
+/// The body of `PATCH /v1/location/{app}`: the user's settings for the app.
 package struct AppLocationChange: Hashable, Sendable, Codable {
     package var permission: LocationPermission?
 

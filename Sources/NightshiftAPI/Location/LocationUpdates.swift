@@ -27,9 +27,9 @@ package struct LocationUpdate: Hashable, Sendable, Codable {
     package var failure: Failure?
 
     package enum Failure: String, Hashable, Sendable, Codable, CaseIterable {
-        /// No source reported a location in time.
+        /// The problem that no source reported a location in time.
         case unknown
-        /// The user does not allow it.
+        /// The problem that the user does not allow the app to use the location.
         case denied
     }
 
@@ -45,13 +45,13 @@ package struct LocationUpdate: Hashable, Sendable, Codable {
     }
 }
 
-/// The location updates that an app requests while it runs. They show people why the receiver is on.
+/// The location updates that an app requests while it runs. This status shows people why the receiver is on.
 package struct LocationUpdateStatus: Hashable, Sendable, Codable {
     /// The finest accuracy that the app requests, in metres.
     package var accuracy: Double
     /// The start of the oldest request.
     package var since: Date
-    /// Whether the app currently receives updates; false while it is suspended or not permitted.
+    /// Whether the app currently receives updates. It is false while the app is suspended or has no permission.
     package var isOn: Bool
 
     package init(accuracy: Double, since: Date, isOn: Bool) {

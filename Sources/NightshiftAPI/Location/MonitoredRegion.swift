@@ -8,8 +8,8 @@ package struct MonitoredRegion: Hashable, Sendable, Codable {
     package var notifiesOnEntry: Bool
     package var notifiesOnExit: Bool
 
-    /// A quarter of the earth's circumference, in metres. A larger circle is better described by its complement on the
-    /// opposite side.
+    /// A quarter of the earth's circumference, in metres. A larger circle has a complement on the opposite side of the
+    /// earth that is smaller and describes it better.
     package static let largestRadius = 10_000_000.0
 
     package init(

@@ -1,20 +1,20 @@
 package import Foundation
 
-/// The permission of the user for an app to show notifications (`UNAuthorizationStatus`).
+/// The user's permission for an app to show notifications (`UNAuthorizationStatus`).
 package enum NotificationPermission: String, Hashable, Sendable, Codable, CaseIterable {
-    /// The user has not decided. Notifications from the provider are kept until then, and the first one causes the
+    /// No decision yet. Until the user decides, notifications from the provider are kept, and the first one causes the
     /// question.
     case ask
     case denied
     case allowed
-    /// The user was not asked. Notifications are shown without a sound.
+    /// A provisional permission, for which the user is not asked. Notifications are shown without a sound.
     case provisional
 }
 
 /// A notification of an app, as shown and as listed (`UNNotificationRequest` and its content).
 package struct AppNotification: Hashable, Sendable, Codable {
     /// An identifier that is unique within the app. A notification replaces a previous one with the same identifier.
-    /// For a push it is the collapse id, or else the `apns-id`.
+    /// The identifier of a push is its collapse id, or otherwise its `apns-id`.
     package var identifier: String
     package var title: String
     package var subtitle: String
@@ -26,10 +26,10 @@ package struct AppNotification: Hashable, Sendable, Codable {
     package var sound: String?
     package var level: Level
     package var actions: [Action]
-    /// A JSON object of the app. For a push it is the whole payload.
+    /// A JSON object that belongs to the app. For a push, it is the whole payload.
     package var userInfo: String
     package var isRemote: Bool
-    /// The time at which it was shown, or arrived.
+    /// The time at which the notification was shown or arrived.
     package var date: Date
 
     package enum Level: String, Hashable, Sendable, Codable, CaseIterable {
@@ -42,7 +42,8 @@ package struct AppNotification: Hashable, Sendable, Codable {
     package struct Action: Hashable, Sendable, Codable {
         package var identifier: String
         package var title: String
-        /// Whether choosing the action brings the app to the foreground. If not, the app is launched in the background.
+        /// Whether choosing the action brings the app to the foreground. Otherwise, the app is launched in the
+        /// background.
         package var isForeground: Bool
 
         package init(identifier: String, title: String, isForeground: Bool) {
@@ -70,7 +71,7 @@ package struct AppNotification: Hashable, Sendable, Codable {
 /// The payload of a wake from the source `response`: the choice of the user.
 package struct NotificationResponse: Hashable, Sendable, Codable {
     package var notification: AppNotification
-    /// ``opened``, ``dismissed``, or the identifier of an action of the notification.
+    /// The user's choice: ``opened``, ``dismissed``, or the identifier of an action of the notification.
     package var action: String
 
     package static let opened = "com.apple.UNNotificationDefaultActionIdentifier"
@@ -100,7 +101,7 @@ package struct ProcessNotifications: Hashable, Sendable, Codable {
 
 /// The body of `POST /v1/process/notifications/authorization`.
 package struct NotificationAuthorizationRequest: Hashable, Sendable, Codable {
-    /// Whether the user is not asked, and notifications are shown without a sound.
+    /// Whether notifications are shown without a sound, and without asking the user.
     package var isProvisional: Bool
 
     package init(isProvisional: Bool = false) {
@@ -111,7 +112,7 @@ package struct NotificationAuthorizationRequest: Hashable, Sendable, Codable {
 /// The body of `POST /v1/process/notifications`: a notification of the app, shown now or later.
 package struct NotificationRequest: Hashable, Sendable, Codable {
     package var notification: AppNotification
-    /// The delay in seconds; nil to show it immediately.
+    /// The delay in seconds; nil to show the notification immediately.
     package var delay: Double?
     package var repeats: Bool
 
@@ -129,7 +130,7 @@ package struct NotificationCategories: Hashable, Sendable, Codable {
     package struct Category: Hashable, Sendable, Codable {
         package var identifier: String
         package var actions: [AppNotification.Action]
-        /// Whether the app wants to be notified when a notification is dismissed.
+        /// Whether the app wants to be notified when the user dismisses a notification.
         package var tellsOfDismissal: Bool
 
         package init(identifier: String, actions: [AppNotification.Action], tellsOfDismissal: Bool) {

@@ -1,9 +1,10 @@
-/// The app's decision about one of its notifications.
+/// The app's decision about how to show one of its notifications.
 package enum PresentationAnswer: Hashable, Sendable {
-    /// The app is not in the foreground. The notification is shown without asking the app.
+    /// No decision, because the app is not in the foreground. The notification is shown without asking the app.
     case notInFront
-    /// The app left the decision to the service, could not be asked, or did not answer in time.
+    /// No decision of the app: it left the decision to the service, could not be asked, or did not answer in time.
     case asSent
-    /// Bits of `UNNotificationPresentationOptions`, as in ``CommandAcknowledgement/presentation``; 0 to show nothing.
+    /// The sum of the chosen bits of `UNNotificationPresentationOptions`, as in
+    /// ``CommandAcknowledgement/presentation``. With 0, nothing is shown.
     case options(Int)
 }

@@ -7,9 +7,9 @@ package struct PushStatus: Hashable, Sendable, Codable {
     package var connection: Connection
     /// The state of the connection, as a sentence.
     package var sentence: String
-    /// The time of the next attempt or the next keep-alive.
+    /// The time of the next attempt to connect or of the next keep-alive.
     package var next: Date?
-    /// The keep-alive interval in seconds that works on this network.
+    /// The keep-alive interval, in seconds, that works on this network.
     package var keepAlive: Double?
     /// The time of the last message from the gateway.
     package var lastHeard: Date?
@@ -37,9 +37,9 @@ package struct PushStatus: Hashable, Sendable, Codable {
         case off
         case connecting
         case open
-        /// The last attempt failed. The time of the next one is set.
+        /// Waiting for the next attempt after a failure. The time of the next attempt is set.
         case waiting
-        /// No network is available.
+        /// Not connected, because no network is available.
         case offline
     }
 
@@ -54,9 +54,10 @@ package struct PushStatus: Hashable, Sendable, Codable {
 package struct PushEnrolmentRequest: Hashable, Sendable, Codable {
     /// The address, such as `nightshift-push://host:port/code`.
     package var url: String
-    /// The name of the device in the lists of the gateway; by default the host name.
+    /// The name of the device in the lists of the gateway. The default is the host name.
     package var name: String?
-    /// The PEM file of the authority that signed the gateway's certificate; by default the system's authorities.
+    /// The path of the PEM file of the authority that signed the gateway's certificate. By default, the system's
+    /// authorities are used.
     package var authority: String?
 
     package init(url: String, name: String? = nil, authority: String? = nil) {
@@ -73,17 +74,17 @@ package struct AppPushStatus: Hashable, Sendable, Codable {
     package var isRegistered: Bool
     /// The device token in hexadecimal, for the app's provider; nil until the gateway has assigned one.
     package var token: String?
-    /// The reason why there is no token although the app registered.
+    /// The reason why the app has no token although it registered.
     package var error: String?
     /// The notification permission of the app.
     package var alerts: NotificationPermission
-    /// A sentence that says how a push would be handled now.
+    /// A sentence that explains how a push would be handled now.
     package var sentence: String
-    /// A silent push that waits until the app can be woken, and the reason.
+    /// A silent push that waits until the app can be woken, with the reason.
     package var waiting: PushRecord?
-    /// The latest pushes, oldest first; at most ``Limits/pushes``. Payloads are not included.
+    /// The latest pushes, with the oldest first. There are at most ``Limits/pushes``. Payloads are not included.
     package var pushes: [PushRecord]
-    /// The UnifiedPush registrations of the app; nil if there are none.
+    /// The UnifiedPush registrations of the app; nil if it has none.
     package var unifiedPush: [UnifiedPushStatus]?
 
     package init(app: AppID, name: String, alerts: NotificationPermission) {
@@ -100,7 +101,7 @@ package struct AppPushStatus: Hashable, Sendable, Codable {
 package struct UnifiedPushStatus: Hashable, Sendable, Codable {
     /// The name of the app on the session bus.
     package var app: AppID
-    /// The description that the app gave.
+    /// The description that the app gave for the registration.
     package var about: String
     /// The URL to which senders send messages; nil until the gateway has assigned it.
     package var endpoint: String?
@@ -108,7 +109,7 @@ package struct UnifiedPushStatus: Hashable, Sendable, Codable {
     package var version: Int
     /// The number of messages that wait for the app.
     package var waiting: Int
-    /// The time of the last message, if it is still recorded.
+    /// The time of the last message; nil if it is no longer recorded.
     package var last: Date?
     /// The state of the registration, as a sentence.
     package var sentence: String
@@ -133,24 +134,25 @@ package struct PushRecord: Hashable, Sendable, Codable {
     package var state: State
     /// The decision about the push, as a sentence.
     package var sentence: String
-    /// The time at which the app was woken for it, the time at which the app had handled it, and the result.
+    /// The time at which the app was woken for the push.
     package var woken: Date?
+    /// The time at which the app had handled the push.
     package var ended: Date?
     package var result: RefreshResult?
-    /// The time at which its alert was shown.
+    /// The time at which the alert of the push was shown.
     package var shown: Date?
-    /// The state of its alert; nil if the push has no alert, or if the state is not known yet.
+    /// The state of the push's alert; nil if the push has no alert, or if the state is not known yet.
     package var alert: AlertState?
 
     package enum State: String, Hashable, Sendable, Codable, CaseIterable {
-        /// The push waits for the reason that the sentence names.
+        /// Waiting for the reason that the sentence names.
         case waiting
-        /// The app was woken for the push, and has not handled it yet.
+        /// In progress: the app was woken for the push, and has not handled it yet.
         case running
         case handled
-        /// The push has only an alert, which was shown. The app was not woken.
+        /// Shown: the push has only an alert, so the app was not woken.
         case shown
-        /// The push has only an alert, which waits or is not shown: ``PushRecord/alert`` says why.
+        /// Not shown: the push has only an alert, which waits or is not shown. ``PushRecord/alert`` gives the reason.
         case notShown
         case discarded
     }
@@ -168,31 +170,33 @@ package struct PushRecord: Hashable, Sendable, Codable {
 
 /// The state of the alert of a push.
 package enum AlertState: String, Hashable, Sendable, Codable, CaseIterable {
-    // The alert waits.
-    /// The user has not decided whether notifications of the app are shown.
+    // In these states, the alert waits.
+    /// Waiting until the user decides whether notifications of the app are shown.
     case permission
-    /// No notification server is running.
+    /// Waiting because no notification server is running.
     case server
-    // The state of the alert is final.
+    // These states are final.
     case shown
-    /// The alert had no text and set the badge.
+    /// Without text. The alert only set the badge.
     case badge
-    /// The alert had neither a text nor a badge. A sound alone is not played.
+    /// With neither a text nor a badge. A sound alone is not played.
     case noText
     case denied
-    /// The app was in the foreground and decided not to show the alert.
+    /// Not shown by decision of the app, which was in the foreground.
     case inApp
-    /// The notification server refused the alert.
+    /// Refused by the notification server.
     case refused
-    /// A newer alert with the same identifier replaced this one.
+    /// Replaced by a newer alert with the same identifier.
     case replaced
-    /// Too many alerts of the app were waiting.
+    /// Dropped because too many alerts of the app were waiting.
     case crowded
 
     /// Whether the state will not change.
     package var isFinal: Bool { self != .permission && self != .server }
 
-    /// - Parameter app: the app that the alert is from.
+    /// Returns a sentence about the state.
+    ///
+    /// - Parameter app: The app to which the alert belongs.
     package func sentence(of app: AppID) -> String {
         let command = "nightshift app notifications \(app.rawValue)"
         return switch self {
@@ -213,7 +217,7 @@ package enum AlertState: String, Hashable, Sendable, Codable, CaseIterable {
     }
 }
 
-/// The body of `PATCH /v1/push/{app}`: settings of the user.
+/// The body of `PATCH /v1/push/{app}`: the user's settings for the app.
 package struct AppPushChange: Hashable, Sendable, Codable {
     package var alerts: NotificationPermission?
 

@@ -3,19 +3,20 @@
 package enum RefreshInterval: Hashable, Sendable, LosslessStringConvertible {
     /// No background fetches. This is the default until the app sets an interval.
     case never
-    /// The service decides when to fetch.
+    /// The shortest interval that the service allows. The service decides when to fetch.
     case minimum
-    /// No fetch starts within this number of seconds after the previous one. After that, the service decides.
+    /// A minimum number of seconds between the starts of two fetches. After this time, the service decides when to
+    /// fetch.
     case seconds(Double)
 
-    /// The longest interval, one year. No app needs a longer one.
+    /// The longest interval in seconds, which is one year. No app needs a longer one.
     package static let longest = 31_536_000.0
 
-    /// The shortest interval in seconds. A shorter one means ``minimum``, because it ends before a fetch does. Its text
-    /// would also need an exponent.
+    /// The shortest interval in seconds. A shorter interval means ``minimum``, because it ends before a fetch does. Its
+    /// text would also need an exponent.
     private static let shortest = 0.001
 
-    /// The seconds without a fetch after each fetch.
+    /// The number of seconds after each fetch in which no further fetch starts.
     package var sleep: Double {
         guard case .seconds(let seconds) = self, seconds >= Self.shortest else { return 0 }
         return min(seconds, Self.longest)
@@ -34,7 +35,8 @@ package enum RefreshInterval: Hashable, Sendable, LosslessStringConvertible {
         }
     }
 
-    /// Parses a text written by ``description``, in this version or in an earlier one, which wrote exponents.
+    /// Parses a text that ``description`` of this version or of an earlier one has written. The earlier version wrote
+    /// exponents.
     private init?(written text: String) {
         if let interval = Self(text) {
             self = interval

@@ -4,10 +4,10 @@ package enum RefreshResult: String, Hashable, Sendable, Codable, CaseIterable {
     case noData
     case failed
 
-    /// The exit status with which a program that does not link the library reports that there was no new data.
+    /// The exit status of a program without the library that means that there was no new data.
     package static let noDataStatus: Int32 = 10
 
-    /// The result for a program whose exit completes its wake.
+    /// Creates the result for a program whose exit completes its wake.
     package init(exitStatus: Int32) {
         switch exitStatus {
         case 0: self = .newData
@@ -19,9 +19,10 @@ package enum RefreshResult: String, Hashable, Sendable, Codable, CaseIterable {
 
 /// Whether the system refreshes an app in the background (UIBackgroundRefreshStatus).
 package enum RefreshAvailability: String, Hashable, Sendable, Codable, CaseIterable {
-    /// The user cannot allow it: the desktop entry of the app declares no background mode for it.
+    /// The user cannot allow background refresh, because the desktop entry of the app declares no background mode for
+    /// it.
     case restricted
-    /// The user switched it off, for this app or for all apps.
+    /// The user switched background refresh off, for this app or for all apps.
     case denied
     case available
 }

@@ -18,8 +18,8 @@ package struct RefreshStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// The daily budget for fetches: bytes, and joules by a model of wakes, radio and running time. The remaining amount is
-/// negative if fetches used more than expected.
+/// The daily budget for fetches: a number of bytes, and a number of joules by a model of wakes, radio and running time.
+/// The remaining amount is negative if fetches used more than expected.
 package struct RefreshBudgetStatus: Hashable, Sendable, Codable {
     package var dailyEnergy: Double
     package var dailyBytes: Double
@@ -34,40 +34,42 @@ package struct RefreshBudgetStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// The response of `GET /v1/refresh/{app}`: the background fetches of one app, the expected time of the next one, and
+/// The response of `GET /v1/refresh/{app}`: the background fetches of one app, the expected time of the next fetch, and
 /// the reasons for and against it.
 package struct AppRefreshStatus: Hashable, Sendable, Codable {
     package var app: AppID
     package var name: String
     package var availability: RefreshAvailability
     package var interval: RefreshInterval
-    /// The source of the interval: the app itself, its desktop entry, or the user, who takes precedence.
+    /// The source of the interval: the app itself, its desktop entry, or the user. The user's setting takes precedence.
     package var intervalSource: IntervalSource
-    /// Whether an interval was set. If not, ``interval`` is `never`. Nil in responses of earlier versions.
+    /// Whether an interval was set. If not, ``interval`` is `never`. The value is nil in responses of earlier versions.
     package var isIntervalSet: Bool?
-    /// The value of ``isIntervalSet``. For responses of earlier versions it is derived; there, an unset interval looks
-    /// like `never` set by the app.
+    /// Whether an interval was set, derived for responses of earlier versions. In those, an unset interval looks like
+    /// `never` set by the app.
     package var hasInterval: Bool { isIntervalSet ?? (interval != .never || intervalSource != .app) }
     /// The user's setting for this app.
     package var isOn: Bool
     /// The maximum number of daily fetches that the user allows.
     package var dailyCap: Int?
-    /// The reason why the app is not fetched for now: an identifier of the planner, and its sentence.
+    /// The identifier of the reason why the planner does not allow a fetch now; nil if it allows one.
     package var hold: String?
+    /// The reason as a sentence for people.
     package var sentence: String
     /// The expected time of the next fetch, or of the end of ``hold``; nil if unknown.
     package var expected: Date?
-    /// The period in which the next fetch has about the same value.
+    /// The start of the period in which the next fetch has about the same value.
     package var windowOpens: Date?
+    /// The end of this period.
     package var windowCloses: Date?
     /// The reasons for and against a fetch now, as sentences.
     package var inFavour: [String]
     package var against: [String]
-    /// The latest fetches, oldest first; at most ``Limits/fetches``.
+    /// The latest fetches, with the oldest first. There are at most ``Limits/fetches``.
     package var fetches: [FetchRecord]
     package var scheduled: [ScheduledTaskStatus]
-    /// The learned number of times that the app is opened in each half-hour of today, beginning at local midnight.
-    /// Empty if nothing was learned.
+    /// The learned number of times that the user opens the app in each half-hour of today, beginning at local midnight.
+    /// The list is empty if nothing was learned.
     package var openings: [Double]
     /// The last time that the app was in use, if known.
     package var lastUse: Date?
@@ -94,18 +96,19 @@ package struct AppRefreshStatus: Hashable, Sendable, Codable {
     }
 }
 
-/// One fetch that has started.
+/// A fetch that has started.
 package struct FetchRecord: Hashable, Sendable, Codable {
     package var began: Date
-    /// The end; nil while the fetch is running.
+    /// The time of the end; nil while the fetch is running.
     package var ended: Date?
-    /// The result; nil while the fetch is running, and if its process ended while the service was not running.
+    /// The result. It is nil while the fetch is running, or if its process ended while the service was not running.
     package var result: RefreshResult?
-    /// The bytes that transfers of the app received and sent. Connections that the app makes itself are not included.
+    /// The number of bytes that transfers of the app received and sent. Connections that the app makes itself are not
+    /// included.
     package var bytes: Int64
     /// The identifier of the scheduled task; nil for a classic background fetch.
     package var identifier: String?
-    /// The reason why it ended without a result from the app, or a remark that the user requested it.
+    /// The reason why the fetch ended without a result from the app, or a remark that the user requested the fetch.
     package var detail: String?
 
     package init(began: Date) {
@@ -114,7 +117,7 @@ package struct FetchRecord: Hashable, Sendable, Codable {
     }
 }
 
-/// The body of `PATCH /v1/refresh`: settings of the user for background refresh on this device.
+/// The body of `PATCH /v1/refresh`: the user's settings for background refresh on this device.
 package struct RefreshChange: Hashable, Sendable, Codable {
     package var isOn: Bool?
     /// The daily budget in joules and bytes.
@@ -128,7 +131,7 @@ package struct RefreshChange: Hashable, Sendable, Codable {
     }
 }
 
-/// The body of `PATCH /v1/refresh/{app}`: settings of the user for one app.
+/// The body of `PATCH /v1/refresh/{app}`: the user's settings for one app.
 package struct AppRefreshChange: Hashable, Sendable, Codable {
     package var isOn: Bool?
     /// The interval that replaces the app's own; `default` removes the setting.
@@ -143,10 +146,10 @@ package struct AppRefreshChange: Hashable, Sendable, Codable {
     }
 }
 
-/// The body of `POST /v1/refresh/{app}/expire`, which calls expiration handlers as if the time were about to end, for
-/// testing.
+/// The body of `POST /v1/refresh/{app}/expire`. For testing, the request calls the expiration handlers as if the time
+/// were about to end.
 package struct ExpirationRequest: Hashable, Sendable, Codable {
-    /// The identifier of the scheduled task. By default, all running wakes are meant.
+    /// The identifier of the scheduled task. Without an identifier, the request applies to all running wakes.
     package var identifier: String?
 
     package init(identifier: String? = nil) {
@@ -163,8 +166,8 @@ package struct RefreshRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// A `refresh` event of `GET /v1/process/commands`: whether the app is refreshed in the background, sent at first and
-/// after every change.
+/// A `refresh` event of `GET /v1/process/commands`. It says whether the app is refreshed in the background, and is sent
+/// at first and after every change.
 package struct RefreshNotice: Hashable, Sendable, Codable {
     package var availability: RefreshAvailability
 

@@ -1,26 +1,28 @@
 package import Foundation
 
-/// A request of an app to be launched once for work of its own: a `BGTaskRequest`.
+/// A request of an app to be launched once for its own work (`BGTaskRequest`).
 package struct ScheduledTask: Hashable, Sendable, Codable {
-    /// An identifier that the desktop entry declares (`X-Nightshift-TaskIdentifiers`). A request replaces a waiting one
-    /// with the same identifier.
+    /// An identifier that the desktop entry declares (`X-Nightshift-TaskIdentifiers`). A request replaces a waiting
+    /// request with the same identifier.
     package var identifier: String
     package var kind: Kind
-    /// The earliest start; nil to start as soon as possible. Ignored for ``Kind/continued``.
+    /// The earliest start; nil to start as soon as possible. It is ignored for ``Kind/continued``.
     package var earliestBegin: Date?
-    /// For ``Kind/processing``: whether the task requires a network, and whether it requires external power.
+    /// Whether the task requires a network, for ``Kind/processing``.
     package var requiresNetwork: Bool?
+    /// Whether the task requires external power, for ``Kind/processing``.
     package var requiresPower: Bool?
-    /// For ``Kind/continued``: the text that the user sees.
+    /// The title that the user sees, for ``Kind/continued``.
     package var title: String?
+    /// The subtitle that the user sees, for ``Kind/continued``.
     package var subtitle: String?
-    /// For ``Kind/continued``: the behaviour if the task cannot start now; ``Strategy/queue`` by default.
+    /// The behaviour if a ``Kind/continued`` task cannot start now; ``Strategy/queue`` by default.
     package var strategy: Strategy?
 
     package enum Kind: String, Hashable, Sendable, Codable, CaseIterable {
-        /// Thirty seconds to get new content (`BGAppRefreshTask`).
+        /// A task of thirty seconds to get new content (`BGAppRefreshTask`).
         case refresh
-        /// Several minutes while nobody uses the device (`BGProcessingTask`).
+        /// A task of several minutes while nobody uses the device (`BGProcessingTask`).
         case processing
         /// Work that the user started in the app, can see, and can cancel (`BGContinuedProcessingTask`).
         case continued
@@ -45,8 +47,8 @@ package struct ScheduledTask: Hashable, Sendable, Codable {
         self.kind = kind
     }
 
-    /// Whether a desktop entry that declares `declared` allows the app to submit `identifier`. It must be equal to one
-    /// of them, or match one that ends in the part `*`.
+    /// Whether a desktop entry that declares `declared` allows the app to submit `identifier`. The identifier must be
+    /// equal to a declared one, or match a declared one whose last part is `*`.
     package static func isDeclared(_ identifier: String, in declared: [String]) -> Bool {
         declared.contains { pattern in
             guard pattern.hasSuffix(".*") else { return pattern == identifier }
@@ -56,7 +58,8 @@ package struct ScheduledTask: Hashable, Sendable, Codable {
     }
 }
 
-/// The response of `GET /v1/process/scheduled-tasks`: the waiting scheduled tasks, without running ones.
+/// The response of `GET /v1/process/scheduled-tasks`: the waiting scheduled tasks of the app. Running tasks are not
+/// included.
 package struct ScheduledTaskList: Hashable, Sendable, Codable {
     package var tasks: [ScheduledTask]
 
@@ -89,8 +92,9 @@ package struct ScheduledTaskStatus: Hashable, Sendable, Codable {
     package var submitted: Date
     /// The time at which the task started; nil while it waits.
     package var began: Date?
-    /// The reason why the task waits, as a sentence, and the end of the wait, if known.
+    /// A sentence that explains why the task waits.
     package var sentence: String?
+    /// The end of the wait, if known.
     package var until: Date?
     package var progress: ScheduledTaskProgress?
 

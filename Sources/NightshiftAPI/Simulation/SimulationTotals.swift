@@ -7,7 +7,8 @@ package struct SimulationTotals: Hashable, Sendable, Codable {
     /// The number of times that the device left sleep or doze: maintenance windows, wakes from sleep, and ends of doze.
     package var wakeUps = 0
     package var inUse = 0.0
-    /// The time in which the device was neither in use nor dozing: plugged in, kept awake, or not idle for long enough.
+    /// The time in which the device was neither in use nor dozing, because it was plugged in, kept awake, or not idle
+    /// for long enough.
     package var awake = 0.0
     package var dozing = 0.0
     package var inWindows = 0.0
@@ -43,14 +44,14 @@ package struct WindowCount: Hashable, Sendable, Codable {
 package struct AppTotals: Hashable, Sendable, Codable {
     package var app: AppID
     package var foreground = 0.0
-    /// The time for which it ran in the background, not including paused time.
+    /// The time for which the app ran in the background, without paused time.
     package var background = 0.0
-    /// The time for which it kept the device awake.
+    /// The time for which the app kept the device awake.
     package var held = 0.0
     package var launches = 0
-    /// The number of times that it was woken.
+    /// The number of times that the app was woken.
     package var wakes = 0
-    /// The number of times that the service ended it, by cause.
+    /// The number of times that the service ended the app, by cause.
     package var kills: [KillCount] = []
 
     package init(app: AppID) {
@@ -68,7 +69,7 @@ package struct KillCount: Hashable, Sendable, Codable {
     }
 }
 
-/// The bytes that were transferred over one kind of network.
+/// The number of bytes that were transferred over one kind of network.
 package struct NetworkTotals: Hashable, Sendable, Codable {
     package var kind: NetworkKind
     package var isExpensive: Bool
@@ -81,12 +82,12 @@ package struct NetworkTotals: Hashable, Sendable, Codable {
     }
 }
 
-/// The time that transfers waited for one reason.
+/// The time for which transfers waited for one reason.
 package struct WaitTotals: Hashable, Sendable, Codable {
     package var reason: WaitReason
     /// The number of transfers that waited for this reason.
     package var transfers: Int
-    /// The sum over all transfers.
+    /// The sum of the waits of all transfers.
     package var sum: Double
     /// The longest single wait.
     package var longest: Double
@@ -99,7 +100,7 @@ package struct WaitTotals: Hashable, Sendable, Codable {
     }
 }
 
-/// The numbers of transfers: those accepted, and those that ended, by result.
+/// The number of accepted transfers, and the numbers of ended transfers by result.
 package struct TransferTotals: Hashable, Sendable, Codable {
     package var accepted = 0
     package var completed = 0
@@ -113,21 +114,25 @@ package struct TransferTotals: Hashable, Sendable, Codable {
 
 /// The totals of background refresh.
 package struct RefreshTotals: Hashable, Sendable, Codable {
-    /// The number of fetches that started, including those for refresh tasks of apps, and the numbers for each result.
+    /// The number of fetches that started, including those for refresh tasks of apps.
     package var fetches = 0
+    /// The number of fetches with new data.
     package var newData = 0
+    /// The number of fetches without new data.
     package var noData = 0
+    /// The number of fetches that failed.
     package var failed = 0
-    /// The number of times that apps with background fetches were opened, and how many of these were within an hour
-    /// after their last fetch or use.
+    /// The number of times that the user opened apps with background fetches.
     package var openings = 0
+    /// The number of these openings within an hour after the last fetch or use of the app.
     package var freshOpenings = 0
-    /// The number of times that the device was woken for fetches, and the number of fetches that needed no wake of
-    /// their own.
+    /// The number of times that the device was woken for fetches.
     package var deviceWakes = 0
+    /// The number of fetches for which the device did not have to be woken.
     package var savedWakes = 0
-    /// The number of processing tasks that started, and of those that their app completed.
+    /// The number of processing tasks that started.
     package var processing = 0
+    /// The number of processing tasks that their apps completed.
     package var processed = 0
 
     package init() {}
@@ -135,14 +140,15 @@ package struct RefreshTotals: Hashable, Sendable, Codable {
 
 /// The totals of region events and significant changes.
 package struct LocationTotals: Hashable, Sendable, Codable {
-    /// The numbers of events that apps had to be notified of.
+    /// The numbers of events of which apps had to be notified.
     package var entered = 0
     package var left = 0
     package var changes = 0
-    /// The number of events that apps handled, and of those that apps received but did not handle.
+    /// The number of events that apps handled. The next value is the number that apps received but did not handle.
     package var wakes = 0
-    /// The number of requests to the receiver, and the seconds for which it was on.
+    /// The number of requests to the receiver.
     package var fixes = 0
+    /// The number of seconds for which the receiver was on.
     package var receiverSeconds = 0.0
 
     package init() {}

@@ -50,8 +50,8 @@ package struct Trace: Hashable, Sendable {
     }
 }
 
-/// The shape of a line. Unknown keys are found later, when the line is decoded; this check finds only repeated keys
-/// and NUL characters.
+/// The shape of a line, for a check that finds only repeated keys and NUL characters. Unknown keys are found later,
+/// when the line is decoded.
 private struct TraceShape: JSONShape {
     var properties: [String: TraceShape]? { nil }
     var items: TraceShape? { nil }

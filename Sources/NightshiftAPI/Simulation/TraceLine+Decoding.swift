@@ -30,7 +30,7 @@ extension TraceLine: Decodable {
         try check()
     }
 
-    /// Checks that the line contains exactly one event, so that the order of events is the order of lines.
+    /// Checks that the line contains exactly one event. The order of events is then the order of lines.
     private func check() throws {
         let things = [
             settings == nil ? nil : "trace", device == nil && bytesPerSecond == nil ? nil : "device",
@@ -64,7 +64,7 @@ extension TraceLine: Decodable {
         "trace, device, bytesPerSecond, request, host, declare, use, task, transfer, submit, refresh, region, location, end"
 }
 
-/// The requests to doze, with the words of a trace.
+/// A request to doze, as written in a trace.
 private enum TracedRequest: String, CaseIterable {
     case doze
     case window
@@ -93,7 +93,7 @@ private struct TracedConditions: Decodable {
             }
             let text = try container.decode(TraceText.self, forKey: name).text
             guard let text, probe.set(key, to: text) else {
-                // A location is never repeated, even if it is invalid, because errors are logged.
+                // The message never repeats a location, even an invalid one, because errors are logged.
                 let what = key == .location ? "this" : "'\(text ?? "an object")'"
                 throw TraceMistake("\(key.rawValue) must be \(key.grammar), not \(what)")
             }
@@ -150,7 +150,7 @@ extension TracedHost: Decodable {
         case name, fails, retryAfter
     }
 
-    /// The kinds of failure of a host, with the words of a trace.
+    /// A kind of failure of a host, as written in a trace.
     private enum Word: String, CaseIterable {
         case no, unreachable, busy, missing, lost
 

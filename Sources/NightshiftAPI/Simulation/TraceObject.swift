@@ -14,7 +14,7 @@ struct TraceMistake: Error, Hashable, CustomStringConvertible {
     }
 }
 
-/// A key with any name.
+/// A coding key with any name.
 struct TraceKey: CodingKey {
     var stringValue: String
     var intValue: Int? { nil }
@@ -26,7 +26,7 @@ struct TraceKey: CodingKey {
     init?(intValue: Int) { nil }
 }
 
-/// A JSON object of a trace. Only known keys are allowed, with values in their range.
+/// A JSON object of a trace. It allows only known keys, and only values in their range.
 struct TraceObject<Key: CodingKey & CaseIterable & RawRepresentable> where Key.RawValue == String {
     private let container: KeyedDecodingContainer<Key>
 
@@ -46,7 +46,7 @@ struct TraceObject<Key: CodingKey & CaseIterable & RawRepresentable> where Key.R
         return try container.decode(Value.self, forKey: key)
     }
 
-    /// The value as text.
+    /// Returns the value as text.
     func value(_ key: Key) throws -> TraceText? {
         container.contains(key) ? try container.decode(TraceText.self, forKey: key) : nil
     }
@@ -109,7 +109,7 @@ struct TraceObject<Key: CodingKey & CaseIterable & RawRepresentable> where Key.R
     }
 }
 
-/// A JSON value as text: `true` is "yes", `null` is "none". Nil for an object or an array.
+/// A JSON value as text: `true` is "yes", and `null` is "none". Decoding an object or an array gives nil.
 struct TraceText: Decodable {
     var text: String?
 
@@ -133,7 +133,8 @@ struct TraceText: Decodable {
 struct TraceMoment: Decodable {
     var seconds: Double
 
-    /// The latest time, one year. A longer trace makes no sense, and sums of times stay exact.
+    /// The latest time in seconds, one year. Longer traces are not useful, and with this limit sums of times stay
+    /// exact.
     static let latest: Double = 31_622_400
 
     init(seconds: Double) {

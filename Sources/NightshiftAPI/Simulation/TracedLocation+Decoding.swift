@@ -25,7 +25,7 @@ extension TracedRegion: Decodable {
         guard let center, let radius else {
             throw TraceMistake("'region' needs a 'center', such as \"52.5163,13.3777\", and a 'radius' in metres")
         }
-        // The centre has no accuracy.
+        // A centre has no accuracy, so it contains exactly one comma.
         guard center.filter({ $0 == "," }).count == 1, let place = LocationOverride(center)?.place else {
             throw TraceMistake("'center' must be a latitude and a longitude in degrees, such as \"52.5163,13.3777\"")
         }

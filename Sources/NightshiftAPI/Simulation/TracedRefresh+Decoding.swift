@@ -5,7 +5,8 @@ extension TracedSubmission: Decodable {
         case identifier, kind, after, network, power
     }
 
-    /// The kinds in a trace. There are no continued tasks, because the user starts those in the foreground.
+    /// The kinds of scheduled tasks in a trace. Continued tasks are missing, because the user starts those in the
+    /// foreground.
     private enum Word: String, CaseIterable {
         case refresh, processing
     }
@@ -49,7 +50,7 @@ extension TracedRefresh: Decodable {
 extension TraceObject {
     func interval(_ key: Key) throws -> RefreshInterval? { try interval(key, word: nil).flatMap(RefreshInterval.init) }
 
-    /// An interval as text. The text may also be `word`.
+    /// Returns an interval as text. The text may also be `word`.
     func interval(_ key: Key, word: String?) throws -> String? {
         guard let value = try value(key) else { return nil }
         if let text = value.text, text == word || RefreshInterval(text) != nil { return text }

@@ -1,5 +1,5 @@
-/// IPv4 addresses in all forms that the URL Standard accepts: `127.0.0.1`, `127.1`, `0x7f.1`, `0177.0.0.1`,
-/// `2130706433`.
+/// A parser for IPv4 addresses in all forms that the URL Standard accepts: `127.0.0.1`, `127.1`, `0x7f.1`,
+/// `0177.0.0.1`, `2130706433`.
 ///
 /// libcurl accepts the same forms. If a host kept its original form, it would name a different origin than the one to
 /// which libcurl connects.
@@ -13,7 +13,7 @@ enum IPv4Host {
         return last.utf8.allSatisfy(\.isASCIIDigit) || number(last) != nil
     }
 
-    /// The address as four decimal numbers; nil if `host` is not an address.
+    /// Returns the address as four decimal numbers; nil if `host` is not an address.
     static func canonical(_ host: String) -> String? {
         let labels = labels(host)
         let numbers = labels.compactMap(number)
@@ -24,14 +24,14 @@ enum IPv4Host {
         return [24, 16, 8, 0].map { String(address >> $0 & 255) }.joined(separator: ".")
     }
 
-    /// The labels of the host, ignoring one dot at the end.
+    /// Returns the labels of the host. One dot at the end is ignored.
     private static func labels(_ host: String) -> [Substring] {
         let labels = host.split(separator: ".", omittingEmptySubsequences: false)
         return labels.count > 1 && labels.last?.isEmpty == true ? labels.dropLast() : labels
     }
 
-    /// Parses a number: octal after `0`, hexadecimal after `0x`, otherwise decimal. Returns nil for any other text. The
-    /// result is at most 2^32.
+    /// Parses a number that is octal after `0`, hexadecimal after `0x`, and otherwise decimal. Returns nil for any
+    /// other text. The result is at most 2^32.
     private static func number(_ label: Substring) -> UInt64? {
         let isHexadecimal = label.hasPrefix("0x") || label.hasPrefix("0X")
         let radix: UInt64 = isHexadecimal ? 16 : label.hasPrefix("0") && label.utf8.count > 1 ? 8 : 10

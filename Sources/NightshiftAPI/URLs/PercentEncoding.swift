@@ -1,10 +1,11 @@
-/// Percent-encoding (RFC 3986, section 2.1), with the character sets of the WHATWG URL Standard.
+/// Functions for percent-encoding (RFC 3986, section 2.1), with the character sets of the WHATWG URL Standard.
 package enum PercentEncoding {
     package enum Component {
         case path
         case query
 
-        /// For each byte, whether it may remain unencoded. `%` may, so that encoded text stays unchanged.
+        /// A table that says for each byte whether it may remain unencoded. `%` may, so that encoded text stays
+        /// unchanged.
         fileprivate var allowed: [Bool] {
             switch self {
             case .path: PercentEncoding.allowedInPath
@@ -34,7 +35,7 @@ package enum PercentEncoding {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Decodes bytes. A `%` without two hexadecimal digits remains as it is.
+    /// Decodes bytes. A `%` without two hexadecimal digits stays unchanged.
     package static func decode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)

@@ -1,24 +1,24 @@
 /// A cookie set by a server (RFC 6265, sections 5.2 and 5.3).
 ///
-/// It is parsed byte by byte, because the text comes from a server, and Foundation's own parser on Linux traps for some
-/// texts.
+/// The project parses it byte by byte, because the text comes from a server, and Foundation's own parser on Linux traps
+/// for some texts.
 package struct ReceivedCookie: Hashable, Sendable {
     package private(set) var name: String
     package private(set) var value: String
     /// The server that set the cookie.
     package private(set) var host: String
     /// The host, or a parent domain, that the server named so that its subdomains receive the cookie as well. It has no
-    /// leading dot. Nil if the server named none, and if the host is an address.
+    /// leading dot. It is nil if the server named no domain, or if the host is an address.
     package private(set) var domain: String?
     package private(set) var path: String
     package private(set) var isSecure = false
     package private(set) var isHTTPOnly = false
-    /// Seconds after the cookie was received.
+    /// The lifetime in seconds after the cookie was received.
     private var maximumAge: Int64?
-    /// Seconds since 1970.
+    /// The expiry time in seconds since 1970.
     private var expires: Double?
 
-    /// Returns nil if the text is not a cookie, or if `origin` may not set it.
+    /// Parses a cookie. Returns nil if the text is not a cookie, or if `origin` may not set it.
     ///
     /// - Parameter text: The value of one `Set-Cookie` field.
     package init?(parsing text: String, from origin: TransferURL) {
@@ -55,14 +55,14 @@ package struct ReceivedCookie: Hashable, Sendable {
 
     /// Whether the server deleted the cookie.
     ///
-    /// - Parameter date: The time at the server, in seconds since 1970. Without it, only an expiry date up to the
+    /// - Parameter date: The time at the server, in seconds since 1970. If it is nil, only an expiry date up to the
     ///   year 2000 counts as deletion.
     package func isTakenBack(at date: Double?) -> Bool {
         if let maximumAge { return maximumAge <= 0 }
         return expires.map { $0 <= date ?? 946_684_800 } ?? false
     }
 
-    /// The expiry time in seconds since 1970; nil for a cookie that lasts as long as the app runs.
+    /// Returns the expiry time in seconds since 1970; nil for a cookie that lasts as long as the app runs.
     package func end(now: Double) -> Double? {
         guard let maximumAge else { return expires }
         return maximumAge > 0 ? now + min(Double(maximumAge), Limits.longestTimeout) : 0
@@ -75,7 +75,7 @@ package struct ReceivedCookie: Hashable, Sendable {
         return asked == path || asked.hasPrefix(path.hasSuffix("/") ? path : path + "/")
     }
 
-    /// The directory of the path of the URL (section 5.1.4).
+    /// Returns the directory of the URL's path (section 5.1.4).
     private static func defaultPath(_ origin: TransferURL) -> String {
         let path = origin.path
         guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return "/" }
@@ -92,7 +92,7 @@ package struct ReceivedCookie: Hashable, Sendable {
         }
     }
 
-    /// The parts before and after the first `=`.
+    /// Returns the parts before and after the first `=`.
     private static func halves(of text: String) -> (name: String, value: String?) {
         let halves = text.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false).map {
             String(decoding: $0, as: UTF8.self).trimmedOfBlanks
@@ -102,8 +102,8 @@ package struct ReceivedCookie: Hashable, Sendable {
 }
 
 extension SetCookie {
-    /// Splits fields that FoundationNetworking joined by commas. A comma separates fields if a name and `=` follow it,
-    /// which is not the case in dates.
+    /// Splits fields that FoundationNetworking joined by commas. A comma separates two fields if a name and `=` follow
+    /// it. This is not the case for a comma in a date.
     package static func fields(joined text: String) -> [String] {
         var fields: [String] = []
         for part in text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {

@@ -19,6 +19,8 @@ package struct TransferURL: Hashable, Sendable {
     /// The query without the question mark. An empty query differs from a missing one.
     private var query: String?
 
+    /// Parses a URL.
+    ///
     /// - Throws: ``TransferFailure/Code/badURL`` or ``TransferFailure/Code/unsupportedURL``. The message contains
     ///   nothing that may be a password.
     package init(parsing text: String) throws(TransferFailure) {
@@ -71,17 +73,17 @@ package struct TransferURL: Hashable, Sendable {
         try checkLength()
     }
 
-    /// The whole URL, as it is sent to the transport.
+    /// The whole URL in the form that the transport receives.
     package var string: String {
         "\(scheme)://\(authority)\(path)\(query.map { "?\($0)" } ?? "")"
     }
 
-    /// Scheme, host and port, always with the port: `https://example.org:443`.
+    /// The scheme, host and port, such as `https://example.org:443`. The port is always included.
     package var origin: String { "\(scheme)://\(host):\(port)" }
 
-    /// The name of a resource for comparing validators: the origin, the path and the query, which identifies the
-    /// resource as well (RFC 9110, section 4.2.2). Signatures in the query are removed, because renewed links have
-    /// different ones.
+    /// The name of a resource for comparing validators. It consists of the origin, the path and the query, because the
+    /// query identifies the resource as well (RFC 9110, section 4.2.2). Signatures in the query are removed, because
+    /// renewed links have different signatures.
     ///
     /// Unlike ``originAndPath``, it always contains a question mark.
     package var place: String { "\(originAndPath)?\(query.map(Redaction.unsigned) ?? "")" }
@@ -123,7 +125,7 @@ extension TransferURL {
         }
     }
 
-    /// The scheme in lower case, if there is one.
+    /// Returns the scheme in lower case; nil if there is no scheme.
     private static func scheme(of input: ArraySlice<UInt8>) -> String? {
         guard let colon = input.firstIndex(of: UInt8(ascii: ":")), input.first?.isASCIILetter == true else {
             return nil
@@ -187,7 +189,7 @@ extension TransferURL {
         return (path, PercentEncoding.encode(bytes[(path.endIndex + 1)...], for: .query))
     }
 
-    /// The encoded path. It begins with a slash and has no dot segments (`.`, `..`, also written as `%2e`).
+    /// Returns the encoded path. It begins with a slash and has no dot segments (`.`, `..`, also written as `%2e`).
     private static func normalisedPath(_ bytes: [UInt8]) -> String {
         var segments = bytes.split(omittingEmptySubsequences: false) {
             $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\")

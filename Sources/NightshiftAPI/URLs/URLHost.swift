@@ -1,6 +1,6 @@
 import Foundation
 
-/// The host and port of a URL.
+/// Functions that parse the host and port of a URL.
 enum URLHost {
     /// Splits `host:port`. The host of an IPv6 address keeps its brackets.
     static func split(
@@ -35,8 +35,8 @@ enum URLHost {
         return port
     }
 
-    /// The host in its canonical form: lower-case ASCII for names, the usual form for addresses, with brackets for
-    /// IPv6.
+    /// Returns the host in its canonical form: lower-case ASCII for names, and the usual form for addresses. IPv6
+    /// addresses are in brackets.
     static func parse(_ text: ArraySlice<UInt8>) throws(TransferFailure) -> String {
         guard !text.isEmpty else {
             throw TransferFailure(.badURL, "The URL has no host. Use a form such as https://host/path.")
@@ -63,8 +63,8 @@ enum URLHost {
     private static let invalid = TransferFailure(
         .badURL, "The host of the URL is not a valid name or address. Check it for spaces and special characters.")
 
-    /// Foundation contains the mapping tables of IDNA (UTS 46). They also convert capitals, full-width letters and the
-    /// full stops of other scripts.
+    /// Converts a name to punycode. Foundation contains the mapping tables of IDNA (UTS 46). They also convert
+    /// capitals, full-width letters and the full stops of other scripts.
     private static func punycode(_ name: String) throws(TransferFailure) -> String {
         // Characters that Foundation could interpret as another part of the URL must not be passed to it.
         guard name.utf8.allSatisfy({ $0 >= 0x80 || isHostByte($0) }),
@@ -89,8 +89,8 @@ enum URLHost {
         return !host.isEmpty
     }
 
-    /// Whether neither the URL Standard nor libcurl forbids the byte in a domain name, and no shell or log
-    /// misinterprets it.
+    /// Whether the byte may occur in a domain name. The URL Standard and libcurl must not forbid it, and no shell or
+    /// log may misinterpret it.
     private static func isHostByte(_ byte: UInt8) -> Bool {
         hostBytes[Int(byte)]
     }
