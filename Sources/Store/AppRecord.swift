@@ -1,15 +1,17 @@
 package import NightshiftAPI
 
-/// The stored state of an app, apart from its desktop entry. Times are seconds since 1970.
+/// The stored state of an app, apart from its desktop entry. Times are in seconds since 1970.
 package struct AppRecord: Hashable, Sendable, Codable {
     package var id: AppID
     package var state: AppState
     package var stateSince: Double
     package var process: StoredProcess?
-    /// The state of the app's process; nil without a process, and in a record written by an earlier version.
+    /// The state of the app's process. It is nil if the app has no process, or in a record that an earlier version
+    /// wrote.
     package var processState: StoredProcessState?
     package var isForceQuit: Bool
-    /// Whether a process of the app has ever read commands. If so, its exit status alone completes no wake.
+    /// Whether a process of the app has ever read commands. If so, the exit status of a process does not complete a
+    /// wake.
     package var linksLibrary: Bool
     package var lastExit: AppExit?
     /// The number of consecutive background launches that ended in a crash.
@@ -39,29 +41,30 @@ package struct AppRecord: Hashable, Sendable, Codable {
 
 /// The stored background time of an app.
 package struct BackgroundRecord: Hashable, Sendable, Codable {
-    /// The user's setting, which takes precedence over the desktop entry and the device.
+    /// The user's setting for the background time. It takes precedence over the desktop entry and the device.
     package var policy: BackgroundPolicy?
-    /// The background runs that have ended, oldest first; at most ``Limits/stints``.
+    /// The background runs that have ended, with the oldest first. There are at most ``Limits/stints``.
     package var stints: [BackgroundRun] = []
     /// The current background run.
     package var stint: OpenBackgroundRun?
-    /// Background tasks that have not ended, in the order in which they began.
+    /// The background tasks that have not ended, in the order in which they began.
     package var tasks: [StoredBackgroundTask] = []
 
     package init() {}
 }
 
-/// A current background run. Its seconds are those of CLOCK_MONOTONIC, in the boot of the app's process.
+/// A current background run. Its times are in seconds of CLOCK_MONOTONIC, in the boot of the app's process.
 package struct OpenBackgroundRun: Hashable, Sendable, Codable {
-    /// The background run. Its ``BackgroundRun/seconds`` count up to ``countsFrom``.
+    /// The background run so far. Its ``BackgroundRun/seconds`` include the time until ``countsFrom``.
     package var stint: BackgroundRun
     /// The time since which the background time has been running; nil while it is stopped.
     package var countsFrom: Double?
-    /// Seconds that were left at ``countsFrom``, or are left while the time is stopped; nil without a limit.
+    /// The number of seconds of background time that were left at ``countsFrom``, or are left while the time is
+    /// stopped; nil if there is no limit.
     package var left: Double?
     /// Whether the app was notified that its time is nearly over.
     package var isExpiring = false
-    /// The time in seconds since 1970 since which the run has held the device awake.
+    /// The time in seconds since 1970 since which the run has kept the device awake.
     package var heldSince: Double?
 
     package init(stint: BackgroundRun, countsFrom: Double, left: Double?) {

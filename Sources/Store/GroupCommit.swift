@@ -1,14 +1,16 @@
 import GRDB
 import Synchronization
 
-/// Combines writes that arrive during the sync of a transaction into one following transaction.
+/// A queue that combines writes. Writes that arrive while a transaction is being synced to disk share the next
+/// transaction.
 final class GroupCommit: Sendable {
-    /// One caller's operation within a transaction.
+    /// The operation of one caller within a transaction.
     private struct Operation {
-        /// Performs the operation inside the transaction. The returned closure is called once the transaction is on
-        /// disk. Throws if the operation ended the whole transaction, as on a full disk.
+        /// A closure that performs the operation inside the transaction and returns another closure. That closure is
+        /// called once the transaction is on disk. The operation throws if it ended the whole transaction, as on a full
+        /// disk.
         var perform: @Sendable (Database) throws -> Settlement
-        /// Reports to the caller that the transaction failed.
+        /// A closure that reports to the caller that the transaction failed.
         var refuse: @Sendable (StoreError) -> Void
     }
 
@@ -35,7 +37,8 @@ final class GroupCommit: Sendable {
                 operations.append(operation)
                 return operations.count == 1
             }
-            // Later writes join the same commit: the writer's queue is serial, so a flush takes all pending operations.
+            // Later writes join the same commit, because the writer's queue is serial and a flush handles all pending
+            // operations.
             if isFirst { flush() }
         }
         return try result.get()

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A signal that wakes the readers of a table when it has grown. It holds no rows; readers read them from the store.
+/// A signal that wakes the readers of a table when the table has grown. It contains no rows; readers read the rows from
+/// the store.
 package final class GrowthSignal: Sendable {
     private struct State {
         var last: Int64
@@ -28,7 +29,7 @@ package final class GrowthSignal: Sendable {
         for waiter in woken { waiter.resume() }
     }
 
-    /// The number of wakes of all readers without growth.
+    /// The number of times that all readers were woken although the table had not grown.
     package var wakes: Int { state.withLock { $0.wakes } }
 
     /// Wakes all readers although the table has not grown, because there is progress to read.
@@ -43,8 +44,8 @@ package final class GrowthSignal: Sendable {
 
     /// Returns once a row after `id` exists, at the next ``wakeWaiters()``, or when the task is cancelled.
     ///
-    /// - Parameter wakes: the value of ``wakes`` before the caller read the table. The function returns at once if all
-    ///   readers were woken since.
+    /// - Parameter wakes: The value of ``wakes`` before the caller read the table. The function returns at once if all
+    ///   readers were woken since then.
     package func wait(past id: Int64, since wakes: Int? = nil) async {
         let ticket = state.withLock { state in
             state.nextWaiter += 1

@@ -1,19 +1,19 @@
 import Foundation
 import Synchronization
 
-/// The time for which connections wait for a lock of another program, such as a backup.
+/// The rules for how long connections wait for a lock of another program, such as a backup.
 final class LockWaits: Sendable {
     private let latest = Mutex<ContinuousClock.Instant?>(nil)
 
     /// The usual wait in seconds.
     static let usual = 5.0
 
-    /// Sets a time after which no connection waits.
+    /// Sets the time after which connections no longer wait.
     func end(at moment: ContinuousClock.Instant) {
         latest.withLock { $0 = min($0 ?? moment, moment) }
     }
 
-    /// Whether to try again: SQLite's busy handler. Pauses before it returns true.
+    /// Returns whether to try again, after a pause. This is SQLite's busy handler.
     func triesAgain(after tries: Int) -> Bool {
         let pause = Self.pause(tries)
         guard Self.waited(tries) + pause <= Self.usual else { return false }

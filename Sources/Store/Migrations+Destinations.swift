@@ -1,7 +1,7 @@
 import GRDB
 
 extension Migrations {
-    /// Adds the column with which tasks of the same destination file find each other. Runs after "0017 tasks of
+    /// Adds a column that finds other tasks with the same destination file. This migration follows "0017 tasks of
     /// sessions".
     static func registerDestinations(in migrator: inout DatabaseMigrator) {
         migrator.registerMigration("0018 destinations") { db in

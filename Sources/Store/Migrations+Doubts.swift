@@ -1,7 +1,7 @@
 import GRDB
 
 extension Migrations {
-    /// Adds the column for suspect responses. Runs after "0018 destinations".
+    /// Adds the column for suspect responses. This migration follows "0018 destinations".
     static func registerDoubts(in migrator: inout DatabaseMigrator) {
         migrator.registerMigration("0019 first answers") { db in
             try db.execute(

@@ -1,7 +1,8 @@
 import GRDB
 
 extension Migrations {
-    /// Adds columns for unreadable settings and for expiry despite wrong clocks. Runs after "0014 unifiedpush".
+    /// Adds columns for unreadable settings, and for expiry times that a wrong clock does not affect. This migration
+    /// follows "0014 unifiedpush".
     static func registerExpiry(in migrator: inout DatabaseMigrator) {
         migrator.registerMigration("0015 replaced settings") { db in
             try db.execute(

@@ -1,8 +1,8 @@
 import GRDB
 
 extension Migrations {
-    /// Adds the identity of the destination folder, which distinguishes it from another folder with the same path. Runs
-    /// after "0019 first answers".
+    /// Adds the identity of the destination folder, which distinguishes the folder from another one with the same path.
+    /// This migration follows "0019 first answers".
     static func registerFolders(in migrator: inout DatabaseMigrator) {
         migrator.registerMigration("0020 folders of tasks") { db in
             try db.execute(

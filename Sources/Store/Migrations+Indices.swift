@@ -1,7 +1,8 @@
 import GRDB
 
 extension Migrations {
-    /// Adds indices that keep queries about one session fast with any number of tasks. Runs after "0016 expiry".
+    /// Adds indices that keep queries about one session fast, however many tasks there are. This migration follows
+    /// "0016 expiry".
     static func registerIndices(in migrator: inout DatabaseMigrator) {
         migrator.registerMigration("0017 tasks of sessions") { db in
             try db.execute(

@@ -1,7 +1,8 @@
 import GRDB
 
 extension Migrations {
-    /// Adds the column with which equal requests find each other. Runs after "0022 unseen ends of wakes".
+    /// Adds a column that finds an existing task for an equal request. This migration follows "0022 unseen ends of
+    /// wakes".
     static func registerJoining(in migrator: inout DatabaseMigrator) {
         migrator.registerMigration("0023 equal requests") { db in
             try db.execute(

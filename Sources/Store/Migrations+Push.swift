@@ -1,7 +1,7 @@
 import GRDB
 
 extension Migrations {
-    /// Adds the tables of remote notifications. Runs after "0011 location" and "0012 notifications".
+    /// Adds the tables of remote notifications. This migration follows "0011 location" and "0012 notifications".
     static func registerPush(in migrator: inout DatabaseMigrator) {
         migrator.registerMigration("0013 push") { db in
             try db.execute(

@@ -1,7 +1,7 @@
 import GRDB
 
 extension Migrations {
-    /// Adds the tables of UnifiedPush. Runs after "0013 push".
+    /// Adds the tables of UnifiedPush. This migration follows "0013 push".
     static func registerUnifiedPush(in migrator: inout DatabaseMigrator) {
         migrator.registerMigration("0014 unifiedpush") { db in
             try db.execute(

@@ -1,7 +1,7 @@
 import GRDB
 
 extension Migrations {
-    /// Allows ends of wakes without an observed result. Runs after "0020 folders of tasks".
+    /// Allows ends of wakes without an observed result. This migration follows "0020 folders of tasks".
     static func registerWakeEnds(in migrator: inout DatabaseMigrator) {
         migrator.registerMigration("0022 unseen ends of wakes") { db in
             try db.execute(

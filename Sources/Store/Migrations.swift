@@ -1,6 +1,6 @@
 import GRDB
 
-/// The history of the schema. Migrations are only appended, and use no type of the project.
+/// The history of the schema. New migrations are only added at the end, and they use no type of the project.
 enum Migrations {
     static let all: DatabaseMigrator = {
         var migrator = DatabaseMigrator()

@@ -1,10 +1,10 @@
 import GRDB
 package import NightshiftAPI
 
-/// The stored apps.
+/// The result of reading the stored apps.
 package struct StoredApps: Sendable {
     package var records: [AppRecord] = []
-    /// Apps with unreadable rows. The rows stay unchanged until they are removed.
+    /// The apps whose rows are unreadable. These rows stay unchanged until they are removed.
     package var unreadable: [UnreadableApp] = []
 }
 
@@ -22,6 +22,8 @@ extension StoreTransaction {
         return stored
     }
 
+    /// Returns the record of an app; nil if it has none.
+    ///
     /// - Throws: ``StoreError`` of code ``StoreError/Code/unreadable`` if the row is invalid.
     package func app(_ id: AppID) throws -> AppRecord? {
         let text = try String.fetchOne(
@@ -34,16 +36,16 @@ extension StoreTransaction {
     }
 
     /// Writes the record of an app after a step of its state machine. The user's setting in the stored record is kept,
-    /// so a step that was decided earlier does not undo it.
+    /// so that a step that was decided earlier does not undo a change of the setting.
     package func put(_ record: AppRecord) throws {
         var record = record
         if let kept = try app(record.id) { record.background.policy = kept.background.policy }
         try write(record)
     }
 
-    /// Writes the user's setting for an app's background time; nil removes it.
+    /// Writes the user's setting for an app's background time. Nil removes the setting.
     ///
-    /// - Parameter record: the record to write if the app has none yet.
+    /// - Parameter record: The record to write if the app has no record yet.
     package func put(_ policy: BackgroundPolicy?, of record: AppRecord) throws {
         var record = try app(record.id) ?? record
         record.background.policy = policy
@@ -60,8 +62,7 @@ extension StoreTransaction {
         try db.execute(sql: "DELETE FROM apps WHERE id = ?", arguments: [id.rawValue])
     }
 
-    /// Deletes the rows that all parts of the service keep of a removed app. Its sessions, their tasks and messages
-    /// stay.
+    /// Deletes the rows that all features store for a removed app. Its sessions, their tasks and messages stay.
     package func deleteEverything(of app: AppID) throws {
         try deleteApp(app)
         try deleteRefresh(of: app)

@@ -2,13 +2,13 @@ import GRDB
 package import NightshiftAPI
 
 extension StoreTransaction {
-    /// Returns the user's device settings; nil if none were set, or if they are unreadable.
+    /// Returns the user's device settings; nil if the user set none, or if they are unreadable.
     package func deviceSettings() throws -> DeviceSettings? {
         try deviceColumn("settings").flatMap { try? Columns.decode(DeviceSettings.self, $0) }
     }
 
-    /// Writes the user's device settings. Replaced unreadable settings stay in a column of their own until the next
-    /// replacement.
+    /// Writes the user's device settings. If the replaced settings are unreadable, they are kept in another column
+    /// until the next replacement.
     package func put(_ settings: DeviceSettings) throws {
         if try objectionToDeviceSettings() != nil {
             try db.execute(sql: "UPDATE device SET replaced_settings = settings")
@@ -19,7 +19,7 @@ extension StoreTransaction {
                 """, arguments: [try Columns.encode(settings)])
     }
 
-    /// Returns the stored state of doze, in the caller's type; nil also if it is unreadable.
+    /// Returns the stored state of doze in the caller's type; nil if it is missing or unreadable.
     package func doze<State: Decodable>(_ type: State.Type) throws -> State? {
         try deviceColumn("doze").flatMap { try? Columns.decode(type, $0) }
     }

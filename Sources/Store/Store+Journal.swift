@@ -3,8 +3,8 @@ import GRDB
 package import NightshiftAPI
 
 extension StoreTransaction {
-    /// Writes a decision to the journal. The oldest entries are deleted if there are more than
-    /// ``Limits/journalEntries``.
+    /// Writes a decision to the journal. If the journal then has more than ``Limits/journalEntries`` entries, the
+    /// oldest are deleted.
     package func record(_ entry: JournalEntry) throws {
         try db.cachedStatement(
             sql: """
@@ -26,8 +26,8 @@ extension StoreTransaction {
         }
     }
 
-    /// Returns entries after an id, oldest first. Optional filters are tasks, a session, an app with the tasks of its
-    /// sessions, and a start time in seconds since 1970.
+    /// Returns the entries after an id, with the oldest first. The optional filters are tasks, a session, an app with
+    /// the tasks of its sessions, and a start time in seconds since 1970.
     package func journal(
         after: Int64, tasks: Set<TaskID>? = nil, session: SessionID? = nil, app: AppID? = nil, since: Double? = nil,
         limit: Int
@@ -47,7 +47,7 @@ extension StoreTransaction {
             arguments += [app.rawValue, app.rawValue]
         }
         if let since {
-            // The clock may have been set back, so an entry counts as no earlier than the latest entry before it.
+            // The clock may have been set back, so an entry is treated as at least as late as the entries before it.
             conditions.append("id >= (SELECT min(id) FROM journal WHERE time >= ?)")
             arguments += [since]
         }
@@ -58,7 +58,7 @@ extension StoreTransaction {
         return try rows.map(Self.entry)
     }
 
-    /// Returns the last entries of a task, oldest first.
+    /// Returns the last entries of a task, with the oldest first.
     package func history(of task: TaskID, limit: Int) throws -> [JournalEntry] {
         let rows = try Row.fetchAll(
             db, sql: "\(Self.entries) WHERE task = ? ORDER BY id DESC LIMIT ?",
@@ -66,14 +66,14 @@ extension StoreTransaction {
         return try rows.reversed().map(Self.entry)
     }
 
-    /// Returns the last entries about an app, oldest first.
+    /// Returns the last entries about an app, with the oldest first.
     package func history(of app: AppID, limit: Int) throws -> [JournalEntry] {
         let rows = try Row.fetchAll(
             db, sql: "\(Self.entries) WHERE app = ? ORDER BY id DESC LIMIT ?", arguments: [app.rawValue, limit])
         return try rows.reversed().map(Self.entry)
     }
 
-    /// Returns the id of the oldest stored entry, or nil.
+    /// Returns the id of the oldest stored entry; nil if the journal is empty.
     package func firstJournalEntry() throws -> Int64? {
         try Int64.fetchOne(db, sql: "SELECT min(id) FROM journal")
     }
@@ -87,7 +87,7 @@ extension StoreTransaction {
         "SELECT *, (SELECT sessions.app FROM sessions WHERE sessions.id = journal.session) AS owner FROM journal"
 
     private static func entry(_ row: Row) throws -> JournalEntry {
-        // An unreadable entry keeps its place and does not affect others.
+        // An unreadable entry is returned in its place, so that other entries stay readable.
         let decision = Decision(rawValue: row["decision"]) ?? .unreadable
         var wait: Wait?
         let detail: String? = row["detail"]

@@ -1,7 +1,7 @@
 import GRDB
 package import NightshiftAPI
 
-/// The readable rows of location, and the names of unreadable ones.
+/// The readable rows of location, and the names of the unreadable rows.
 package struct StoredLocation<App: Sendable, Device: Sendable>: Sendable {
     package var apps: [AppID: App] = [:]
     package var device: Device?
@@ -12,7 +12,7 @@ package struct StoredLocation<App: Sendable, Device: Sendable>: Sendable {
 
 /// The stored state of regions and significant changes. The feature defines the form of the records.
 extension StoreTransaction {
-    /// Returns all rows. An unreadable row does not affect others.
+    /// Returns all rows. An unreadable row does not affect other rows.
     package func location<App: Decodable & Sendable, Device: Decodable & Sendable>(
         _ app: App.Type, _ device: Device.Type
     ) throws -> StoredLocation<App, Device> {
@@ -38,7 +38,7 @@ extension StoreTransaction {
 
     /// Deletes pending location wakes of an app.
     ///
-    /// - Parameter region: the region of the wakes; nil for all regions and significant changes.
+    /// - Parameter region: The region of the wakes; nil for all regions and significant changes.
     package func deleteLocationWakes(of app: AppID, region: String? = nil) throws {
         if let region {
             try db.execute(

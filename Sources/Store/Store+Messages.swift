@@ -1,7 +1,7 @@
 import GRDB
 package import NightshiftAPI
 
-/// A stored message. Its content is in its task's row.
+/// A stored message without its content, which is in the row of its task.
 package struct StoredMessage: Hashable, Sendable {
     package var id: Int64
     package var kind: SessionMessage.Kind
@@ -16,12 +16,12 @@ package struct StoredMessage: Hashable, Sendable {
     }
 }
 
-/// A message's row, readable or not.
+/// A row of a message, readable or not.
 package struct MessageRow: Sendable {
     package var id: Int64
     /// The kind of the message; nil if this version does not know it.
     package var kind: SessionMessage.Kind?
-    /// The message; nil if its content or its task is unreadable. Other messages are not affected.
+    /// The message; nil if its content or its task is unreadable. Other messages stay readable.
     package var message: StoredMessage?
 }
 
@@ -42,6 +42,8 @@ extension StoreTransaction {
         return try rows.map(messageRow)
     }
 
+    /// Returns a message of a session; nil if it does not exist.
+    ///
     /// - Throws: ``StoreError`` of code ``StoreError/Code/unreadable`` if the message is invalid.
     package func message(_ id: Int64, of session: SessionID) throws -> StoredMessage? {
         guard let row = try messageRow(id, of: session) else { return nil }
@@ -59,8 +61,8 @@ extension StoreTransaction {
         return try row.map(messageRow)
     }
 
-    /// Asks the task's app, unless the same question is already pending in its session. In that case, the task waits
-    /// for that answer.
+    /// Adds a challenge to the task's app. If the same challenge is already pending in the session, this adds nothing,
+    /// and the task waits for the answer to the pending one.
     package func putChallenge(of task: TaskRecord, _ challenge: Challenge) throws {
         try db.cachedStatement(
             sql: """
@@ -84,7 +86,7 @@ extension StoreTransaction {
         try db.cachedStatement(sql: "DELETE FROM messages WHERE id = ?").execute(arguments: [id])
     }
 
-    /// Deletes the unanswered questions to the task's app.
+    /// Deletes the unanswered questions to the app about this task.
     package func deleteQuestions(_ task: TaskID) throws {
         try db.execute(
             sql: "DELETE FROM messages WHERE task = ? AND kind IN ('challenge', 'delayedRequest')",

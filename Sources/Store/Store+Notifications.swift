@@ -1,15 +1,16 @@
 import GRDB
 package import NightshiftAPI
 
-/// Pending and shown notifications of apps, and the notification state of each app.
+/// The pending and shown notifications of apps, and the notification state of each app.
 ///
-/// A part that has a notification to show writes its row in the transaction of the event, and then wakes the part that
-/// shows it.
+/// A feature that has a notification to show writes its row in the transaction of the event. It then wakes the feature
+/// that shows notifications.
 extension StoreTransaction {
-    /// Adds a notification to show. It replaces a pending one of the app with the same identifier. A shown one stays
-    /// until this one replaces it. If the app has too many pending notifications, the oldest is deleted.
+    /// Adds a notification to show. It replaces a pending notification of the app with the same identifier. A shown
+    /// notification with this identifier stays until the new one replaces it. If the app has too many pending
+    /// notifications, the oldest is deleted.
     ///
-    /// - Parameter due: the time in seconds since 1970 from which it is shown; nil if it waits for
+    /// - Parameter due: The time in seconds since 1970 from which the notification is shown; nil if it waits for
     ///   ``releaseNotification(_:of:at:)``.
     package func putNotification(_ notification: AppNotification, for app: AppID, due: Double?) throws {
         try put(StoredNotification(app: app, notification: notification, due: due))
@@ -17,8 +18,9 @@ extension StoreTransaction {
 
     /// Releases a pending notification so that it is shown.
     ///
-    /// - Parameter time: seconds since 1970.
-    /// - Returns: whether it existed. It may have been deleted if the user has switched the notifications of the app off.
+    /// - Parameter time: The time at which it is due, in seconds since 1970.
+    /// - Returns: Whether the notification existed. It may have been deleted if the user has switched the notifications
+    ///   of the app off.
     @discardableResult
     package func releaseNotification(_ identifier: String, of app: AppID, at time: Double) throws -> Bool {
         try db.cachedStatement(
@@ -30,8 +32,8 @@ extension StoreTransaction {
         return db.changesCount > 0
     }
 
-    /// Writes a notification and replaces the one with its key. Of the app's pending notifications, and of its shown
-    /// ones, the newest ``Limits/notifications`` are kept.
+    /// Writes a notification, which replaces the one with the same key. The store keeps the newest
+    /// ``Limits/notifications`` pending notifications of the app, and as many shown ones.
     package func put(_ stored: StoredNotification) throws {
         try deleteNotification(stored.key)
         try db.cachedStatement(
@@ -52,11 +54,12 @@ extension StoreTransaction {
         ).execute(arguments: [stored.app.rawValue, stored.state == .shown, Limits.notifications])
     }
 
-    /// Records that a notification is shown: it replaces an older one with its identifier, and is no longer pending.
+    /// Records that a notification is shown. It replaces an older one with the same identifier, and is no longer
+    /// pending.
     ///
     /// - Parameters:
-    ///   - place: nil if the server that shows it cannot report events about it.
-    ///   - next: the next time that a repeating notification is shown.
+    ///   - place: The place where it is shown; nil if the notification server cannot report events about it.
+    ///   - next: The next time that a repeating notification is shown.
     package func notificationShown(
         _ notification: AppNotification, of app: AppID, place: StoredNotification.Place?, next: Double? = nil
     ) throws {
@@ -76,7 +79,7 @@ extension StoreTransaction {
         try put(shown)
     }
 
-    /// Records that a notification is due, regardless of later changes of the wall clock.
+    /// Records that a notification is due. Later changes of the wall clock no longer affect it.
     package func notificationIsDue(_ identifier: String, of app: AppID) throws {
         try db.cachedStatement(
             sql: "UPDATE notifications SET state = 'due' WHERE app = ? AND identifier = ? AND state = 'pending'"
@@ -109,7 +112,7 @@ extension StoreTransaction {
         try deleteWakes(of: app, by: [.response], from: "wakes")
     }
 
-    /// Returns all rows. An unreadable row does not affect others.
+    /// Returns all rows. An unreadable row does not affect other rows.
     package func notifications<App: Decodable & Sendable>(_ app: App.Type) throws -> StoredNotifications<App> {
         var kept = StoredNotifications<App>()
         try readRecords(in: .notifications, into: &kept.apps, unreadable: &kept.unreadable)
@@ -124,7 +127,7 @@ extension StoreTransaction {
         return kept
     }
 
-    /// Returns the readable notifications of one app, oldest first.
+    /// Returns the readable notifications of one app, with the oldest first.
     package func notifications(of app: AppID) throws -> [StoredNotification] {
         try Row.fetchAll(
             db.cachedStatement(sql: "SELECT * FROM notifications WHERE app = ? ORDER BY id"), arguments: [app.rawValue]

@@ -2,7 +2,7 @@ package import Foundation
 import GRDB
 package import NightshiftAPI
 
-/// A received push with the record of its feature.
+/// A received push, with the record that its feature stores.
 package struct StoredPush<Record: Sendable>: Sendable {
     /// The provider's `apns-id`.
     package var id: String
@@ -22,7 +22,7 @@ package struct StoredPush<Record: Sendable>: Sendable {
     }
 }
 
-/// The readable rows of remote notifications, and the names of unreadable ones.
+/// The readable rows of remote notifications, and the names of the unreadable rows.
 package struct StoredPushes<App: Sendable, Device: Sendable, Record: Sendable>: Sendable {
     package var apps: [AppID: App] = [:]
     package var device: Device?
@@ -35,7 +35,7 @@ package struct StoredPushes<App: Sendable, Device: Sendable, Record: Sendable>: 
 
 /// The stored state of remote notifications, and the received pushes. The feature defines the form of the records.
 extension StoreTransaction {
-    /// Returns all rows. An unreadable row does not affect others.
+    /// Returns all rows. An unreadable row does not affect other rows.
     package func pushes<App: Decodable & Sendable, Device: Decodable & Sendable, Record: Decodable & Sendable>(
         _ app: App.Type, _ device: Device.Type, _ push: Record.Type
     ) throws -> StoredPushes<App, Device, Record> {
@@ -71,7 +71,7 @@ extension StoreTransaction {
         try deleteWakes(of: app, by: [.push], from: "wakes", "wake_ends")
     }
 
-    /// Writes the current state of a push. The number of its wake is kept.
+    /// Writes the current state of a push. The stored number of its wake stays.
     package func putPushMessage(_ id: String, of app: AppID, _ record: some Encodable, payload: Data?) throws {
         try db.cachedStatement(
             sql: """
@@ -81,8 +81,8 @@ extension StoreTransaction {
         ).execute(arguments: [id, app.rawValue, try Columns.encode(record), payload])
     }
 
-    /// Adds a wake for a push, after ``putPushMessage(_:of:_:payload:)``. It replaces a pending wake with the same key
-    /// that has not begun.
+    /// Adds a wake for a push. It must be called after ``putPushMessage(_:of:_:payload:)``. The wake replaces a pending
+    /// one with the same key that has not begun.
     package func putPushWake(
         _ id: String, of app: AppID, key: String = "", payload: Data, timeout: Double?, now: ClockReading
     ) throws {
@@ -96,7 +96,7 @@ extension StoreTransaction {
         for id in ids { try statement.execute(arguments: [id]) }
     }
 
-    /// Returns the push of a wake.
+    /// Returns the id of the push for which a wake was added.
     package func pushMessage(ofWake wake: Int64) throws -> String? {
         try String.fetchOne(
             db.cachedStatement(sql: "SELECT id FROM push_messages WHERE wake = ?"), arguments: [wake])

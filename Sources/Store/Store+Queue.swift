@@ -7,7 +7,7 @@ package struct QueuedTask: Hashable, Sendable {
     package var lane: LaneID
     package var priority: Double
     package var isLarge: Bool
-    /// Consecutive attempts that left no bytes to resume from.
+    /// The number of consecutive attempts that left no bytes to resume from.
     package var fruitless: Int
 
     package init(id: TaskID, lane: LaneID, priority: Double, isLarge: Bool, fruitless: Int = 0) {
@@ -19,13 +19,13 @@ package struct QueuedTask: Hashable, Sendable {
     }
 }
 
-/// A lane with the limits of its session.
+/// A per-origin queue, with the limits of its session.
 package struct Lane: Hashable, Sendable {
     package var id: LaneID
     package var session: SessionID
     package var origin: String
     package var maximumConnections: Int
-    /// The proxy named by the tasks, without name and password; nil if the service chooses it.
+    /// The proxy that the tasks name, without name and password; nil if the service chooses the proxy.
     package var proxy: String?
 
     package init(id: LaneID, session: SessionID, origin: String, maximumConnections: Int, proxy: String? = nil) {
@@ -37,15 +37,15 @@ package struct Lane: Hashable, Sendable {
     }
 }
 
-/// The next time of each kind in the queue; nil if no task waits for it.
+/// The next time of each kind at which the queue changes. A time is nil if no task waits for it.
 package struct QueueTimes: Hashable, Sendable {
-    /// The end of a pause in boot seconds.
+    /// The next end of a pause, in boot seconds.
     package var notBefore: Double?
-    /// A begin date in seconds since 1970.
+    /// The earliest begin date of a waiting task, in seconds since 1970.
     package var beginAt: Double?
     /// The time in boot seconds at which a task's requirements are relaxed.
     package var relaxesAt: Double?
-    /// The end of a resource timeout in boot seconds.
+    /// The next end of a resource timeout, in boot seconds.
     package var deadline: Double?
 
     package init(
@@ -58,14 +58,14 @@ package struct QueueTimes: Hashable, Sendable {
     }
 }
 
-/// The query that each reading of the queue makes for every lane. It must need only a few steps in an index, however
-/// long the queue is.
+/// The queries that each reading of the queue makes for every per-origin queue. Each must need only a few steps in an
+/// index, however long the queue is.
 package enum QueueStatements {
     private static let canStart = "state = 'waiting' AND not_before IS NULL AND begin_at IS NULL AND question IS NULL"
     private static let isReady = "lane = ?1 AND \(canStart)"
 
-    /// The query of the classes of requirements. It moves from class to class in the index, without reading the tasks
-    /// in between.
+    /// The query for the different sets of requirements. In the index, it moves directly from one set to the next
+    /// without reading the tasks in between.
     package static let rules = """
         WITH RECURSIVE class (rules) AS (
             SELECT (SELECT rules FROM tasks WHERE \(isReady) ORDER BY rules LIMIT 1)
@@ -82,8 +82,8 @@ package enum QueueStatements {
         ORDER BY priority DESC, fruitless, id LIMIT ?4
         """
 
-    /// The query of lanes with waiting tasks. The index is named because SQLite would otherwise choose the index of all
-    /// tasks of a lane, and would also read tasks that have ended.
+    /// The query for the per-origin queues with waiting tasks. It names the index, because SQLite would otherwise
+    /// choose the index of all tasks and would also read tasks that have ended.
     package static let lanes = """
         SELECT lanes.id AS id, sessions.identifier AS session, lanes.origin AS origin, lanes.proxy AS proxy,
             coalesce(sessions.connections, 1) AS connections
@@ -93,7 +93,7 @@ package enum QueueStatements {
 }
 
 extension StoreTransaction {
-    /// Returns lanes in which a task could start now.
+    /// Returns the per-origin queues in which a task could start now.
     package func readyLanes() throws -> [Lane] {
         let rows = try Row.fetchAll(db.cachedStatement(sql: QueueStatements.lanes))
         return rows.map {
@@ -103,20 +103,23 @@ extension StoreTransaction {
         }
     }
 
-    /// Returns the different rules of a lane's ready tasks. It takes one step in the index for each of them.
+    /// Returns the different rules of the ready tasks of a per-origin queue. It takes one step in the index for each
+    /// result.
     package func readyRules(lane: LaneID) throws -> [TransferRules] {
         let statement = try db.cachedStatement(sql: QueueStatements.rules)
         return try Int64.fetchAll(statement, arguments: [lane.rawValue]).compactMap { code in
             if let rules = TransferRules(code: code) { return rules }
-            // Reading the tasks with invalid rules reports them as unreadable. Other tasks are not affected.
+            // Tasks with invalid rules are read so that they are reported as unreadable. Other tasks stay usable.
             _ = try fetchTasks("WHERE tasks.lane = ? AND tasks.rules = ?", [lane.rawValue, code])
             return nil
         }
     }
 
-    /// Returns the first ready tasks of one class of a lane, best first. A class has equal rules and one size.
+    /// Returns the first ready tasks of one class of a per-origin queue, with the best task first. The tasks of a class
+    /// have equal rules and are either all large or all small.
     ///
-    /// - Parameter hasFailed: whether to return tasks whose last attempt left no bytes to resume from, or the others.
+    /// - Parameter hasFailed: Whether to return the tasks whose last attempt left no bytes to resume from, or the other
+    ///   tasks.
     package func readyTasks(
         lane: LaneID, rules: TransferRules, isLarge: Bool, hasFailed: Bool = false, limit: Int
     ) throws -> [QueuedTask] {
@@ -128,8 +131,8 @@ extension StoreTransaction {
         }
     }
 
-    /// Makes tasks ready whose pause is over or whose begin date has come. If the app wants to be asked first, a
-    /// question is added.
+    /// Makes tasks ready whose pause is over or whose begin date has been reached. If the app wants to be asked before
+    /// a task begins, a question is added for the app.
     package func releaseDue(bootSeconds: Double, wallSeconds: Double) throws {
         try db.cachedStatement(
             sql: "UPDATE tasks SET not_before = NULL WHERE state = 'waiting' AND not_before <= ?"
@@ -149,8 +152,8 @@ extension StoreTransaction {
         ).execute(arguments: [wallSeconds])
     }
 
-    /// Writes the attempts of running tasks whose rows do not count them yet, so that they are known after a crash of
-    /// the service.
+    /// Writes the attempts of running tasks whose rows do not include these attempts yet. The attempts are then known
+    /// even after a crash of the service.
     package func noteAttempts(_ records: [TaskRecord]) throws {
         let statement = try db.cachedStatement(
             sql: """
@@ -166,7 +169,7 @@ extension StoreTransaction {
 
     /// Ends the pauses of all tasks that wait for their next attempt, and resets their failures.
     ///
-    /// - Returns: the number of tasks.
+    /// - Returns: The number of tasks.
     package func endAllWaits() throws -> Int {
         try db.execute(
             sql: """
@@ -186,7 +189,8 @@ extension StoreTransaction {
                 """, arguments: [reason.rawValue])
     }
 
-    /// Ends the retry pauses of the tasks of `origin`, or of all tasks, because the cause may be gone.
+    /// Ends the retry pauses of the tasks of `origin`, or of all tasks. It is called when the cause of the failures may
+    /// be gone.
     package func endPauses(origin: String?) throws {
         guard let origin else {
             try db.execute(
@@ -246,7 +250,7 @@ extension StoreTransaction {
         return LaneID(rawValue: db.lastInsertedRowID)
     }
 
-    /// Moves a task to the lane of another origin.
+    /// Moves a task to the per-origin queue of another origin.
     package func move(_ record: inout TaskRecord, to origin: String) throws {
         record.lane = try lane(
             session: sessionRow(record.session).id, origin: origin, proxy: record.proxyAddress)
@@ -255,7 +259,7 @@ extension StoreTransaction {
             sql: "UPDATE tasks SET lane = ? WHERE id = ?", arguments: [record.lane.rawValue, record.id.rawValue])
     }
 
-    /// Deletes lanes without tasks.
+    /// Deletes per-origin queues without tasks.
     package func deleteEmptyLanes() throws {
         try db.execute(sql: "DELETE FROM lanes WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE lane = lanes.id)")
     }

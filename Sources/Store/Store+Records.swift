@@ -1,14 +1,14 @@
 import GRDB
 import NightshiftAPI
 
-/// The tables in which a feature keeps a record of each app, and optionally one of the device. The feature defines the
-/// form of the records.
+/// The names of the tables in which a feature stores a record of each app, and optionally a record of the device. The
+/// feature defines the form of the records.
 struct RecordTable {
-    /// The table with an app and a record in each row.
+    /// The name of the table with an app and its record in each row.
     let apps: String
-    /// The table with a single row; nil if the feature keeps no record of the device.
+    /// The name of the table with a single row; nil if the feature stores no record of the device.
     let device: String?
-    /// The subject of the records, used to name unreadable rows.
+    /// The subject of the records, for messages that name unreadable rows.
     let subject: String
 
     static let refresh = RecordTable(apps: "refresh_apps", device: "refresh_device", subject: "refresh")
@@ -18,7 +18,7 @@ struct RecordTable {
 }
 
 extension StoreTransaction {
-    /// Returns the readable records of apps, and adds the names of unreadable ones, which do not affect others.
+    /// Returns the readable records of apps. Adds the names of unreadable rows to `unreadable`.
     func readRecords<App: Decodable>(
         in table: RecordTable, into records: inout [AppID: App], unreadable: inout [String]
     ) throws {
@@ -66,7 +66,7 @@ extension StoreTransaction {
 
     /// Deletes an app's pending wakes from these sources.
     ///
-    /// - Parameter tables: the table of wakes, and the table of their ends if the feature uses their results.
+    /// - Parameter tables: The table of wakes, and the table of their ends if the feature uses their results.
     func deleteWakes(of app: AppID, by sources: [WakeSource], from tables: String...) throws {
         let list = sources.map { "'\($0.rawValue)'" }.joined(separator: ", ")
         for table in tables {

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 package import NightshiftAPI
 
-/// A task submitted by an app, until it has ended. Times are seconds since 1970.
+/// A scheduled task that an app submitted. It is stored until it has ended. Times are in seconds since 1970.
 package struct StoredScheduledTask: Hashable, Sendable {
     package var app: AppID
     package var task: ScheduledTask
@@ -19,7 +19,7 @@ package struct StoredScheduledTask: Hashable, Sendable {
 
     package var key: Key { Key(app: app, identifier: task.identifier, isRunning: began != nil) }
 
-    /// The key of a task. A running task and a waiting one may have the same identifier.
+    /// The key of a scheduled task. A running task and a waiting task may have the same identifier.
     package struct Key: Hashable, Sendable {
         package var app: AppID
         package var identifier: String
@@ -33,7 +33,7 @@ package struct StoredScheduledTask: Hashable, Sendable {
     }
 }
 
-/// The readable rows of background refresh, and the names of unreadable ones.
+/// The readable rows of background refresh, and the names of the unreadable rows.
 package struct StoredRefresh<App: Sendable, Device: Sendable>: Sendable {
     package var apps: [AppID: App] = [:]
     package var device: Device?
@@ -46,7 +46,7 @@ package struct StoredRefresh<App: Sendable, Device: Sendable>: Sendable {
 /// The stored state of background refresh, and the tasks that apps have submitted. The feature defines the form of the
 /// records.
 extension StoreTransaction {
-    /// Returns all rows. An unreadable row does not affect others.
+    /// Returns all rows. An unreadable row does not affect other rows.
     package func refresh<App: Decodable & Sendable, Device: Decodable & Sendable>(
         _ app: App.Type, _ device: Device.Type
     ) throws -> StoredRefresh<App, Device> {
@@ -81,7 +81,7 @@ extension StoreTransaction {
 
     // MARK: - Bytes
 
-    /// Returns the bytes received and sent by an app's transfers, according to their rows.
+    /// Returns the number of bytes that an app's transfers received and sent, according to their rows.
     package func transferBytes(of app: AppID) throws -> Int64 {
         // The sum is REAL, because an overflow of an integer sum is a database error.
         let sum =
@@ -94,13 +94,15 @@ extension StoreTransaction {
         return Int64(saturating: sum)
     }
 
-    /// Records the transferred bytes of an app at the start of a fetch. Called after ``putRefresh(_:of:)``.
+    /// Records the number of bytes that an app had transferred at the start of a fetch. It must be called after
+    /// ``putRefresh(_:of:)``.
     package func noteFetchBegins(of app: AppID) throws {
         try db.cachedStatement(sql: "UPDATE refresh_apps SET begun_bytes = ? WHERE app = ?")
             .execute(arguments: [try transferBytes(of: app), app.rawValue])
     }
 
-    /// Returns the bytes that an app's transfers have moved since its last fetch began. Deleted rows do not count.
+    /// Returns the number of bytes that an app's transfers have received and sent since its last fetch began. Deleted
+    /// rows are not included.
     package func bytesSinceFetchBegan(of app: AppID) throws -> Int64 {
         let begun = try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT begun_bytes FROM refresh_apps WHERE app = ?"), arguments: [app.rawValue])
@@ -145,7 +147,7 @@ extension StoreTransaction {
 
     /// Deletes the journal entries that show when an app was used, such as its states and manual launches.
     ///
-    /// - Parameter app: nil for all apps and the use of the device.
+    /// - Parameter app: The app; nil for all apps and the use of the device.
     package func deleteUse(of app: AppID? = nil) throws {
         for decision in [Decision.useBegan, .useEnded, .appEntered] {
             try db.execute(
@@ -179,8 +181,8 @@ extension StoreTransaction {
                 try db.execute(sql: "DELETE FROM journal WHERE id = ?", arguments: [row["id"] as Int64])
                 continue
             }
-            // The text of a change also names each condition. An entry of the service's start shows them only as
-            // inputs.
+            // The text of a change also names each condition. For the start of the service, the conditions are only in
+            // the inputs of the entry.
             let detail = (row["detail"] as String?).flatMap { $0.contains("idle: ") ? nil : $0 }
             try db.execute(
                 sql: "UPDATE journal SET inputs = ?, detail = ? WHERE id = ?",

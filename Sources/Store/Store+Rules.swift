@@ -2,7 +2,7 @@ package import Foundation
 import GRDB
 package import NightshiftAPI
 
-/// The device requirements of tasks. Only the rows contain them, so that saving a running task does not undo a change.
+/// The device requirements of tasks. They are written separately, so that saving a running task does not undo a change.
 extension StoreTransaction {
     /// Writes a task's requirements, and the time at which they are relaxed.
     package func putRules(_ record: TaskRecord) throws {
@@ -11,16 +11,16 @@ extension StoreTransaction {
         ).execute(arguments: [record.rules.code, record.relaxesAt, record.isDiscretionForced, record.id.rawValue])
     }
 
-    /// Returns tasks whose requirements have to be relaxed, the longest due first.
+    /// Returns tasks whose requirements must be relaxed. The task that has been due for the longest time comes first.
     package func tasksToLoosen(bootSeconds: Double, limit: Int) throws -> [TaskRecord] {
         try fetchTasks(
             "WHERE tasks.state = 'waiting' AND tasks.loosens_at <= ? ORDER BY tasks.loosens_at LIMIT ?",
             [bootSeconds, limit])
     }
 
-    /// Releases the tasks of an app that were blocked because it was in the background. Call this in the transaction
-    /// that records that the app is in the foreground. A task that is added later then counts as added in the
-    /// foreground.
+    /// Unblocks the tasks of an app that were blocked because the app was in the background. This must be called in the
+    /// transaction that records that the app is in the foreground. A task that is added later then counts as added in
+    /// the foreground.
     package func liftHolds(of app: AppID, at time: Date) throws {
         try endStartDelay(of: app)
         let lifted = try liftForcedDiscretion(of: app)
@@ -38,9 +38,10 @@ extension StoreTransaction {
                 """, arguments: [app.rawValue])
     }
 
-    /// Ends the discretion of an app's tasks that are discretionary only because it added them in the background.
+    /// Makes an app's tasks ordinary ones again if they are discretionary only because the app added them in the
+    /// background.
     ///
-    /// - Returns: the number of these tasks.
+    /// - Returns: The number of these tasks.
     package func liftForcedDiscretion(of app: AppID) throws -> Int {
         let condition = """
             discretion_forced AND ended_at IS NULL AND session IN (SELECT id FROM sessions WHERE app = ?)

@@ -2,7 +2,7 @@ import GRDB
 package import NightshiftAPI
 
 extension StoreTransaction {
-    /// Stores a reading of the clocks, so that the service knows after a boot how long the machine was off.
+    /// Stores a reading of the clocks. From this, the service knows after a boot how long the machine was off.
     package func putClock(_ now: ClockReading) throws {
         try db.cachedStatement(
             sql: """
@@ -13,13 +13,13 @@ extension StoreTransaction {
         ).execute(arguments: [now.bootID, now.bootSeconds, now.wallSeconds])
     }
 
-    /// Converts every boot time in the database to the current boot.
+    /// Converts every boot time in the database to the clock of the current boot.
     func moveIntoPresentBoot(_ now: ClockReading) throws {
         if let row = try Row.fetchOne(db, sql: "SELECT * FROM clock") {
             let last = ClockReading(
                 bootID: row["boot_id"], bootSeconds: row["boot_seconds"], wallSeconds: row["wall_seconds"])
             if last.bootID != now.bootID {
-                // If the wall clock is wrong, a pause may end too early, but a task must not.
+                // With a wrong wall clock, a pause may end too early, but a task must not end too early.
                 try db.execute(
                     sql: """
                         UPDATE tasks SET deadline = deadline + ?1, loosens_at = loosens_at + ?1,
@@ -33,8 +33,9 @@ extension StoreTransaction {
         try putClock(now)
     }
 
-    /// Returns the seconds that the service observed before the current boot. The boot seconds are added to them.
-    /// Deletion after a period uses these seconds, because the wall clock may be wrong.
+    /// Returns the number of seconds that the service observed before the current boot. Added to the boot seconds, they
+    /// give the observed time. A row that is deleted after a period uses the observed time, because the wall clock may
+    /// be wrong.
     package func secondsSeenBefore() throws -> Double {
         try Double.fetchOne(db, sql: "SELECT seen_before FROM clock") ?? 0
     }
@@ -45,7 +46,7 @@ extension StoreTransaction {
         }
     }
 
-    /// Writes complete settings. Only the rate limit may be nil.
+    /// Writes all settings together. Only the rate limit may be nil.
     package func put(rateLimit: Int64?, maximumTransfers: Int) throws {
         try db.execute(
             sql: """

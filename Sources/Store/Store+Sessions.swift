@@ -2,7 +2,7 @@ import GRDB
 package import NightshiftAPI
 
 extension StoreTransaction {
-    /// Creates the session or replaces its settings. Its owner is not changed.
+    /// Creates the session or replaces its settings. Its owner stays the same.
     package func putSession(_ id: SessionID, _ settings: SessionSettings) throws {
         try db.execute(
             sql: """
@@ -16,7 +16,7 @@ extension StoreTransaction {
             ])
     }
 
-    /// Creates the session that `app` names `name`, or replaces its settings. Returns the number of its next task.
+    /// Creates the session that `app` calls `name`, or replaces its settings. Returns the number of its next task.
     package func putSession(_ app: AppID, _ name: String, _ settings: SessionSettings) throws -> Int64 {
         let id = SessionID(app: app, identifier: name)
         try db.execute(
@@ -33,7 +33,7 @@ extension StoreTransaction {
         return try sessionRow(id).nextTaskIdentifier
     }
 
-    /// Assigns a session to the app whose name it carries, if it was created without an owner.
+    /// Assigns a session to the app whose id it contains, if the session was created without an owner.
     package func claimSession(_ app: AppID, _ name: String) throws {
         let id = SessionID(app: app, identifier: name)
         guard let settings = try sessionSettings(id) else { return }
@@ -42,14 +42,14 @@ extension StoreTransaction {
             arguments: [app.rawValue, name, settings.sessionSendsLaunchEvents, id.rawValue])
     }
 
-    /// Returns the app's names of its sessions, in the order of creation.
+    /// Returns the names that the app uses for its sessions, in the order of creation.
     package func sessionNames(of app: AppID) throws -> [String] {
         try String.fetchAll(
             db, sql: "SELECT name FROM sessions WHERE app = ? ORDER BY id", arguments: [app.rawValue])
     }
 
-    /// Returns the settings of the session; nil if it does not exist. Unreadable settings are replaced by the defaults:
-    /// see ``sessions(_:)``.
+    /// Returns the settings of the session; nil if it does not exist. If the settings are unreadable, the defaults are
+    /// returned: see ``sessions(_:)``.
     package func sessionSettings(_ id: SessionID) throws -> SessionSettings? {
         let text = try String.fetchOne(
             db.cachedStatement(sql: "SELECT settings FROM sessions WHERE identifier = ?"), arguments: [id.rawValue])
@@ -71,7 +71,7 @@ extension StoreTransaction {
         }
     }
 
-    /// Returns every session with its numbers of tasks, in the order of creation.
+    /// Returns every session with the numbers of its tasks, in the order of creation.
     package func sessions(_ id: SessionID? = nil) throws -> [SessionStatus] {
         let rows = try Row.fetchAll(
             db,

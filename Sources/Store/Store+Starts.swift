@@ -1,15 +1,15 @@
 import GRDB
 package import NightshiftAPI
 
-/// Tasks that were running when a crash ended the service: see `docs/decisions/0021`.
+/// The crash counts of tasks that were running when the service crashed: see `docs/decisions/0021`.
 extension StoreTransaction {
-    /// Returns the number of crashes during which each task was running.
+    /// Returns the number of crashes for each task that was running at the time.
     package func faults() throws -> [TaskID: Int] {
         let rows = try Row.fetchAll(db, sql: "SELECT task, faults FROM starts")
         return rows.reduce(into: [:]) { $0[TaskID($1["task"])] = $1["faults"] }
     }
 
-    /// Writes the number of crashes during which unfinished tasks were running.
+    /// Writes the number of crashes for unfinished tasks that were running at the time.
     package func putFaults(_ faults: [TaskID: Int]) throws {
         for (task, count) in faults {
             try db.execute(
@@ -27,7 +27,7 @@ extension StoreTransaction {
         }
     }
 
-    /// Suspends tasks with unreadable rows, so that the queue does not return to them.
+    /// Suspends tasks with unreadable rows, so that the queue no longer returns them.
     package func setAside(_ tasks: [UnreadableTask]) throws {
         for task in tasks {
             try db.execute(

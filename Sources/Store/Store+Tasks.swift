@@ -3,7 +3,7 @@ package import NightshiftAPI
 
 /// The queries for pages of tasks.
 package enum TaskStatements {
-    /// The rows of tasks with columns of related tables.
+    /// The query for the rows of tasks with columns of related tables.
     package static let rows = """
         SELECT tasks.*, sessions.identifier AS session_identifier, sessions.app AS app, lanes.origin AS origin,
             sessions.connections AS connections
@@ -15,8 +15,8 @@ package enum TaskStatements {
 }
 
 extension StoreTransaction {
-    /// Returns the tasks that ended last, according to the last ten thousand journal entries, and that have not been
-    /// restarted.
+    /// Returns the tasks that ended last, according to the last ten thousand journal entries. Tasks that were restarted
+    /// after their end are left out.
     package func lastEndedTasks(limit: Int) throws -> [TaskRecord] {
         let ids = try Int64.fetchAll(
             db,
@@ -28,8 +28,8 @@ extension StoreTransaction {
         return try ids.compactMap { try readableTask(TaskID($0)) }.filter(\.state.isTerminal)
     }
 
-    /// Inserts `record` under new ids and returns it with them. If it already has a number in its session, the number
-    /// is kept. Its session must exist.
+    /// Inserts `record` and returns it with its new ids. If the record already has a number in its session, this number
+    /// is kept. The session must exist.
     package func insert(_ record: TaskRecord) throws -> TaskRecord {
         var record = record
         let session = try sessionRow(record.session)
@@ -61,8 +61,9 @@ extension StoreTransaction {
         return record
     }
 
-    /// Writes the fields of an existing task that the service itself changes. ``putWishes(_:)`` writes the owner's
-    /// requests, so that an older copy of the row undoes none. ``putRules(_:)`` writes the device requirements.
+    /// Writes the fields of an existing task that the service itself changes. The owner's requests are written by
+    /// ``putWishes(_:)``, so that an older copy of the row does not undo them. The device requirements are written by
+    /// ``putRules(_:)``.
     package func update(_ record: TaskRecord) throws {
         let wrongSources: String? = try record.wrongSources.isEmpty ? nil : Columns.encode(record.wrongSources)
         try db.cachedStatement(
@@ -93,13 +94,13 @@ extension StoreTransaction {
         ])
     }
 
-    /// Returns the paths of the task's copies in the form of their column.
+    /// Returns the paths of the task's copies in the form of the column `snapshots`.
     private func snapshots(of record: TaskRecord) throws -> String? {
         let paths = record.uploadSource?.files.filter(\.isSnapshot).map(\.path) ?? []
         return try paths.isEmpty ? nil : Columns.encode(paths)
     }
 
-    /// Writes the owner's requests for a task. Only requests of the owner call it.
+    /// Writes the fields that the owner of a task can change. It is called only when the owner changes them.
     package func putWishes(_ record: TaskRecord) throws {
         try db.cachedStatement(
             sql: "UPDATE tasks SET priority = ?, request = ?, client_data = ? WHERE id = ?"
@@ -108,6 +109,8 @@ extension StoreTransaction {
         ])
     }
 
+    /// Returns a task; nil if it does not exist.
+    ///
     /// - Throws: ``StoreError`` of code ``StoreError/Code/unreadable`` if the row is invalid.
     package func task(_ id: TaskID) throws -> TaskRecord? {
         let rows = try fetchRows("WHERE tasks.id = ?", [id.rawValue])
@@ -149,7 +152,7 @@ extension StoreTransaction {
         return try fetchRows("WHERE \(conditions.joined(separator: " AND ")) \(TaskStatements.page)", arguments)
     }
 
-    /// Returns the task with a number in a session.
+    /// Returns the id of the task with this number in a session.
     package func task(_ number: Int64, of session: SessionID) throws -> TaskID? {
         try Int64.fetchOne(
             db.cachedStatement(
@@ -167,7 +170,7 @@ extension StoreTransaction {
         ).first
     }
 
-    /// Returns unfinished tasks to which a request like that of `record` may be joined: those with its URL.
+    /// Returns the unfinished tasks that an equal request could reuse: those with the URL of `record`.
     package func tasksToJoin(_ record: TaskRecord) throws -> [TaskRecord] {
         guard let url = record.joinURL else { return [] }
         return try fetchTasks(
@@ -178,7 +181,8 @@ extension StoreTransaction {
         try fetchTasks("WHERE tasks.resume_data = ?", [resumeData]).first
     }
 
-    /// Returns unfinished tasks with all bytes received, which a crash can leave half completed.
+    /// Returns the unfinished tasks with all bytes received. After a crash, such a task may be only partly moved to its
+    /// destination.
     package func finishingTasks() throws -> [TaskRecord] {
         try fetchTasks("WHERE tasks.state = 'finishing' ORDER BY tasks.id", [])
     }
@@ -198,7 +202,7 @@ extension StoreTransaction {
                 """)
     }
 
-    /// Returns tasks that ended at least `seconds` ago in observed time, and that have no pending messages.
+    /// Returns tasks that ended at least `seconds` ago in observed time and that have no pending messages.
     package func forgettableTasks(endedFor seconds: Double, now: ClockReading, limit: Int) throws -> [TaskRecord] {
         try fetchTasks(
             """
@@ -223,8 +227,8 @@ extension StoreTransaction {
     }
 
     package func countsByState() throws -> [TaskState: Int] {
-        // Up to a million tasks may be waiting, so their number is calculated from the total, which is counted on the
-        // smallest index.
+        // Up to a million tasks may be waiting. Their number is therefore calculated from the total, which SQLite
+        // counts in the smallest index.
         var counts: [TaskState: Int] = [:]
         let rows = try Row.fetchAll(
             db, sql: "SELECT state, count(*) AS number FROM tasks WHERE state <> 'waiting' GROUP BY state")
@@ -245,12 +249,12 @@ extension StoreTransaction {
         ).map { TaskID($0) }
     }
 
-    /// Returns the readable rows.
+    /// Returns the tasks of the readable rows.
     func fetchTasks(_ condition: String, _ arguments: StatementArguments) throws -> [TaskRecord] {
         try fetchRows(condition, arguments).records
     }
 
-    /// Returns all rows. An unreadable row does not affect others.
+    /// Returns all rows. An unreadable row does not affect other rows.
     private func fetchRows(_ condition: String, _ arguments: StatementArguments) throws -> TaskRows {
         let statement = try db.cachedStatement(
             sql: "\(TaskStatements.rows) \(condition)")

@@ -1,19 +1,19 @@
 package import Foundation
 import GRDB
 
-/// The readable rows of UnifiedPush, and the names of unreadable ones.
+/// The readable rows of UnifiedPush, and the names of the unreadable rows.
 package struct StoredUnifiedPush<Registration: Sendable, Message: Sendable>: Sendable {
     package var registrations: [Registration] = []
-    /// The messages, with their payloads while they wait.
+    /// The messages. A message that waits has its payload.
     package var messages: [(record: Message, payload: Data?)] = []
     package var unreadable: [String] = []
 
     package init() {}
 }
 
-/// Registrations for UnifiedPush and their messages. The feature defines the form of the records.
+/// The registrations for UnifiedPush and their messages. The feature defines the form of the records.
 extension StoreTransaction {
-    /// Returns all rows. An unreadable row does not affect others.
+    /// Returns all rows. An unreadable row does not affect other rows.
     package func unifiedPush<Registration: Decodable & Sendable, Message: Decodable & Sendable>(
         _ registration: Registration.Type, _ message: Message.Type
     ) throws -> StoredUnifiedPush<Registration, Message> {
@@ -54,7 +54,7 @@ extension StoreTransaction {
 
     /// Writes the current state of a message.
     ///
-    /// - Parameter payload: nil once it is no longer needed.
+    /// - Parameter payload: The bytes of the message; nil once they are no longer needed.
     package func putUnifiedPushMessage(
         _ id: String, topic: String, _ record: some Encodable, payload: Data?
     ) throws {

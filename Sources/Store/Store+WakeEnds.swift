@@ -3,11 +3,11 @@ package import NightshiftAPI
 
 /// The result of a wake.
 package struct WakeEnd: Hashable, Sendable {
-    /// The reported result; nil if it was not observed.
+    /// The reported result; nil if the service did not observe it.
     package var result: RefreshResult?
     /// The reason for an end that the app did not report.
     package var detail: String?
-    /// The end in seconds since 1970.
+    /// The time of the end, in seconds since 1970.
     package var time: Double
 
     package init(result: RefreshResult?, detail: String? = nil, time: Double) {
@@ -17,7 +17,7 @@ package struct WakeEnd: Hashable, Sendable {
     }
 }
 
-/// A row of ``StoreTransaction/wakeEnds(of:)``: the end of a wake that was not processed yet.
+/// A row of ``StoreTransaction/wakeEnds(of:)``: the end of a wake that no feature has processed yet.
 package struct StoredWakeEnd: Hashable, Sendable {
     package var id: Int64
     package var app: AppID
@@ -38,7 +38,7 @@ package struct StoredWakeEnd: Hashable, Sendable {
 }
 
 extension WakeSource {
-    /// Whether a feature uses the results of the source's wakes.
+    /// Whether a feature uses the results of this source's wakes.
     package var hasResult: Bool {
         switch self {
         case .fetch, .push, .processing, .continued: true
@@ -47,8 +47,8 @@ extension WakeSource {
     }
 }
 
-/// The ends of wakes. A row is written with the end, and deleted by the feature that processes it, so that no end is
-/// lost or counts twice.
+/// The ends of wakes. A row is written in the transaction of the end, and deleted by the feature that processes it. An
+/// end is therefore neither lost nor processed twice.
 extension StoreTransaction {
     func putWakeEnd(_ wake: WantedWake, _ end: WakeEnd) throws {
         try db.cachedStatement(
@@ -58,7 +58,7 @@ extension StoreTransaction {
         ])
     }
 
-    /// Returns the unprocessed ends of wakes, in order. A feature reads those of its own sources.
+    /// Returns the unprocessed ends of wakes, in order. A feature reads the ends for its own sources.
     package func wakeEnds(of sources: Set<WakeSource> = Set(WakeSource.allCases)) throws -> [StoredWakeEnd] {
         let rows = try Row.fetchAll(
             db.cachedStatement(

@@ -22,7 +22,7 @@ package enum WakeStatements {
     }
 }
 
-/// The wakes that apps need. Wakes of sessions are derived from their messages. Other sources write rows, in the
+/// The wakes that apps need. The wakes of sessions are derived from their messages. Other sources write rows in the
 /// transaction of the event.
 extension StoreTransaction {
     /// Returns every pending wake of every source.
@@ -41,7 +41,7 @@ extension StoreTransaction {
 
     /// Records that a wake is finished. The app is woken again only for later events.
     ///
-    /// - Parameter end: the result, if a feature uses it. It is part of the same transaction.
+    /// - Parameter end: The result, if a feature uses it. It is written in the same transaction.
     package func finishWake(_ wake: WantedWake, _ end: WakeEnd? = nil) throws {
         if let end, wake.source.hasResult { try putWakeEnd(wake, end) }
         switch wake.source {
@@ -55,7 +55,8 @@ extension StoreTransaction {
 
     // MARK: - Sessions
 
-    /// Returns wakes for sessions with new messages, if no task of the session is active or one waits for an answer.
+    /// Returns the wakes for sessions with new messages. A session needs a wake if none of its tasks is active, or if a
+    /// task waits for an answer.
     private func sessionWakes(_ rows: [Row]) -> [WantedWake] {
         rows.map { row in
             let reason: WakeReason =
@@ -78,17 +79,18 @@ extension StoreTransaction {
     /// key.
     ///
     /// - Parameters:
-    ///   - key: for example the identifier of a region; empty if the source has only one reason.
-    ///   - payload: at most 32 KiB.
-    ///   - timeout: the observed seconds after which a wake that has not begun is dropped; nil for no limit. The wall
-    ///     clock does not count, because it may be wrong.
-    /// - Throws: ``StoreError`` for a session, whose wakes follow from its messages, and for a payload that is too
-    ///   large.
+    ///   - key: The subject within the source, such as the identifier of a region. It is empty if the source has only
+    ///     one reason.
+    ///   - payload: The data for the app, at most 32 KiB.
+    ///   - timeout: The number of observed seconds after which a wake that has not begun is dropped; nil for no limit.
+    ///     The wall clock is not used, because it may be wrong.
+    /// - Throws: ``StoreError`` if the source is a session, whose wakes follow from its messages, or if the payload is
+    ///   too large.
     package func putWake(
         _ app: AppID, _ source: WakeSource, key: String = "", payload: Data? = nil, timeout: Double? = nil,
         now: ClockReading
     ) throws {
-        // The new wake gets a new number: an app that was woken for the old one has not received the new one.
+        // The new wake gets a new number, because an app that was woken for the old wake has not received the new one.
         try db.cachedStatement(sql: "DELETE FROM wakes WHERE app = ? AND source = ? AND key = ?")
             .execute(arguments: [app.rawValue, source.rawValue, key])
         try db.cachedStatement(

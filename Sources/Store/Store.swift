@@ -3,27 +3,27 @@ package import GRDB
 package import NightshiftAPI
 import Synchronization
 
-/// The SQLite database of a service: accepted tasks, their progress, and every decision.
+/// The SQLite database of a service. It contains the accepted tasks, their progress, and every decision.
 ///
 /// Writes of many callers share one transaction and one sync of the disk. A write returns only after its transaction is
-/// on disk. Thread-safe.
+/// on disk. The class is thread-safe.
 package final class Store: Sendable {
     private let writer: any DatabaseWriter
     private let commits: GroupCommit
-    /// Signals event streams that the journal has grown.
+    /// The signal for event streams that the journal has grown.
     package let journalSignal: GrowthSignal
-    /// Signals a new message for an app.
+    /// The signal for a new message to an app.
     package let messageSignal: GrowthSignal
-    /// Signals a new wake from a source other than a session.
+    /// The signal for a new wake from a source other than a session.
     package let wakeSignal: GrowthSignal
-    /// Tasks with unreadable rows.
+    /// The tasks that were found to have unreadable rows.
     package let unreadable: UnreadableTasks
     private let isClosed = Mutex(false)
     private let waits: LockWaits
 
     /// Opens or creates the database of `paths`, and converts its boot times to the current boot.
     ///
-    /// - Throws: ``StoreError``. A newer, damaged or missing database is refused, and never replaced.
+    /// - Throws: ``StoreError``. A database that is newer, damaged or missing is refused, and never replaced.
     package convenience init(paths: ServicePaths, now: ClockReading) throws(StoreError) {
         let path = paths.database.path
         let marker = paths.state.appending(path: "database-created").path
@@ -37,9 +37,9 @@ package final class Store: Sendable {
         let waits = LockWaits()
         do {
             if let size {
-                // Opening for writing would already change a database that must be refused. If a rollback journal
-                // exists, the creation of the database was interrupted. The half-written part has to be rolled back
-                // before anything can be read.
+                // The file must not be opened for writing before the check, because that would change a database that
+                // must be refused. A rollback journal shows that the creation of the database was interrupted. In this
+                // case, the half-written part must be rolled back before anything can be read.
                 let isBeingMade = FileManager.default.fileExists(atPath: "\(path)-journal")
                 let configuration = isBeingMade ? Self.configuration(waits) : Self.readOnly
                 try Self.check(DatabaseQueue(path: path, configuration: configuration), size: size)
@@ -70,8 +70,8 @@ package final class Store: Sendable {
         self.waits = waits
         let unreadable = UnreadableTasks()
         self.unreadable = unreadable
-        // A commit that has returned survives a power cut. This is set here and not on opening, because GRDB's pool
-        // sets its writer to NORMAL, which does not sync a commit in WAL mode.
+        // A commit that has returned must survive a power cut. The level is set here and not on opening, because GRDB's
+        // pool sets its writer to NORMAL, which does not sync a commit in WAL mode.
         let level = try writer.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = FULL")
             return try Int.fetchOne(db, sql: "PRAGMA synchronous")
@@ -89,7 +89,7 @@ package final class Store: Sendable {
         commits = GroupCommit(writer: writer)
     }
 
-    /// Throws if the database must be refused, and does not change it.
+    /// Throws if the database must be refused. The check does not change the database.
     private static func check(_ database: DatabaseQueue, size: Int) throws {
         defer { try? database.close() }
         let (isSuperseded, damage) = try database.read { db in
@@ -107,8 +107,8 @@ package final class Store: Sendable {
         }
     }
 
-    /// The largest size in bytes at which every page is checked on opening, which takes about half a second. Damage in
-    /// a larger database is found on use.
+    /// The largest size in bytes of a database that is checked completely on opening, which takes about half a second.
+    /// In a larger database, damage is found when the page is used.
     private static let checkedSize = 128 << 20
 
     private static var readOnly: Configuration {
@@ -127,14 +127,14 @@ package final class Store: Sendable {
             try db.execute(sql: "PRAGMA cache_size = -4096")
             try db.execute(sql: "PRAGMA journal_size_limit = 4194304")
             guard !db.configuration.readonly else { return }
-            // The savepoints of ``GroupCommit`` roll back from memory. Otherwise each would create, write and delete a
-            // file in /var/tmp. Readers use files, because they may sort large results.
+            // The savepoints of ``GroupCommit`` are kept in memory. Otherwise, SQLite would create, write and delete a
+            // file in /var/tmp for each savepoint. Readers use files, because they may sort large results.
             try db.execute(sql: "PRAGMA temp_store = MEMORY")
         }
         return configuration
     }
 
-    /// Runs `body` in a transaction shared with other callers, and returns once it is on disk.
+    /// Runs `body` in a transaction shared with other callers, and returns once the transaction is on disk.
     ///
     /// If `body` throws, only its own changes are rolled back.
     package func write<Value: Sendable>(
@@ -153,12 +153,12 @@ package final class Store: Sendable {
         return value
     }
 
-    /// Runs `body` on a consistent snapshot. Like a write, it completes even if the caller's task is cancelled, so a
-    /// thrown error always means that the disk has failed.
+    /// Runs `body` on a consistent snapshot. A read completes even if the caller's task is cancelled, as a write does.
+    /// A thrown error therefore always means that the disk has failed.
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
-        // GRDB cancels its reads with their task, so the read runs in a task of its own.
+        // GRDB cancels a read together with the Swift task that called it, so the read runs in a task of its own.
         let reading = Task { [writer, unreadable] in
             try await writer.read { db in try body(StoreTransaction(db: db, unreadable: unreadable)) }
         }
@@ -169,14 +169,13 @@ package final class Store: Sendable {
         }
     }
 
-    /// Adds an observer that is notified of every transaction with changes and may veto its commit, until the store is
-    /// closed.
+    /// Adds an observer for every transaction with changes, until the store is closed. The observer may veto a commit.
     package func add(transactionObserver observer: some TransactionObserver) {
         writer.add(transactionObserver: observer, extent: .databaseLifetime)
     }
 
-    /// Limits waits for locks of other programs to the given time, because a stopping service has little time. Later
-    /// writes that meet a lock fail and change nothing, and committed changes stay.
+    /// Limits waits for locks of other programs to the given time, because a stopping service has little time. A later
+    /// write that meets a lock fails and changes nothing. Committed changes stay.
     package func endLockWaits(at moment: ContinuousClock.Instant) { waits.end(at: moment) }
 
     /// Moves all data into the main file and closes the database. Later calls throw, and a second close does nothing.
@@ -185,7 +184,7 @@ package final class Store: Sendable {
             try isClosed.withLock { isClosed in
                 // SQLite ends the process if a closed connection is used.
                 guard !isClosed else { return }
-                // The database is closed even if another program holds the log, which is then read at the next start.
+                // The database is closed even if another program holds the log. The log is then read at the next start.
                 let checkpoint = Result {
                     _ = try writer.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
                 }
@@ -204,10 +203,10 @@ package struct StoreTransaction {
     let db: Database
     let unreadable: UnreadableTasks
 
-    /// Runs `body`, and rolls all of it back if the schema refuses a row.
+    /// Runs `body`, and undoes all of its changes if the schema refuses a row.
     ///
-    /// - Returns: the refusal.
-    /// - Throws: any other error.
+    /// - Returns: The error with which the schema refused the row; nil if it refused none.
+    /// - Throws: Any other error.
     package func attempt(_ body: () throws -> Void) throws -> StoreError? {
         do {
             try db.inSavepoint {

@@ -4,24 +4,24 @@ import NightshiftAPI
 /// An error of the store. The requested operation had no effect.
 package struct StoreError: Error, Sendable, CustomStringConvertible {
     package let code: Code
-    /// A description of the error for people, and of what to do.
+    /// A description of the error for people, which also says what to do.
     package let message: String
 
     package enum Code: Sendable {
-        /// The database was written by a newer version of Nightshift.
+        /// A database that was written by a newer version of Nightshift.
         case newerVersion
-        /// The file is not a database, or its pages are damaged.
+        /// A file that is not a database, or whose pages are damaged.
         case damaged
-        /// The database existed before and is gone.
+        /// A database that existed before and is missing now.
         case missing
-        /// Its file system has no space left.
+        /// A file system without free space.
         case diskFull
-        /// The file system refuses access: permissions, a read-only mount, or an input or output error.
+        /// A file system that refuses access because of permissions, a read-only mount, or an input or output error.
         case inputOutput
-        /// A row violates a constraint of the schema, which is a bug of the caller.
+        /// A row that violates a constraint of the schema, which is a bug of the caller.
         case constraint
         case closed
-        /// One row is unreadable; others can be read.
+        /// A single unreadable row. Other rows can be read.
         case unreadable
         case other
     }
@@ -31,7 +31,7 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// Whether a retry cannot help.
+    /// Whether a retry would fail too.
     package var isPermanent: Bool {
         switch code {
         case .newerVersion, .damaged, .missing, .constraint, .closed, .unreadable: true

@@ -1,30 +1,30 @@
 package import NightshiftAPI
 
-/// A pending or shown notification of an app. Times are seconds since 1970.
+/// A pending or shown notification of an app. Times are in seconds since 1970.
 package struct StoredNotification: Hashable, Sendable {
     package var app: AppID
     package var notification: AppNotification
     package var state: State
-    /// The time to show it; nil while it waits to be released.
+    /// The time to show the notification; nil while it waits to be released.
     package var due: Double?
-    /// The delay in seconds that the app requested; nil for none.
+    /// The delay in seconds that the app requested; nil if it requested none.
     package var delay: Double?
-    /// Whether it is shown again each time the delay has passed.
+    /// Whether the notification is shown again each time the delay has passed.
     package var repeats: Bool
-    /// The place where it is shown; nil if no running server can report events about it.
+    /// The place where the notification is shown; nil if no running notification server can report events about it.
     package var place: Place?
 
     package enum State: String, Hashable, Sendable {
-        /// The notification waits for its time, or to be released.
+        /// Waiting for its time, or to be released.
         case pending
-        /// The notification is due, and waits to be shown.
+        /// Due, and waiting to be shown.
         case due
         case shown
     }
 
     /// The place where a notification is shown.
     package struct Place: Hashable, Sendable {
-        /// The bus and the connection name of the notification server, which is never reused.
+        /// The bus and the connection name of the notification server. A connection name is never reused.
         package var server: String
         /// The server's number of the notification.
         package var number: UInt32
@@ -35,7 +35,7 @@ package struct StoredNotification: Hashable, Sendable {
         }
     }
 
-    /// The key of a notification. A pending one and a shown one may have the same identifier.
+    /// The key of a notification. A pending notification and a shown one may have the same identifier.
     package struct Key: Hashable, Sendable {
         package var app: AppID
         package var identifier: String
@@ -59,10 +59,10 @@ package struct StoredNotification: Hashable, Sendable {
     package var key: Key { Key(app: app, identifier: notification.identifier, isShown: state == .shown) }
 }
 
-/// The readable rows of notifications, and the names of unreadable ones.
+/// The readable rows of notifications, and the names of the unreadable rows.
 package struct StoredNotifications<App: Sendable>: Sendable {
     package var apps: [AppID: App] = [:]
-    /// The notifications, oldest first.
+    /// The notifications, with the oldest first.
     package var notifications: [StoredNotification] = []
     package var unreadable: [String] = []
 

@@ -1,16 +1,16 @@
 package import NightshiftAPI
 
 /// The state of an app's process apart from its identity. It is stored so that a restarted service has the same
-/// knowledge.
+/// information.
 ///
-/// Seconds are those of CLOCK_MONOTONIC, in the boot of the process.
+/// Times are in seconds of CLOCK_MONOTONIC, in the boot of the process.
 package struct StoredProcessState: Hashable, Sendable, Codable {
     /// Whether the process has ever read commands, which shows that it links the library.
     package var hasConnected = false
-    /// Whether the process is a command run as background work and not an app. Only its caller receives events about
-    /// it.
+    /// Whether the process is a command that runs as background work, and not an app. Only its caller receives events
+    /// about it.
     package var isCommand = false
-    /// The time when the service launched the process; nil if it did not.
+    /// The time when the service launched the process; nil if the service did not launch it.
     package var launchedAt: Double?
     /// Whether the launch was not visible to the user.
     package var isBackgroundLaunch = false
@@ -18,27 +18,28 @@ package struct StoredProcessState: Hashable, Sendable, Codable {
     package var connectBy: Double?
     /// The time until which an app that links the library must have connected and entered its first state.
     package var launchBy: Double?
-    /// Commands that are not acknowledged, in order.
+    /// The commands that the process has not acknowledged, in order.
     package var commands: [PendingCommand] = []
     /// The largest number of a command so far.
     package var lastCommand: Int64 = 0
-    /// Wakes that have begun and are not completed.
+    /// The wakes that have begun and are not completed.
     package var begun: [BegunWake] = []
     /// The reason why the process was asked to end, and the time at which it is killed.
     package var ending: RequestedEnd?
-    /// Whether something has changed since the last snapshot.
+    /// Whether the app may look different from its last snapshot.
     package var needsSnapshot = false
     /// The background time that was left at the last suspension.
     package var leftAtRest: Double?
-    /// Whether the locks that the process holds were reported in this background run.
+    /// Whether the locks that the process holds were already reported in this background run.
     package var hasToldLocks = false
-    /// The desktop's information about the process's windows; nil without any, and in rows of earlier versions.
+    /// The desktop's information about the windows of the process. It is nil if there is none, and in rows of earlier
+    /// versions.
     package var windows: StoredWindows?
 
     package init() {}
 }
 
-/// The sources that report whether a process is in the foreground.
+/// The sources from which the service knows whether a process is in the foreground.
 package struct StoredWindows: Hashable, Sendable, Codable {
     /// Whether the desktop has ever shown a window of the process in the foreground.
     package var haveBeenInFront = false
@@ -48,11 +49,12 @@ package struct StoredWindows: Hashable, Sendable, Codable {
     package init() {}
 }
 
-/// A command that was sent to the process, or will be sent when it connects, and is not acknowledged.
+/// A command that was sent to the process, or that will be sent when the process connects. The process has not
+/// acknowledged it.
 package struct PendingCommand: Hashable, Sendable, Codable {
     package var command: ProcessCommand
-    /// The time until which it must be acknowledged; nil if another limit applies, or if the limit begins with its
-    /// delivery.
+    /// The time until which the command must be acknowledged. It is nil if another limit applies, or if the limit
+    /// begins with the delivery of the command.
     package var deadline: Double?
 
     package init(command: ProcessCommand, deadline: Double? = nil) {
@@ -68,7 +70,8 @@ package struct BegunWake: Hashable, Sendable, Codable {
     package var command: Int64?
     /// The time until which the wake must be completed; nil while the app is visible to the user.
     package var deadline: Double?
-    /// The number of the command that warned the app that its time is nearly over; nil before that.
+    /// The number of the command that warned the app that the time for this wake is nearly over; nil before the
+    /// warning.
     package var expiration: Int64?
 
     package init(wake: WantedWake, deadline: Double?) {
@@ -80,7 +83,7 @@ package struct BegunWake: Hashable, Sendable, Codable {
 /// A requested end of a process.
 package struct RequestedEnd: Hashable, Sendable, Codable {
     package var cause: ExitCause
-    /// The time at which the process is killed; nil after that.
+    /// The time at which the process is killed; nil after the kill.
     package var deadline: Double?
 
     package init(cause: ExitCause, deadline: Double?) {

@@ -2,7 +2,8 @@ import Foundation
 package import GRDB
 package import NightshiftAPI
 
-/// A stored task. Times named "boot" are boot seconds of the current boot, others seconds since 1970.
+/// A stored task. Times whose name contains "boot" are in seconds of the current boot. Other times are in seconds since
+/// 1970.
 package struct TaskRecord: Sendable, Hashable {
     package var id: TaskID
     package var session: SessionID
@@ -13,25 +14,26 @@ package struct TaskRecord: Sendable, Hashable {
     package var maximumConnections: Int
     package var state: TaskState
     package var priority: Double
-    /// Whether the task is known to be large, so that it makes room for others (see `Scheduler`).
+    /// Whether the task is known to be large. A large task lets others run first (see `Scheduler`).
     package var isLarge: Bool
     /// The time in boot seconds before which no attempt begins.
     package var notBefore: Double?
-    /// The time in seconds since 1970 before which the first attempt does not begin; nil once it has come.
+    /// The time in seconds since 1970 before which the first attempt does not begin; nil once this time has been
+    /// reached.
     package var beginAt: Double?
     package var wait: StoredWait?
-    /// The end of the resource timeout in boot seconds; nil while suspended.
+    /// The end of the resource timeout in boot seconds; nil while the task is suspended.
     package var deadline: Double?
-    /// The seconds that were left of the resource timeout when the task was suspended.
+    /// The number of seconds that were left of the resource timeout when the task was suspended.
     package var timeLeft: Double?
     package var createdAt: Double
     package var startedAt: Double?
     package var endedAt: Double?
-    /// The end of the task in boot seconds, until it is written to the row.
+    /// The time at which the task ended, in boot seconds. It is kept until it is written to the row.
     package var endedBoot: Double?
     /// The request, completed with the session's settings. It contains secrets.
     package var request: TaskRequest
-    /// The identity of the uploaded file when the task was accepted.
+    /// The identity that the uploaded file had when the task was accepted.
     package var source: FileIdentity?
     /// The files to send, if they differ from ``source``: the service's own copies, or the files of a form.
     package var uploadSource: UploadSource?
@@ -39,7 +41,7 @@ package struct TaskRecord: Sendable, Hashable {
     package var upload: UploadResource?
     package var partial: PartialFile?
     package var publication: Publication?
-    /// The destination folder as it was when the task was accepted; nil until it is examined.
+    /// The identity that the destination folder had when the task was accepted; nil until it is examined.
     package var folder: FolderIdentity?
     package var currentURL: String?
     package var response: ResponseSummary?
@@ -51,32 +53,33 @@ package struct TaskRecord: Sendable, Hashable {
     package var verified: [String]
     package var attempts: Int
     package var restarts: Int
-    /// Consecutive failures without progress in between.
+    /// The number of consecutive failures without progress in between.
     package var failures: Int
-    /// Consecutive attempts that left no bytes to resume from, including the current one. A task with such attempts
-    /// makes room for others.
+    /// The number of consecutive attempts that left no bytes to resume from, including the current one. If it is not 0,
+    /// the task lets others run first.
     package var fruitless = 0
     /// The largest number of bytes from which an attempt could have resumed.
     package var furthest: Int64 = 0
-    /// URLs that sent a whole file that was the wrong one: 0 is the task's own URL, the others are its mirrors. Indices
-    /// are stored because URLs may contain secrets.
+    /// The indices of URLs that sent a complete but wrong file. Index 0 is the task's own URL, and the other indices
+    /// are its mirrors. Indices are stored because URLs may contain secrets.
     package var wrongSources: [Int] = []
-    /// A first suspect response, which is not accepted as the file yet. Later ones are stored with the partial file.
+    /// A first suspect response, which is not accepted as the file yet. Later suspect responses are stored with the
+    /// partial file.
     package var firstDoubt: SuspectResponse?
     package var resumeData: String?
     /// The app that owns the session.
     package var app: AppID?
-    /// Data that the app's library stored with the task.
+    /// The data that the app's library stored with the task.
     package var clientData: String?
     /// Whether the task was created from resume data.
     package var continues: Bool
-    /// The byte from which a task created from resume data resumed; 0 if it restarted.
+    /// The byte from which a task created from resume data resumed. It is 0 if the task restarted.
     package var resumedAt: Int64?
-    /// Whether the app wants to be asked when the begin date has come.
+    /// Whether the app wants to be asked when the begin date is reached.
     package var asksFirst: Bool
-    /// The question to the app whose answer the task waits for.
+    /// The question that the app must answer before the task continues; nil if there is no question.
     package var question: SessionMessage.Kind?
-    /// The current device requirements. They are fewer than requested after a relaxation.
+    /// The current device requirements. After a relaxation, they are fewer than requested.
     package var rules = TransferRules()
     /// The time in boot seconds at which the requirements are relaxed.
     package var relaxesAt: Double?
@@ -85,7 +88,7 @@ package struct TaskRecord: Sendable, Hashable {
 
     package var kind: TaskKind { request.kind }
 
-    /// The URL by which an equal request finds the task; nil if no request is joined to it.
+    /// The URL by which an equal request finds the task; nil if requests cannot reuse the task.
     package var joinURL: String? {
         switch request.ifSame ?? .new {
         case .new: nil
@@ -93,7 +96,7 @@ package struct TaskRecord: Sendable, Hashable {
         }
     }
 
-    /// The address of the requested proxy, without name and password; nil if none is requested.
+    /// The address of the requested proxy, without name and password; nil if no proxy is requested.
     package var proxyAddress: String? { request.proxy.map { ProxyAddress($0).url } }
 
     /// The files that the upload sends.
@@ -104,7 +107,7 @@ package struct TaskRecord: Sendable, Hashable {
             files: [UploadSource.File(path: request.source ?? "", identity: source)], length: source.size)
     }
 
-    /// Creates a task that has no ids yet. The insertion assigns them.
+    /// Creates a task without ids. The insertion assigns them.
     package init(
         session: SessionID, origin: String, state: TaskState, priority: Double, createdAt: Double, request: TaskRequest
     ) {
@@ -130,7 +133,7 @@ package struct TaskRecord: Sendable, Hashable {
     }
 }
 
-/// The id of a lane: the tasks of one session with the same origin and the same route.
+/// The id of a per-origin queue. The queue contains the tasks of one session with the same origin and the same route.
 package struct LaneID: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int64
 
@@ -139,7 +142,7 @@ package struct LaneID: RawRepresentable, Hashable, Sendable {
     }
 }
 
-/// The stored reason why a task waits, if it cannot be derived from the current conditions.
+/// The stored reason why a task waits. It is stored only if it cannot be derived from the current conditions.
 package struct StoredWait: Hashable, Sendable {
     package var reason: WaitReason
     package var since: Double
@@ -157,42 +160,43 @@ package struct PartialFile: Hashable, Sendable, Codable {
     package var path: String
     /// The number of leading bytes that are known to survive a power cut.
     package var synced: Int64
-    /// The boot in which the file was last written. Within it, the file's length also counts, or the written ranges of
-    /// ``segments``.
+    /// The boot in which the file was last written. Within this boot, unsynced bytes are trusted too: the whole length
+    /// of the file, or the written ranges of ``segments``.
     package var bootID: String
-    /// The received ranges, if there can be gaps. The file's length says nothing then.
+    /// The received ranges, if there can be gaps. The length of the file then does not show how much was received.
     package var segments: SegmentMap?
     package var total: Int64?
     package var entityTag: String?
     package var lastModified: String?
     package var date: String?
-    /// The condition for the next range request: a `RangeCondition`.
+    /// The condition for the next range request, as a `RangeCondition`.
     package var condition: String
-    /// Digests that the server announced for the whole file.
+    /// The digests that the server announced for the whole file.
     package var digests: [Checksum]
-    /// Whether the bytes came from another URL than the task has now, and no response has proven yet that they can be
-    /// resumed there.
+    /// Whether the bytes came from a URL other than the task's current one, and no response has proven yet that they
+    /// can be resumed from the current one.
     package var isOfAnotherURL: Bool?
     /// The mirror that sent the validators; nil if the task's own URL sent them.
     package var mirror: String?
-    /// The `TransferURL.place` of the resource that sent the validators; in rows of older services without the query,
-    /// or nil.
+    /// The `TransferURL.place` of the resource that sent the validators. In rows of older services, it has no query or
+    /// is nil.
     package var place: String?
     /// The media type of the response with the bytes, in lower case and without parameters.
     package var mediaType: String?
-    /// The content coding that is removed once all bytes are received; nil without one.
+    /// The content coding that is removed once all bytes are received; nil if the file has none.
     package var coding: ContentCoding?
-    /// The inode of the file, which prevents confusion with another file; nil in rows of older services.
+    /// The inode number of the file, which prevents confusion with another file; nil in rows of older services.
     package var inode: UInt64?
-    /// The device of the file. It is valid in the boot ``bootID`` only.
+    /// The device of the file. It is valid only in the boot ``bootID``.
     package var device: UInt64?
-    /// The owner of the file according to its file system, if it is not the user who created it.
+    /// The owner of the file according to its file system, if the owner is not the user who created it.
     package var owner: UInt32?
-    /// The file's length when its last exchange ended in an orderly way; nil during an exchange, and with ``segments``.
+    /// The length of the file when its last exchange ended normally. It is nil during an exchange, and with
+    /// ``segments``.
     package var length: Int64?
-    /// The reason why the bytes are not resumed, once that is decided. The next whole response replaces them.
+    /// The reason why the received bytes cannot be used; nil if they can. The next complete response replaces them.
     package var lossReason: String?
-    /// A suspect response for which the bytes are not discarded yet.
+    /// A suspect response. The bytes are not discarded because of it yet.
     package var doubt: SuspectResponse?
 
     package init(path: String, bootID: String) {
@@ -205,20 +209,20 @@ package struct PartialFile: Hashable, Sendable, Codable {
 }
 
 extension PartialFile {
-    /// Records a sync of all received bytes: `count` bytes from the start, or those of ``segments``.
+    /// Records a sync of all received bytes. They are `count` bytes from the start, or the bytes of ``segments``.
     package mutating func noteSynced(_ count: Int64) {
         if let written = segments?.written { segments?.sync(written) }
         synced = segments?.synced.prefix ?? count
     }
 
-    /// Counts only synced bytes from now on. Bytes that the kernel could not write may be gone from its cache as well,
-    /// and a later successful sync does not show that.
+    /// Trusts only synced bytes from now on. Bytes that the kernel could not write may also be gone from its cache, and
+    /// a later successful sync does not show this.
     package mutating func distrustUnsynced() {
         bootID = ""
     }
 
-    /// Records that another URL is used from now on. The bytes are resumed there only if a response proves that they
-    /// belong to its file.
+    /// Records that another URL is used from now on. The bytes are resumed from the new URL only if a response proves
+    /// that they belong to its file.
     package mutating func leaveURL() {
         isOfAnotherURL = true
         mirror = nil
@@ -226,12 +230,13 @@ extension PartialFile {
     }
 }
 
-/// A suspect response: bytes would have to be discarded, here or at the server, but it looks neither like a new version
-/// of the file nor like a response of the upload's server. See `SuspectResponses`.
+/// A suspect response. The service would have to discard bytes because of it, on disk or at the server, but the
+/// response looks neither like a new version of the file nor like a response of the upload's server. See
+/// `SuspectResponses`.
 package struct SuspectResponse: Hashable, Sendable, Codable {
-    /// The values that identify this response among others.
+    /// The text by which the service recognises the same response.
     package var fingerprint: String
-    /// The number of times that it was received.
+    /// The number of times that the response was received.
     package var times: Int
 
     package init(fingerprint: String, times: Int) {
@@ -255,14 +260,14 @@ package struct FileIdentity: Hashable, Sendable, Codable {
     }
 }
 
-/// The values that distinguish a folder from another one with the same path, and from the mount point of an unmounted
-/// file system.
+/// The values that identify a folder. They distinguish it from another folder with the same path, and from the mount
+/// point of an unmounted file system.
 package struct FolderIdentity: Hashable, Sendable, Codable {
     /// The type of the file system according to statfs(2).
     package var type: Int64
-    /// A name of the file system that stays the same after a reboot; nil without one.
+    /// A name of the file system that stays the same after a reboot; nil if the file system has none.
     package var fileSystem: String?
-    /// The inode; 0 if the file system changes the numbers of folders.
+    /// The inode number of the folder. It is 0 if the file system changes the numbers of folders.
     package var inode: UInt64
 
     package init(type: Int64, fileSystem: String?, inode: UInt64) {
@@ -272,23 +277,23 @@ package struct FolderIdentity: Hashable, Sendable, Codable {
     }
 }
 
-/// The intent to publish a finished file under its name, which is stored before the file is moved.
+/// The intent to publish a finished file under its name. It is stored before the file is moved.
 package struct Publication: Hashable, Sendable, Codable {
     package var from: String
     package var to: String
-    /// The inode; 0 if the file system changes the numbers of files.
+    /// The inode number of the file. It is 0 if the file system changes the numbers of files.
     package var inode: UInt64
-    /// The owner of the file according to its file system, if it is not the user who created it.
+    /// The owner of the file according to its file system, if the owner is not the user who created it.
     package var owner: UInt32?
     package var size: Int64
     /// Whether an existing file is replaced.
     package var overwrite: Bool
     /// Whether the bytes are written into the existing file, which keeps its owner.
     package var isInPlace: Bool?
-    /// Digests that were verified.
+    /// The digests that were verified.
     package var verified: [String] = []
-    /// The failure that prevented publication at the destination. The file is moved to the service's own directory, and
-    /// the task fails with this.
+    /// The failure that prevented publication at the destination. The file is then moved to the service's own
+    /// directory, and the task ends with this failure.
     package var failure: TransferFailure?
 
     package init(from: String, to: String, inode: UInt64, size: Int64, overwrite: Bool) {
@@ -364,7 +369,7 @@ extension TaskRecord: FetchableRecord {
     /// Throws for numbers that no service has written: times out of range, and counts that cannot be increased.
     private func checkNumbers() throws {
         for time in [createdAt, startedAt, endedAt, beginAt, wait?.since] {
-            // A begin date at the very end of the last second is allowed.
+            // A begin date within the last second is allowed.
             try Self.check(time, in: Timestamp.first.timeIntervalSince1970...Timestamp.last.timeIntervalSince1970 + 1)
         }
         for time in [notBefore, deadline, timeLeft, relaxesAt] { try Self.check(time, in: Self.bootSeconds) }
@@ -372,12 +377,12 @@ extension TaskRecord: FetchableRecord {
         for bytes in [received, sent, furthest, resumedAt ?? 0] { try Self.check(bytes, in: 0...Self.largestSize) }
     }
 
-    /// The valid range of boot seconds: far more than ``Limits/longestTimeout`` in both directions, and small enough
-    /// for the wall clock.
+    /// The valid range of boot seconds. It is far larger than ``Limits/longestTimeout`` in both directions, but small
+    /// enough for the wall clock.
     private static let bootSeconds = -5e10...5e10
-    /// The largest count: an attempt in each millisecond of a year.
+    /// The largest valid count. It corresponds to an attempt in each millisecond of a year.
     private static let largestCount = 1 << 35
-    /// The largest size: half more than any file of Linux, but small enough to add two of them.
+    /// The largest valid size in bytes. It is half as large as a 64-bit integer allows, so two sizes can be added.
     private static let largestSize: Int64 = 1 << 62
 
     private static func check<Number: Comparable>(_ number: Number?, in range: ClosedRange<Number>) throws {
@@ -393,7 +398,7 @@ extension TaskRecord: FetchableRecord {
     }
 }
 
-/// Values stored as JSON in text columns.
+/// Functions for values that are stored as JSON in text columns.
 enum Columns {
     static func encode(_ value: some Encodable) throws -> String {
         String(decoding: try JSON.encode(value), as: UTF8.self)

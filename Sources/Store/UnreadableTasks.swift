@@ -1,7 +1,7 @@
 package import NightshiftAPI
 import Synchronization
 
-/// A collection of tasks that were found to have unreadable rows. Thread-safe.
+/// A collection of tasks that were found to have unreadable rows. The class is thread-safe.
 package final class UnreadableTasks: Sendable {
     private struct State {
         var known: Set<TaskID> = []
@@ -16,12 +16,12 @@ package final class UnreadableTasks: Sendable {
         }
     }
 
-    /// Puts tasks back that could not be handled.
+    /// Returns tasks to the collection because they could not be handled.
     package func putBack(_ tasks: [UnreadableTask]) {
         state.withLock { $0.fresh += tasks }
     }
 
-    /// Returns and removes the tasks found since the last call.
+    /// Returns the tasks found since the last call, and clears the list.
     package func takeFresh() -> [UnreadableTask] {
         state.withLock { state in
             defer { state.fresh = [] }
@@ -34,7 +34,7 @@ package final class UnreadableTasks: Sendable {
 package struct TaskRows: Sendable {
     package var records: [TaskRecord] = []
     package var unreadable: [UnreadableTask] = []
-    /// The last row, readable or not.
+    /// The id of the last row, readable or not.
     package var last: TaskID?
 
     package var count: Int { records.count + unreadable.count }

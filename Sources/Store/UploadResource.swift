@@ -1,26 +1,27 @@
-/// The known state of a resumable upload at the server, which is stored to survive a crash.
+/// The known state of a resumable upload at the server. It is stored to survive a crash.
 ///
-/// Commit it when ``url`` is new, before many bytes depend on it. Later changes may be committed at any time.
+/// A new ``url`` must be committed before many bytes are sent to it. Later changes may be committed at any time.
 package struct UploadResource: Hashable, Sendable, Codable {
-    /// The absolute, encoded URL.
+    /// The absolute, encoded URL of the upload resource.
     package var url: String
-    /// The protocol; never ``UploadProtocol/plain``.
+    /// The protocol of the upload. It is never ``UploadProtocol/plain``.
     package var uploadProtocol: UploadProtocol
-    /// The number of leading body bytes that the server has acknowledged. It never decreases.
+    /// The number of bytes from the start of the body that the server has acknowledged. It never decreases.
     package var offset: Int64
-    /// The length of the whole body.
+    /// The length of the whole body in bytes.
     package var length: Int64
     /// A value that changes with every change of the body's bytes.
     package var source: String
     package var limits: UploadLimits?
-    /// The maximum content of one request, as announced or as learned from refusals.
+    /// The maximum size of the content of one request, as the server announced it or as the service learned it from
+    /// refusals.
     package var partSize: Int64?
-    /// The expiry in seconds since 1970.
+    /// The time of expiry in seconds since 1970.
     package var expiresAt: Double?
-    /// Whether credentials and secret header fields are sent there. The URL must have the request's own origin, and
-    /// must have been named by it.
+    /// Whether credentials and secret header fields are sent to the upload resource. This requires that its URL has the
+    /// origin of the request, and that this origin named the URL.
     package var sharesSecrets: Bool
-    /// A suspect response for which the upload resource is not given up yet.
+    /// A suspect response. The upload resource is not abandoned because of it yet.
     package var doubt: SuspectResponse?
 
     package init(

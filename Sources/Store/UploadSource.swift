@@ -1,4 +1,4 @@
-/// The files of an upload, as they were when it was accepted.
+/// The files of an upload, with the identities that they had when the upload was accepted.
 package struct UploadSource: Hashable, Sendable, Codable {
     package struct File: Hashable, Sendable, Codable {
         package var path: String
@@ -12,11 +12,11 @@ package struct UploadSource: Hashable, Sendable, Codable {
             self.isSnapshot = isSnapshot
         }
 
-        /// Whether a file with this current identity is the accepted one, unchanged.
+        /// Returns whether a file with this current identity is the accepted one and is unchanged.
         ///
-        /// The device number is ignored, because it can change with a reboot (btrfs, NFS, LVM, USB). The inode of a
-        /// copy is ignored as well, because some file systems renumber inodes with each mount, and only the service
-        /// knows the copy's name. On such a file system, the inode of an original file is 0 now.
+        /// The device number is ignored, because it can change with a reboot (btrfs, NFS, LVM, USB). The inode number
+        /// of a copy is ignored as well, because some file systems renumber inodes with each mount, and only the
+        /// service knows the copy's name. On such a file system, the inode number of an original file is 0 now.
         package func isUnchanged(_ now: FileIdentity?) -> Bool {
             guard let now, now.size == identity.size, now.modifiedNanoseconds == identity.modifiedNanoseconds else {
                 return false
@@ -25,7 +25,7 @@ package struct UploadSource: Hashable, Sendable, Codable {
         }
     }
 
-    /// The files of a form in the order of its fields, or the one file that is the body.
+    /// The files of a form in the order of its fields, or the only file, which is the body.
     package var files: [File]
     /// The boundary between the parts of a form; nil if a file is the body.
     package var boundary: String?

@@ -5,16 +5,16 @@ package import NightshiftAPI
 package struct WantedWake: Hashable, Sendable, Codable {
     package var app: AppID
     package var reason: WakeReason
-    /// The subject within the source: the app's name of the session, or the identifier of a region; empty if the source
-    /// has only one reason.
+    /// The subject within the source: the name that the app uses for the session, or the identifier of a region. It is
+    /// empty if the source has only one reason.
     package var key: String
-    /// The last message of the session, or the row's number for another source. It grows with new events under the same
-    /// key.
+    /// The last message of the session, or the number of the row for another source. It grows with new events for the
+    /// same key.
     package var through: Int64
-    /// The source's data for the app, in its own form; nil for a session, which has messages.
+    /// The data for the app, in a form that the source defines. It is nil for a session, which has messages.
     package var payload: Data?
-    /// The time in boot seconds at which a wake that has not begun is dropped; nil for no limit. It has no meaning once
-    /// the wake has begun.
+    /// The time in boot seconds at which a wake that has not begun is dropped; nil for no limit. Once the wake has
+    /// begun, this time has no meaning.
     package var expires: Double?
 
     package init(
@@ -30,7 +30,7 @@ package struct WantedWake: Hashable, Sendable, Codable {
 
     package var source: WakeSource { reason.source }
 
-    /// The part that stays the same when a new wake replaces this one.
+    /// The identity of the wake, which stays the same when a new wake replaces this one.
     package var identity: Identity { Identity(source: source, key: key) }
 
     package struct Identity: Hashable, Sendable {

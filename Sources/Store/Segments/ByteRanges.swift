@@ -1,4 +1,4 @@
-/// A set of bytes of a file: ascending half-open ranges that neither overlap nor touch.
+/// A set of bytes of a file. It consists of ascending half-open ranges that neither overlap nor touch.
 package struct ByteRanges: Hashable, Sendable {
     package private(set) var ranges: [Range<Int64>] = []
 
@@ -81,7 +81,7 @@ extension ByteRanges {
     }
 }
 
-/// Encoded as one list of numbers: the start and the end of each range in turn.
+/// The encoding as one list of numbers: the start and the end of each range in turn.
 extension ByteRanges: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()

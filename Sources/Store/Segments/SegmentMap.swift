@@ -1,16 +1,16 @@
 /// The received bytes of a download in segments.
 ///
-/// The task's row contains it before the first byte is written after a gap, because the file's length says nothing from
-/// then on. Every synced byte is a written one, and no byte lies beyond the total.
+/// The task's row must contain this value before the first byte is written after a gap, because the length of the file
+/// is then no longer meaningful. Every synced byte is also written, and all bytes are within the total.
 package struct SegmentMap: Hashable, Sendable {
     package let total: Int64
-    /// Bytes that were written to the kernel. They survive a crash of the service, but not of the machine.
+    /// The bytes that were written to the kernel. They survive a crash of the service, but not a crash of the machine.
     package private(set) var written: ByteRanges
-    /// Bytes that survive a power cut.
+    /// The bytes that survive a power cut.
     package private(set) var synced: ByteRanges
 
-    /// Converts a plain download to one in segments: its first `count` bytes are received, and the first `synced` of
-    /// them survive a power cut.
+    /// Converts a plain download to a download in segments. Its first `count` bytes are received, and the first
+    /// `synced` of these survive a power cut.
     package init(total: Int64, count: Int64, synced: Int64) {
         self.total = max(0, total)
         let count = max(0, min(count, self.total))
@@ -30,7 +30,7 @@ extension SegmentMap {
 
     package var isComplete: Bool { prefix >= total }
 
-    /// Whether the row of a plain download could express the same, because there are no gaps.
+    /// Whether the row of a plain download could store the same state, because there are no gaps.
     package var isContiguous: Bool { written.ranges.count <= 1 && written.end == prefix }
 
     /// Records written bytes. Bytes beyond the total are ignored.
@@ -38,7 +38,7 @@ extension SegmentMap {
         written.insert(range.clamped(to: 0..<total))
     }
 
-    /// Records synced bytes: those that were written when the sync began.
+    /// Records the bytes that a sync has saved. They must have been written before the sync began.
     package mutating func sync(_ ranges: ByteRanges) {
         synced.formUnion(ranges.intersection(written))
     }
@@ -46,8 +46,8 @@ extension SegmentMap {
     /// Returns the bytes that can be trusted after the service has ended for any reason.
     ///
     /// - Parameters:
-    ///   - sameBoot: whether the kernel that took the bytes still runs, and has reported no error since.
-    ///   - fileLength: the current length of the file. Bytes beyond it are lost.
+    ///   - sameBoot: Whether the kernel that accepted the bytes still runs and has reported no error since then.
+    ///   - fileLength: The current length of the file. Bytes after it are lost.
     package func surviving(sameBoot: Bool, fileLength: Int64) -> SegmentMap {
         var map = self
         let file = 0..<max(0, min(fileLength, total))
@@ -56,8 +56,8 @@ extension SegmentMap {
         return map
     }
 
-    /// Returns the bytes that a plain download can use. The file must be truncated to this length before its row is
-    /// written.
+    /// Returns the bytes from the start to the first gap, which a plain download can use. The file must be truncated to
+    /// this length before its row is written.
     package func cutToPrefix() -> SegmentMap {
         SegmentMap(total: total, count: prefix, synced: synced.prefix)
     }
