@@ -23,7 +23,7 @@ struct FrontRunner: Service {
     /// Returns the status of the device, with the app in the foreground added.
     func added(to status: DeviceStatus) async -> DeviceStatus {
         var status = status
-        status.front = FrontStatus(detail: "a trace is played instead of the device")
+        status.front = FrontStatus(detail: "a trace replaces the device")
         if let report = monitor?.report {
             status.front = FrontStatus(source: report.source, detail: report.detail, app: await apps.frontApp)
         }

@@ -24,9 +24,9 @@ struct InheritedLimits: Hashable, Sendable {
         guard let addressSpace, addressSpace < Self.leastAddressSpace else { return nil }
         return
             "The service may use \(addressSpace >> 20) MiB of address space, "
-            + "but needs \(Self.leastAddressSpace >> 20) MiB. Most of it never uses memory. "
+            + "but needs \(Self.leastAddressSpace >> 20) MiB. Most of it stays unused. "
             + "Raise the limit: 'ulimit -v' in a shell, LimitAS= in a systemd unit. "
-            + "MemoryMax= limits memory itself."
+            + "To limit memory, use MemoryMax= instead."
     }
 
     private static func raised(_ limit: __rlimit_resource) -> Int64? {

@@ -10,7 +10,7 @@ extension NotificationService {
             let choice = await self.ask(
                 app: app, purpose: "location",
                 title: "Allow \(name.isEmpty ? app.rawValue : name) to use your location?",
-                body: reason.map { "It says: \($0)" } ?? "The app requests it \(when).",
+                body: reason.map { "It says: \($0)" } ?? "The app wants to use your location \(when).",
                 choices: [
                     NotificationQuestion.Choice(key: "allow", title: "Allow"),
                     NotificationQuestion.Choice(key: "deny", title: "Don’t Allow"),

@@ -1,4 +1,4 @@
-import CDispatch  // needed for stat(2), which the compiler attributes to this module
+import CDispatch  // This import is needed for stat(2), which the compiler attributes to this module.
 import Foundation
 import HTTPTypes
 import Hummingbird

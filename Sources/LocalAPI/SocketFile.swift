@@ -1,4 +1,4 @@
-import CDispatch  // needed for stat(2), which the compiler attributes to this module
+import CDispatch  // This import is needed for stat(2), which the compiler attributes to this module.
 import Glibc
 
 /// The file of a socket that this service has bound. The service removes the file when it stops, unless another file

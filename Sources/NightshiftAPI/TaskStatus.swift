@@ -118,7 +118,7 @@ package enum ResponseRemark: String, Hashable, Sendable, Codable, CaseIterable {
         case .page: "The server sent a web page instead of a file of this name, and sent one again later."
         case .coded:
             "The server sent the file compressed, which was not requested. The file holds the compressed bytes; "
-                + "Content-Encoding says how to unpack it."
+                + "the Content-Encoding of the response names their format."
         case .decoded: "The server sent the file compressed, which was not requested. It has been decompressed."
         }
     }

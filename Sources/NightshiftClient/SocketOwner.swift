@@ -1,4 +1,4 @@
-import CDispatch  // needed for stat(2), which the compiler attributes to this module
+import CDispatch  // This import is needed for stat(2), which the compiler attributes to this module.
 import Foundation
 package import NightshiftAPI
 
@@ -36,7 +36,8 @@ package enum SocketOwner {
                 "The socket \(socket) belongs to a process of user \(facts.peer), but you are user \(user). Nothing "
                 + "was sent. Run this as that user, use another directory with NIGHTSHIFT_HOME, or remove the socket."
         }
-        // The service gives no other user access to the directory, so a private group needs no exception.
+        // The service denies all other users access to the directory, so the group of the user needs no special
+        // treatment.
         return facts.directory.flaw(for: DirectoryFacts.Viewer(user: user, privateGroup: nil)).map {
             "\($0.message) It contains the socket of the service, so nothing was sent. \($0.remedy)"
         }

@@ -41,7 +41,7 @@ package final class RefreshedApps: Sendable {
                         try await self.apps.service?.expire(app, source, key: key)
                     } catch {
                         // The work has ended in the meantime, before it could expire.
-                        logger.debug("Nothing to expire", metadata: ["app": "\(app)", "error": "\(error)"])
+                        logger.debug("The work has already ended", metadata: ["app": "\(app)", "error": "\(error)"])
                     }
                 },
                 availabilityChanged: {

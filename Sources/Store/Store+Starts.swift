@@ -9,7 +9,7 @@ extension StoreTransaction {
         return rows.reduce(into: [:]) { $0[TaskID($1["task"])] = $1["faults"] }
     }
 
-    /// Writes the number of crashes for unfinished tasks that were running at the time.
+    /// Writes, for each unfinished task, the number of crashes during which it was running.
     package func putFaults(_ faults: [TaskID: Int]) throws {
         for (task, count) in faults {
             try db.execute(

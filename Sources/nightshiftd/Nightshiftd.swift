@@ -23,20 +23,20 @@ struct Nightshiftd: AsyncParsableCommand {
         abstract: "The background-execution service.",
         discussion: """
             Runs in the foreground until SIGTERM or SIGINT. The nightshift command starts it when it is needed, and \
-            'nightshift service install' lets systemd manage it. There is rarely a reason to start it by hand.
+            'nightshift service install' lets systemd manage it. You rarely need to start it by hand.
 
-            ENVIRONMENT (or, without the environment, lines of nightshiftd.env in the configuration directory)
+            ENVIRONMENT (variables, or lines of the file nightshiftd.env in the configuration directory)
               NIGHTSHIFT_HOME                one directory for everything, instead of the XDG directories
               NIGHTSHIFT_LOG_LEVEL           trace, debug, info, notice, warning, error or critical
               NIGHTSHIFT_PROXY               a proxy for transfers that name none
-              NIGHTSHIFT_CA_FILE             certificates to trust instead of the system's, PEM
+              NIGHTSHIFT_CA_FILE             a PEM file of certificates to trust instead of the system's
               NIGHTSHIFT_CLIENT_CERTIFICATE, NIGHTSHIFT_CLIENT_KEY
-                                             a client certificate for transfers that name none, PEM
-              NIGHTSHIFT_DEVICE_TRACE        a trace that is played instead of the real device
+                                             PEM files of a client certificate for transfers that name none
+              NIGHTSHIFT_DEVICE_TRACE        a trace that replaces the real device
               NIGHTSHIFT_GPSD                the address of gpsd, as ADDRESS:PORT; none disables gpsd
 
             EXIT STATUS
-              0 asked to stop   2 wrong configuration   4 already running   5 a directory cannot be used
+              0 stopped on request   2 wrong configuration   4 already running   5 a directory cannot be used
               6 the database cannot be used
             """,
         version: DaemonProcess.version,

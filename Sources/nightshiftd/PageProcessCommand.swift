@@ -7,18 +7,21 @@ struct PageProcessCommand: AsyncParsableCommand {
         commandName: "page",
         abstract: "Serve the page for a browser on a port of 127.0.0.1.",
         discussion: """
-            Runs as an ordinary client of the service. Writes JSON with a link to standard output; the link gives one \
-            browser access, once. Exits when no browser has used the page for a while. 'nightshift page' starts it and \
-            opens the link.
+            Runs as an ordinary client of the service. Writes JSON with a link to standard output. The link works \
+            once, in one browser. The program exits when no browser has used the page for a while. 'nightshift page' \
+            starts the program and opens the link.
 
             EXIT STATUS
-              0 the page is no longer used   1 the port cannot be used
+              0 stopped because the page was not used   1 the port cannot be used
             """)
 
     @Option(help: "The port; 0 for any free port.")
     var port = 0
 
-    @Option(help: ArgumentHelp("Seconds without a visitor after which it exits.", visibility: .hidden))
+    @Option(
+        help: ArgumentHelp(
+            "The number of seconds without requests from a browser after which the program exits.", visibility: .hidden)
+    )
     var timeout = Int(PageProcess.timeout.components.seconds)
 
     func validate() throws {

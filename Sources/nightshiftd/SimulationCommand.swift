@@ -9,7 +9,7 @@ struct SimulationCommand: ParsableCommand {
         abstract: "Simulate a trace of the device with a virtual clock.",
         discussion: """
             Writes the decisions of the service as JSON lines: one journal entry per line, and the totals last. \
-            'nightshift simulate' shows them in a form for people.
+            'nightshift simulate' shows them as readable text.
 
             EXIT STATUS
               0 completed   1 the trace cannot be read   2 the trace has an error
@@ -18,7 +18,7 @@ struct SimulationCommand: ParsableCommand {
     @Argument(help: "The file with the trace, or - for standard input.")
     var trace: String
 
-    @Option(help: "A background policy that replaces all policies of the trace.")
+    @Option(help: "The background policy to use instead of all policies of the trace.")
     var policy: String?
 
     func run() throws {

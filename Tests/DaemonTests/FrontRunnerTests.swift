@@ -66,7 +66,7 @@ extension Services {
             var home = try TestHome()
             try await home.serve { service in
                 let front = try await service.device().front
-                #expect(front == FrontStatus(detail: "a trace is played instead of the device"))
+                #expect(front == FrontStatus(detail: "a trace replaces the device"))
             }
             home.environment["NIGHTSHIFT_DEVICE_TRACE"] = nil
             home.environment["DBUS_SYSTEM_BUS_ADDRESS"] = "unix:path=\(home.directory.path("no-bus"))"

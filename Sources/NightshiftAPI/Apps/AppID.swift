@@ -28,8 +28,8 @@ extension SessionID {
     /// Creates the id of the session that an app calls `identifier`. The identifier is unique within the app, as with
     /// URLSession.
     package init(app: AppID, identifier: String) {
-        // The ids of desktop entries contain neither character. The path of a program may contain both, and the escaped
-        // path must differ from that of any longer path.
+        // The id of a desktop entry contains neither `%` nor `:`. The path of a program may contain both, and the
+        // escaped path must differ from that of any longer path.
         let owner = app.rawValue.replacing("%", with: "%25").replacing(":", with: "%3A")
         self.init(rawValue: "\(owner):\(identifier)")
     }
