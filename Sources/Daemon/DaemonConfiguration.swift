@@ -42,6 +42,8 @@ package struct DaemonConfiguration: Sendable {
         return try DaemonConfiguration(environment: environment, homeDirectory: homeDirectory, file: file)
     }
 
+    /// Reads the configuration from the values of its variables.
+    ///
     /// - Throws: ``DaemonError/configuration(_:)`` if a value is invalid.
     private init(
         environment: [String: String], homeDirectory: URL, file: EnvironmentVariablesProvider

@@ -45,9 +45,11 @@ package enum FolderWatch {
         }
     }
 
+    /// Opens an inotify descriptor that watches the chosen folders.
+    ///
     /// - Parameter choose: A closure that calls `watch` for one folder after another. `events` are watched in addition
     ///   to the removal of the folder. `watch` returns whether the folder exists.
-    /// - Returns: -1 if no folder is watched.
+    /// - Returns: The descriptor; -1 if no folder is watched.
     private static func open(_ choose: (_ watch: (_ folder: String, _ events: UInt32) -> Bool) -> Void) -> Int32 {
         let descriptor = inotify_init1(Int32(IN_CLOEXEC))
         guard descriptor >= 0 else { return -1 }

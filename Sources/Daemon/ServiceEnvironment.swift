@@ -18,9 +18,9 @@ package enum ServiceEnvironment {
         for name in atStart.keys where !isKept(name) { unsetenv(name) }
     }
 
-    /// Whether a variable is kept. These are the variables of the user's account and directories, of language and time
-    /// zone, of the buses and screens of the session, of systemd, and those that the loader and the runtime have
-    /// already read.
+    /// Returns whether a variable is kept. The service keeps the variables of the user's account and directories, of
+    /// language and time zone, of the buses and screens of the session, of systemd, and those that the loader and the
+    /// runtime have already read.
     package static func isKept(_ name: String) -> Bool {
         kept.contains(name) || prefixes.contains { name.hasPrefix($0) }
     }

@@ -83,6 +83,8 @@ struct MemoryBody {
         self.overflow = overflow
     }
 
+    /// Appends bytes to the body.
+    ///
     /// - Returns: Whether all bytes fit. If they do not, no bytes are appended.
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count <= limit - kept.count else { return false }

@@ -90,6 +90,8 @@ enum CertificateFlaw: Hashable, Sendable {
     /// malformed.
     case untrusted
 
+    /// Creates the meaning of a verification result.
+    ///
     /// - Parameter result: The value of `CURLINFO_SSL_VERIFYRESULT`. It is 0 if libcurl itself rejects the certificate,
     ///   usually because of the name.
     init(_ result: Int) {

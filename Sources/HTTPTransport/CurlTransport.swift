@@ -66,8 +66,9 @@ package final class CurlTransport: Transport {
         loop.perform(answered)
     }
 
-    /// Whether a request may share a connection. A request with a rate limit may not, because the limit would slow all
-    /// exchanges on the connection. A request for a part of a file may not, because such a file is usually large.
+    /// Returns whether a request may share a connection. A request with a rate limit may not, because the limit would
+    /// slow all exchanges on the connection. A request for a part of a file may not, because such a file is usually
+    /// large.
     private func mayShare(_ request: WireRequest) -> Bool {
         request.method == "GET" && request.body == nil && request.rateLimit == nil && !limit.isLimited
             && request.headers.first("Range") == nil

@@ -63,8 +63,8 @@ struct FileBody {
         return isPastEnd ? .enough : .taken
     }
 
-    /// Whether the rest of the body can be moved from the socket to the file. This requires that the body ends at the
-    /// announced end of the response.
+    /// Returns whether the rest of the body can be moved from the socket to the file. This requires that the body ends
+    /// at the announced end of the response.
     func takesRest(_ bytes: Int64) -> Bool { announcedEnd == .max || announcedEnd - position == bytes }
 
     mutating func move(_ body: CurlSocketBody, atMost count: Int) -> BodySink.Answer {

@@ -44,16 +44,18 @@ struct LoopPlacement {
         return assign(loop)
     }
 
+    /// Records the end of an exchange.
+    ///
     /// - Parameter bytes: The size of the body if the response arrived over HTTP/2, or else nil.
     mutating func end(_ request: Request, on loop: Int, bytes: Int64?) {
         if loop != Self.sharing { running[loop] -= 1 }
         if request.isSecure, let bytes { habits.record(request.origin, bytes: bytes) }
     }
 
-    /// See ``OriginHabits/wantsHTTP1(_:)``.
+    /// Returns whether the origin requires HTTP/1.1.
     func wantsHTTP1(_ origin: String) -> Bool { habits.wantsHTTP1(origin) }
 
-    /// See ``OriginHabits/recordHTTP1(_:)``.
+    /// Records that the origin requires HTTP/1.1.
     mutating func recordHTTP1(_ origin: String) { habits.recordHTTP1(origin) }
 
     private mutating func assign(_ loop: Int) -> Int {

@@ -28,7 +28,7 @@ struct OriginHabits {
         runs.append((origin, min(count + 1, Self.habit)))
     }
 
-    /// Whether the origin requires HTTP/1.1, so that HTTP/2 is not offered to it.
+    /// Returns whether the origin requires HTTP/1.1, so that HTTP/2 is not offered to it.
     func wantsHTTP1(_ origin: String) -> Bool { oldVersions.contains(origin) }
 
     /// Records that the origin refused to answer over HTTP/2 (RFC 9113, section 7), or that its HTTP/2 does not work.

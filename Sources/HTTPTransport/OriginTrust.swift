@@ -106,7 +106,7 @@ final class OriginTrust: CurlTLSHook {
         return false
     }
 
-    /// Whether the server's own certificate is one of the explicitly trusted certificates.
+    /// Returns whether the server's own certificate is one of the explicitly trusted certificates.
     private func isTrustedAnyway(_ verification: OpaquePointer) -> Bool {
         guard !trustedCertificates.isEmpty else { return false }
         var digest = [UInt8](repeating: 0, count: 32)

@@ -42,6 +42,8 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     /// The outcome with which this side ended the exchange; nil if it did not.
     private var ownEnd: ExchangeEnd.Outcome?
 
+    /// Creates an exchange.
+    ///
     /// - Parameter finish: Called once, on the loop's thread, before the receiver is notified of the end.
     init(
         _ wire: WireRequest, receiver: any ExchangeReceiver, loop: CurlLoop, versions: Versions,
@@ -206,7 +208,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
             at: FailurePoint.Stage(end, of: request))
     }
 
-    /// Whether to repeat the same request at once over HTTP/1.1. This requires that no byte of the response has
+    /// Returns whether to repeat the same request at once over HTTP/1.1. This requires that no byte of the response has
     /// arrived, that this side did not end the exchange, and that the method is safe to repeat. It happens at most
     /// once, because a request over HTTP/1.1 is not repeated.
     private func isAskedAgain(after end: CurlEnd) -> Bool {
@@ -268,6 +270,8 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         current?.cancel()
     }
 
+    /// Reports the end of the exchange to the receiver.
+    ///
     /// - Parameter stage: The stage that a failed request reached.
     private func report(_ outcome: ExchangeEnd.Outcome, at stage: FailurePoint.Stage = .server) {
         finish(head, sink.receivedBytes)

@@ -33,7 +33,7 @@ struct Call: Sendable {
         AppID(rawValue: try parameter("id"))
     }
 
-    /// The session identifier that the app uses.
+    /// Returns the session identifier that the app uses.
     func sessionIdentifier() throws(Problem) -> String {
         // The identifier is checked below, so that the message names the violated rule.
         let identifier = try decoded("identifier")
@@ -46,22 +46,22 @@ struct Call: Sendable {
         return identifier
     }
 
-    /// The identifier of a scheduled task of the app.
+    /// Returns the identifier of a scheduled task of the app.
     func taskIdentifier() throws(Problem) -> String {
         try parameter("identifier")
     }
 
-    /// The identifier of a notification of the app.
+    /// Returns the identifier of a notification of the app.
     func notificationIdentifier() throws(Problem) -> String {
         try parameter("identifier")
     }
 
-    /// The identifier of a region of the app.
+    /// Returns the identifier of a region of the app.
     func regionIdentifier() throws(Problem) -> String {
         try parameter("identifier")
     }
 
-    /// The calling process, for requests about the process itself.
+    /// Returns the calling process, for requests about the process itself.
     func process() throws(Problem) -> pid_t {
         let process = context.caller.process
         guard process > 0 else {

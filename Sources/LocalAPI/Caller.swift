@@ -8,8 +8,8 @@ struct Caller: Hashable, Sendable {
     /// id here.
     var process: pid_t
 
-    /// Whether the caller is the owner of the service or root. Root is allowed because root could become the owner
-    /// anyway, and a refusal would only break `sudo`.
+    /// Returns whether the caller is the owner of the service or root. Root is allowed because root could become the
+    /// owner anyway, and a refusal would only break `sudo`.
     func isAllowed(owner: uid_t) -> Bool {
         user == owner || user == 0
     }

@@ -6,7 +6,7 @@ package struct DeviceAccess: Sendable {
     package var change: @Sendable (DeviceChange) async throws -> DeviceStatus
     package var request: @Sendable (DozePhase) async throws -> DeviceStatus
 
-    /// - Throws: Every closure throws only ``Problem``.
+    /// Creates a value from the operations. Every closure throws only ``Problem``.
     package init(
         status: @escaping @Sendable () async -> DeviceStatus,
         change: @escaping @Sendable (DeviceChange) async throws -> DeviceStatus,

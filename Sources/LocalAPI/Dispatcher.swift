@@ -13,6 +13,8 @@ struct Dispatcher: Sendable {
     private let onLargeRequest: @Sendable () -> Void
     private let logger: Logger
 
+    /// Creates a dispatcher for the routes.
+    ///
     /// - Parameter onLargeRequest: Called after each request whose body or response was larger than
     ///   ``ConnectionLimits/turnlessBody``.
     init(routes: [Route], onLargeRequest: @escaping @Sendable () -> Void, logger: Logger) {
@@ -41,8 +43,8 @@ struct Dispatcher: Sendable {
         if isLarge { onLargeRequest() }
     }
 
-    /// Whether the body of the request or of the response is larger than ``ConnectionLimits/turnlessBody``. A response
-    /// without a length, such as an event stream, counts as small because it is never completely in memory.
+    /// Returns whether the body of the request or of the response is larger than ``ConnectionLimits/turnlessBody``. A
+    /// response without a length, such as an event stream, counts as small because it is never completely in memory.
     private static func isLarge(_ request: Request, _ response: Response) -> Bool {
         if request.headers[.transferEncoding] != nil { return true }
         let sizes = [request.headers[.contentLength].flatMap(Int.init), response.body.contentLength]
@@ -85,7 +87,7 @@ struct Dispatcher: Sendable {
         }
     }
 
-    /// The response to a request without a matching route.
+    /// Returns the response to a request without a matching route.
     private func unrouted(_ request: Request) -> Response {
         let path = request.uri.path
         let allowed = routes.filter { $0.matches(path) }.map(\.method)
@@ -99,7 +101,7 @@ struct Dispatcher: Sendable {
         ).response
     }
 
-    /// Whether the client waits for an interim response before it sends the body (RFC 9110, section 10.1.1).
+    /// Returns whether the client waits for an interim response before it sends the body (RFC 9110, section 10.1.1).
     private static func awaitsContinue(_ request: Request) -> Bool {
         guard request.headers[.expect]?.lowercased() == "100-continue" else { return false }
         guard let length = request.headers[.contentLength].flatMap(Int.init) else { return true }

@@ -24,6 +24,8 @@ final class FileContent: Sendable {
     /// The number of bytes per read: a compromise between few system calls and little memory.
     private static let piece = 256 << 10
 
+    /// Creates a response with one file.
+    ///
     /// - Parameters:
     ///   - start: The first byte to send. If it is after the end of the file, nothing is sent.
     ///   - limit: The maximum number of bytes to send.

@@ -12,6 +12,8 @@ package struct LocalAPIServer: Service {
     private let server: SocketServer
     private let onListening: @Sendable () async -> Void
 
+    /// Creates a server for the API.
+    ///
     /// - Parameters:
     ///   - owner: The user who is served, together with root.
     ///   - changes: Returns a stream with an event whenever the file at a path may have been removed, or one of its

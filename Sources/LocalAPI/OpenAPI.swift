@@ -25,7 +25,7 @@ enum OpenAPI {
         }
     }()
 
-    /// The schema of a type that is the body of a request.
+    /// Returns the schema of a type that is the body of a request.
     static func requestSchema(for name: String) throws -> Schema {
         guard let schema = schemas[name] else {
             throw LocalAPIError(.system, "There is no schema for \(name).")

@@ -20,7 +20,7 @@ struct Route: Sendable {
         self.handle = handle
     }
 
-    /// Whether the path of a request matches this route, for any method.
+    /// Returns whether the path of a request matches this route, for any method.
     func matches(_ requested: String) -> Bool {
         let template = path.split(separator: "/")
         let parts = requested.split(separator: "/")

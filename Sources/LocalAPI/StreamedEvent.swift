@@ -7,7 +7,7 @@ import Transfers
 
 /// An event that a stream can send.
 protocol StreamedEvent: Sendable {
-    /// The serialized event (HTML standard, section 9.2).
+    /// Returns the serialized event (HTML standard, section 9.2).
     func frame() throws -> ByteBuffer
 
     /// Whether a stream of these events sends final events and ends before the server stops.

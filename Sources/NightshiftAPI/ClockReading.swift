@@ -11,6 +11,8 @@ package struct ClockReading: Hashable, Sendable {
     /// The number of seconds since 1970, by the wall clock, which may be set at any time.
     package var wallSeconds: Double
 
+    /// Creates a reading.
+    ///
     /// - Parameter awakeSeconds: The awake time. If it is nil, the machine never slept, and the value is `bootSeconds`.
     package init(bootID: String, bootSeconds: Double, awakeSeconds: Double? = nil, wallSeconds: Double) {
         self.bootID = bootID

@@ -37,14 +37,14 @@ package enum ContentCoding: String, Hashable, Sendable, Codable {
     private static let known: [String: ContentCoding] = ["gzip": .gzip, "x-gzip": .gzip, "deflate": .deflate]
     private static let compressedTypes = ["gzip", "tgz", "x-compressed-tar"]
 
-    /// Whether the media type or the name shows that the file itself is compressed.
+    /// Returns whether the media type or the name shows that the file itself is compressed.
     private static func isCompressedItself(_ headers: [HeaderField], url: String, name: String?) -> Bool {
         let type = headers.first("Content-Type")?.lowercased().prefix { $0 != ";" } ?? ""
         let path = (try? TransferURL(parsing: url))?.path.removingPercentEncoding ?? ""
         return compressedTypes.contains { type.contains($0) } || [path, name ?? ""].contains(where: namesCompressed)
     }
 
-    /// Whether a file that is stored unchanged holds coded bytes although its name does not show this.
+    /// Returns whether a file that is stored unchanged holds coded bytes although its name does not show this.
     package static func isHidden(in headers: [HeaderField], url: String, name: String?) -> Bool {
         !names(in: headers).isEmpty && !isCompressedItself(headers, url: url, name: name)
     }

@@ -74,7 +74,9 @@ package enum JSONCheck {
             throw Finding(path: [], detail: "\(text) must be an integer of at most 64 bits.")
         }
 
-        /// - Parameter properties: nil if the shape allows any key.
+        /// Checks an object.
+        ///
+        /// - Parameter properties: The allowed keys with the shapes of their values; nil if the shape allows any key.
         private mutating func object(_ properties: [String: Shape]?) throws(Finding) {
             position += 1
             skipSpace()

@@ -87,7 +87,7 @@ private struct Address: Hashable {
         return nil
     }
 
-    /// Whether `pattern`, an address or `address/bits`, contains `address`.
+    /// Returns whether `pattern`, an address or `address/bits`, contains `address`.
     static func matches(_ pattern: String, _ address: Address) -> Bool {
         let parts = pattern.split(separator: "/", omittingEmptySubsequences: false)
         let text = parts[0].hasPrefix("[") ? parts[0].dropFirst().prefix { $0 != "]" } : parts[0]

@@ -65,15 +65,15 @@ package enum Redaction {
         }
     }
 
-    /// Whether the name is used for a signature or token. Such names come from signed URLs of Amazon, Google, Azure and
-    /// Alibaba, from Akamai, CloudFront and Cloudflare, and from OAuth (RFC 6750, section 2.3). Other services use the
-    /// same names.
+    /// Returns whether the name is used for a signature or token. Such names come from signed URLs of Amazon, Google,
+    /// Azure and Alibaba, from Akamai, CloudFront and Cloudflare, and from OAuth (RFC 6750, section 2.3). Other
+    /// services use the same names.
     private static func isSecret(name: String) -> Bool {
         secretNames.contains(name) || secretWords.contains { name.contains($0) }
     }
 
-    /// Whether the name belongs to a condition of a signature, such as its expiry. Without a signature, a parameter
-    /// with such a name may identify the resource.
+    /// Returns whether the name belongs to a condition of a signature, such as its expiry. Without a signature, a
+    /// parameter with such a name may identify the resource.
     private static func isTerm(name: String) -> Bool { terms.contains(name) || name.contains("expir") }
 
     /// The names of conditions of a signature. The second line lists the names that Azure uses.
@@ -93,8 +93,8 @@ package enum Redaction {
         "x-oss-", "hash", "md5", "sha256", "nonce", "ticket",
     ]
 
-    /// Whether the value is long and often alternates between letters and digits, so that it was not typed by a person.
-    /// Dates, versions and words alternate less often.
+    /// Returns whether the value is long and often alternates between letters and digits, so that it was not typed by a
+    /// person. Dates, versions and words alternate less often.
     private static func looksRandom(_ value: Substring) -> Bool {
         let bytes = (value.removingPercentEncoding ?? String(value)).utf8
         guard bytes.count >= 20 else { return false }

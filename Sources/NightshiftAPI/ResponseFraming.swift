@@ -14,6 +14,8 @@ package enum ResponseFraming: Hashable, Sendable {
     /// Lengths that contradict each other or are not numbers, so that the end of the body is unknown.
     case contradictory([String])
 
+    /// Determines the framing of a response.
+    ///
     /// - Parameters:
     ///   - method: The method of the request.
     ///   - httpVersion: One of "1.0", "1.1", "2" and "3".

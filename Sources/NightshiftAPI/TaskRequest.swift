@@ -196,7 +196,8 @@ package enum TakenName: String, Sendable, Codable, CaseIterable {
 package enum SameTask: String, Sendable, Codable, CaseIterable {
     /// A new transfer is always created.
     case new
-    /// No new transfer is created. The response contains the id of the earlier one.
+    /// The earlier transfer is used. The service creates no new transfer, and the response contains the id of the
+    /// earlier one.
     case join
     /// The earlier transfer is returned as with ``join``, but only if it is paused.
     case joinSuspended

@@ -48,8 +48,8 @@ package struct ServiceLauncher: Sendable {
         }
     }
 
-    /// Whether the service accepts connections. Throws ``ServiceUnusable`` if the socket belongs to another user, if
-    /// its path is too long, or if a service is running but cannot be reached.
+    /// Returns whether the service accepts connections. Throws ``ServiceUnusable`` if the socket belongs to another
+    /// user, if its path is too long, or if a service is running but cannot be reached.
     package func isRunning() throws -> Bool {
         switch ServiceSocket.state(of: socket) {
         case .accepting: return true

@@ -4,6 +4,8 @@ import Foundation
 package struct URLOpener: Sendable {
     private let environment: [String: String]
 
+    /// Creates an opener.
+    ///
     /// - Parameter environment: The environment for `xdg-open` and `xdg-mime`, which are searched in its `PATH`.
     package init(environment: [String: String]) {
         self.environment = environment
@@ -30,7 +32,8 @@ package struct URLOpener: Sendable {
 
     package var hasPage: Bool { program("nightshift") != nil }
 
-    /// Whether a program is available for URLs of a scheme. This blocks until `xdg-mime` exits, for at most 2 s.
+    /// Returns whether a program is available for URLs of a scheme. This blocks until `xdg-mime` exits, for at most 2
+    /// s.
     package func hasProgram(forScheme scheme: String) -> Bool {
         guard let program = program("xdg-mime") else { return false }
         let type = scheme == "file" ? "inode/directory" : "x-scheme-handler/\(scheme)"

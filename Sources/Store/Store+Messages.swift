@@ -93,7 +93,7 @@ extension StoreTransaction {
             arguments: [task.rawValue])
     }
 
-    /// Whether messages about the task are pending for its app.
+    /// Returns whether messages about the task are pending for its app.
     package func hasMessages(_ task: TaskID) throws -> Bool {
         try Bool.fetchOne(
             db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM messages WHERE task = ?)"),

@@ -212,7 +212,7 @@ extension StoreTransaction {
             """, [now.bootSeconds - seconds, limit])
     }
 
-    /// Whether the task has a row, readable or not.
+    /// Returns whether the task has a row, readable or not.
     package func has(_ id: TaskID) throws -> Bool {
         try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM tasks WHERE id = ?)", arguments: [id.rawValue])
             ?? false

@@ -15,9 +15,9 @@ package struct StoredNotification: Hashable, Sendable {
     package var place: Place?
 
     package enum State: String, Hashable, Sendable {
-        /// Waiting for its time, or to be released.
+        /// The state of a notification that waits for its time, or to be released.
         case pending
-        /// Due, and waiting to be shown.
+        /// The state of a notification that is due and waits to be shown.
         case due
         case shown
     }

@@ -8,6 +8,8 @@ package struct StoredValue<Value: Sendable>: Sendable {
     package private(set) var value: Value
     private var order: Int64 = 0
 
+    /// Creates the value that the actor keeps.
+    ///
     /// - Parameter value: The value before any transaction.
     package init(_ value: Value) {
         self.value = value

@@ -3,12 +3,13 @@ package import Foundation
 /// The state of an app, with the names that UIKit uses.
 package enum AppState: String, Sendable, Codable, CaseIterable {
     case notRunning
-    /// In the foreground without receiving events. The app is about to become active or to leave the foreground.
+    /// The state of an app in the foreground that does not receive events. The app is about to become active or to
+    /// leave the foreground.
     case inactive
     case active
-    /// Running, but not visible to the user.
+    /// The state of an app that is running but not visible to the user.
     case background
-    /// In memory, but not running.
+    /// The state of an app that is in memory but not running.
     case suspended
 }
 

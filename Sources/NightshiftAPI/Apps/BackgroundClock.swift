@@ -5,7 +5,7 @@
 /// the machine, and is read and written in one access. The service writes the word before it resumes a process, so the
 /// value is correct from the start.
 package enum BackgroundClock: Hashable, Sendable {
-    /// No limit, as in the foreground.
+    /// The value without a limit, as in the foreground.
     case unlimited
     /// A running time. It is over when CLOCK_MONOTONIC reaches this number of nanoseconds.
     case counting(until: Int64)

@@ -55,8 +55,7 @@ package struct TraceSettings: Hashable, Sendable {
     /// The maximum number of transfers that run at the same time; nil for the default of the service.
     package var maximumTransfers: Int?
 
-    /// The default start, 2026-01-05T00:00:00Z. It is a Monday, so the days of a trace of one week are the days from
-    /// Monday to Sunday.
+    /// The default start, 2026-01-05T00:00:00Z. It is a Monday, so a trace of one week runs from Monday to Sunday.
     package static let defaultStart: Double = 1_767_571_200
 
     package init() {}

@@ -2,7 +2,7 @@ package import Foundation
 
 /// The user's permission for an app to use the location (`CLAuthorizationStatus`).
 package enum LocationPermission: String, Hashable, Sendable, Codable, CaseIterable {
-    /// No decision: the user has not been asked yet, or has not answered.
+    /// The value before a decision: the user has not been asked yet, or has not answered.
     case ask
     case denied
     /// The permission while the app is visible to the user. Location events do not wake the app.

@@ -2,8 +2,8 @@ package import Foundation
 
 /// The user's permission for an app to show notifications (`UNAuthorizationStatus`).
 package enum NotificationPermission: String, Hashable, Sendable, Codable, CaseIterable {
-    /// No decision yet. Until the user decides, notifications from the provider are kept, and the first one causes the
-    /// question.
+    /// The value before a decision. Until the user decides, notifications from the provider are kept, and the first one
+    /// causes the question.
     case ask
     case denied
     case allowed

@@ -1,8 +1,9 @@
 /// The app's decision about how to show one of its notifications.
 package enum PresentationAnswer: Hashable, Sendable {
-    /// No decision, because the app is not in the foreground. The notification is shown without asking the app.
+    /// The answer for an app that is not in the foreground. The notification is shown without asking the app.
     case notInFront
-    /// No decision of the app: it left the decision to the service, could not be asked, or did not answer in time.
+    /// The answer of an app that made no decision: it left the decision to the service, could not be asked, or did not
+    /// answer in time.
     case asSent
     /// The sum of the chosen bits of `UNNotificationPresentationOptions`, as in
     /// ``CommandAcknowledgement/presentation``. With 0, nothing is shown.

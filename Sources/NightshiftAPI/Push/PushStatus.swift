@@ -33,13 +33,13 @@ package struct PushStatus: Hashable, Sendable, Codable {
     }
 
     package enum Connection: String, Hashable, Sendable, Codable, CaseIterable {
-        /// Not connected, because no app has registered or the device is not enrolled.
+        /// The state without a connection because no app has registered or the device is not enrolled.
         case off
         case connecting
         case open
-        /// Waiting for the next attempt after a failure. The time of the next attempt is set.
+        /// The state after a failure, until the next attempt. The time of the next attempt is set.
         case waiting
-        /// Not connected, because no network is available.
+        /// The state without a connection because no network is available.
         case offline
     }
 
@@ -145,14 +145,14 @@ package struct PushRecord: Hashable, Sendable, Codable {
     package var alert: AlertState?
 
     package enum State: String, Hashable, Sendable, Codable, CaseIterable {
-        /// Waiting for the reason that the sentence names.
+        /// The state of a push that waits for the reason in the sentence.
         case waiting
-        /// In progress: the app was woken for the push, and has not handled it yet.
+        /// The state of a push for which the app was woken but which the app has not handled yet.
         case running
         case handled
-        /// Shown: the push has only an alert, so the app was not woken.
+        /// The state of a push with only an alert, which was shown. The app was not woken.
         case shown
-        /// Not shown: the push has only an alert, which waits or is not shown. ``PushRecord/alert`` gives the reason.
+        /// The state of a push with only an alert, which waits or is not shown. ``PushRecord/alert`` gives the reason.
         case notShown
         case discarded
     }
@@ -171,24 +171,24 @@ package struct PushRecord: Hashable, Sendable, Codable {
 /// The state of the alert of a push.
 package enum AlertState: String, Hashable, Sendable, Codable, CaseIterable {
     // In these states, the alert waits.
-    /// Waiting until the user decides whether notifications of the app are shown.
+    /// The alert waits until the user decides whether notifications of the app are shown.
     case permission
-    /// Waiting because no notification server is running.
+    /// The alert waits because no notification server is running.
     case server
     // These states are final.
     case shown
-    /// Without text. The alert only set the badge.
+    /// The alert had no text and only set the badge.
     case badge
-    /// With neither a text nor a badge. A sound alone is not played.
+    /// The alert had neither a text nor a badge. A sound alone is not played.
     case noText
     case denied
-    /// Not shown by decision of the app, which was in the foreground.
+    /// The state of an alert that the app, which was in the foreground, decided not to show.
     case inApp
-    /// Refused by the notification server.
+    /// The notification server refused the alert.
     case refused
-    /// Replaced by a newer alert with the same identifier.
+    /// A newer alert with the same identifier replaced this one.
     case replaced
-    /// Dropped because too many alerts of the app were waiting.
+    /// The alert was dropped because too many alerts of the app were waiting.
     case crowded
 
     /// Whether the state will not change.

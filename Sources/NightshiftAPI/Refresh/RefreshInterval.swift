@@ -1,7 +1,7 @@
 /// The minimum interval between background fetches of an app. The text form is `never`, `minimum`, or a number of
 /// seconds such as `900`.
 package enum RefreshInterval: Hashable, Sendable, LosslessStringConvertible {
-    /// No background fetches. This is the default until the app sets an interval.
+    /// The interval without any background fetches. This is the default until the app sets an interval.
     case never
     /// The shortest interval that the service allows. The service decides when to fetch.
     case minimum

@@ -22,7 +22,7 @@ package enum RefreshAvailability: String, Hashable, Sendable, Codable, CaseItera
     /// The user cannot allow background refresh, because the desktop entry of the app declares no background mode for
     /// it.
     case restricted
-    /// The user switched background refresh off, for this app or for all apps.
+    /// The state if the user switched background refresh off, for this app or for all apps.
     case denied
     case available
 }

@@ -4,7 +4,7 @@
 /// libcurl accepts the same forms. If a host kept its original form, it would name a different origin than the one to
 /// which libcurl connects.
 enum IPv4Host {
-    /// Whether `host` must be an address, because no domain name ends in a number.
+    /// Returns whether `host` must be an address, because no domain name ends in a number.
     static func endsInNumber(_ host: String) -> Bool {
         let label = host.utf8.last == UInt8(ascii: ".") ? host.utf8.dropLast() : host.utf8[...]
         // Every number begins with a digit.

@@ -53,7 +53,7 @@ package struct ReceivedCookie: Hashable, Sendable {
         guard origin.isSecure || !wantsSecrecy else { return nil }
     }
 
-    /// Whether the server deleted the cookie.
+    /// Returns whether the server deleted the cookie.
     ///
     /// - Parameter date: The time at the server, in seconds since 1970. If it is nil, only an expiry date up to the
     ///   year 2000 counts as deletion.
@@ -68,7 +68,7 @@ package struct ReceivedCookie: Hashable, Sendable {
         return maximumAge > 0 ? now + min(Double(maximumAge), Limits.longestTimeout) : 0
     }
 
-    /// Whether a cookie for a matching host may be sent to `target` (RFC 6265, section 5.4).
+    /// Returns whether a cookie for a matching host may be sent to `target` (RFC 6265, section 5.4).
     package static func mayGo(to target: TransferURL, path: String, isSecure: Bool) -> Bool {
         guard target.isSecure || !isSecure else { return false }
         let asked = target.path

@@ -90,8 +90,8 @@ package struct TransferURL: Hashable, Sendable {
 
     package var originAndPath: String { "\(origin)\(path)" }
 
-    /// Whether two URLs have the same scheme, host and port. An invalid URL has the same origin only as an identical
-    /// string.
+    /// Returns whether two URLs have the same scheme, host and port. An invalid URL has the same origin only as an
+    /// identical string.
     package static func areOfOneOrigin(_ first: String, _ second: String) -> Bool {
         guard first != second else { return true }
         guard let first = try? TransferURL(parsing: first), let second = try? TransferURL(parsing: second) else {

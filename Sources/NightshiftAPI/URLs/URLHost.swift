@@ -89,8 +89,8 @@ enum URLHost {
         return !host.isEmpty
     }
 
-    /// Whether the byte may occur in a domain name. The URL Standard and libcurl must not forbid it, and no shell or
-    /// log may misinterpret it.
+    /// Returns whether the byte may occur in a domain name. The URL Standard and libcurl must not forbid it, and no
+    /// shell or log may misinterpret it.
     private static func isHostByte(_ byte: UInt8) -> Bool {
         hostBytes[Int(byte)]
     }

@@ -4,6 +4,8 @@ struct APIPath: Sendable {
     private(set) var text = "/v1"
     private var hasQuery = false
 
+    /// Creates a path from its segments.
+    ///
     /// - Parameter segments: The segments of the path. They may contain any characters, because the id of an app may be
     ///   the path of a program.
     init(_ segments: String...) {

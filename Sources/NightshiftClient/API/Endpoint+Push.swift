@@ -52,6 +52,8 @@ extension Endpoint where Answer == Void {
         Self(.post, APIPath("process", "notifications"), request)
     }
 
+    /// Removes notifications of the calling app.
+    ///
     /// - Parameter identifier: The identifier of the notification; nil for all notifications, shown or pending.
     package static func removeNotification(_ identifier: String?) -> Self {
         Self(

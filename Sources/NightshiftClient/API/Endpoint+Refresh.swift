@@ -56,6 +56,8 @@ extension Endpoint where Answer == Void {
         Self(.post, APIPath("process", "scheduled-tasks"), task)
     }
 
+    /// Cancels waiting scheduled tasks of the calling app.
+    ///
     /// - Parameter identifier: The identifier of the scheduled task; nil for all waiting scheduled tasks.
     package static func cancelScheduledTask(_ identifier: String?) -> Self {
         Self(

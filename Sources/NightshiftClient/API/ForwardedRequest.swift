@@ -33,13 +33,13 @@ package struct ForwardedRequest: Hashable, Sendable {
 
     private static let prefix = "/v1/"
 
-    /// Whether the path is in canonical form. It then consists of printable ASCII, and has no characters that end a
-    /// path or that should be encoded differently.
+    /// Returns whether the path is in canonical form. It then consists of printable ASCII, and has no characters that
+    /// end a path or that should be encoded differently.
     private static func isPlain(_ path: String) -> Bool {
         path.utf8.count <= 8_192 && path.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"#<>\\^`{|}".utf8.contains($0) }
     }
 
-    /// Whether the segment is a normal name. An empty segment, `.` and `..` would lead to a different path.
+    /// Returns whether the segment is a normal name. An empty segment, `.` and `..` would lead to a different path.
     private static func isNoStep(_ segment: Substring) -> Bool {
         guard let text = String(segment).removingPercentEncoding else { return false }
         return !text.isEmpty && text != "." && text != ".."
