@@ -32,8 +32,8 @@ package struct StoredProcessState: Hashable, Sendable, Codable {
     package var leftAtRest: Double?
     /// Whether the locks that the process holds were already reported in this background run.
     package var hasToldLocks = false
-    /// The desktop's information about the windows of the process. It is nil if there is none, and in rows of earlier
-    /// versions.
+    /// The desktop's information about the windows of the process. It is nil if the desktop has reported no window, and
+    /// in rows of earlier versions.
     package var windows: StoredWindows?
 
     package init() {}
