@@ -80,9 +80,9 @@ extension HTTPFields {
 }
 
 extension HTTPField.Name {
+    // These names are valid tokens (RFC 9110), so they are not nil.
+
     /// The field with the version of the service.
-    // The name is a valid token (RFC 9110), so it is not nil.
     static let version = HTTPField.Name("Nightshift-Version")!
-    // The name is a valid token (RFC 9110), so it is not nil.
     static let lastEventID = HTTPField.Name("Last-Event-ID")!
 }

@@ -1,12 +1,14 @@
 /// The state of a transfer as shown by the API.
 package enum TaskState: String, Sendable, Codable, CaseIterable {
-    /// The state of a transfer that its client paused. A paused transfer sends no requests, and its timeouts do not run.
+    /// The state of a transfer that its client paused. A paused transfer sends no requests, and its timeouts do not
+    /// run.
     case suspended
     /// The state of a transfer that is ready but not allowed to run yet. The ``Wait`` of the transfer gives the reason.
     case waiting
     /// The state of a transfer in an exchange with the server.
     case running
-    /// The state of a transfer that has received all bytes. The file is being verified, synced and moved to its destination.
+    /// The state of a transfer that has received all bytes. The file is being verified, synced and moved to its
+    /// destination.
     case finishing
     case completed
     case failed

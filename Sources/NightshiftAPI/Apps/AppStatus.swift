@@ -144,7 +144,8 @@ package struct UnreadableApp: Hashable, Sendable, Codable {
     }
 
     package var sentence: String {
-        "The stored data of \(id) cannot be read: \(reason) 'nightshift app remove \(id)' deletes the data and keeps the app."
+        "The stored data of \(id) cannot be read: \(reason) "
+            + "'nightshift app remove \(id)' deletes the data and keeps the app."
     }
 }
 
