@@ -20,8 +20,7 @@ package enum RefreshResult: String, Hashable, Sendable, Codable, CaseIterable {
 /// Whether the system refreshes an app in the background (UIBackgroundRefreshStatus).
 package enum RefreshAvailability: String, Hashable, Sendable, Codable, CaseIterable {
     /// The state if the desktop entry of the app declares no background mode for background refresh. The user then
-    /// cannot
-    /// allow background refresh.
+    /// cannot allow background refresh.
     case restricted
     /// The state if the user switched background refresh off, for this app or for all apps.
     case denied
