@@ -3,7 +3,8 @@ import NightshiftAPI
 
 /// The file name in a `Content-Disposition` field (RFC 6266, RFC 8187), including malformed variants that servers send.
 enum ContentDisposition {
-    /// The name exactly as the server sent it; it is untrusted input. `filename*` takes precedence over `filename`.
+    /// Returns the name exactly as the server sent it. The name is untrusted input. `filename*` takes precedence over
+    /// `filename`.
     static func fileName(_ field: String) -> String? {
         let parameters = parameters(of: field)
         let extended = parameters.lazy.filter { $0.name == "filename*" }.compactMap { extendedValue($0.value) }
@@ -17,7 +18,7 @@ enum ContentDisposition {
         var value: String
     }
 
-    /// The parameters of the field, with or without a disposition type before them.
+    /// Returns the parameters of the field, with or without a disposition type before them.
     private static func parameters(of field: String) -> [Parameter] {
         var scanner = FieldScanner(field)
         var result: [Parameter] = []
@@ -37,9 +38,10 @@ enum ContentDisposition {
         return result
     }
 
-    /// The text between the quotes, or to the end of the field if the closing quote is missing.
+    /// Returns the text between the quotes, or to the end of the field if the closing quote is missing.
     ///
-    /// Only quotes and backslashes can be escaped: other backslashes come from servers that send Windows paths.
+    /// Only quotes and backslashes can be escaped. A backslash before any other character comes from a server that
+    /// sends Windows paths.
     private static func quotedString(_ scanner: inout FieldScanner) -> String {
         scanner.advance()
         var bytes: [UInt8] = []
@@ -58,12 +60,12 @@ enum ContentDisposition {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A token, or a name with spaces that was sent without quotes.
+    /// Returns a token, or a name with spaces that was sent without quotes.
     private static func unquoted(_ scanner: inout FieldScanner) -> String {
         String(decoding: scanner.consume(until: { $0 == UInt8(ascii: ";") }), as: UTF8.self).trimmedOfBlanks
     }
 
-    /// The value of `filename*`: `UTF-8''na%C3%AFve.txt`.
+    /// Decodes the value of `filename*`, such as `UTF-8''na%C3%AFve.txt`.
     private static func extendedValue(_ text: String) -> String? {
         let parts = text.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }
@@ -75,15 +77,15 @@ enum ContentDisposition {
         }
     }
 
-    /// The value of `filename`. Many servers percent-encode it, or encode it like mail headers (RFC 2047), and browsers
-    /// decode both.
+    /// Decodes the value of `filename`. Many servers percent-encode this value, or encode it like mail headers (RFC
+    /// 2047), and browsers decode both encodings.
     private static func plainValue(_ text: String) -> String {
         if let decoded = encodedWord(text) { return decoded }
         guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
         return String(validating: PercentEncoding.decode(Array(text.utf8)), as: UTF8.self) ?? text
     }
 
-    /// The text of one or several encoded words such as `=?UTF-8?B?bmHDr3ZlLnR4dA==?=`, separated by blanks.
+    /// Decodes one or several encoded words such as `=?UTF-8?B?bmHDr3ZlLnR4dA==?=`, separated by blanks.
     private static func encodedWord(_ text: String) -> String? {
         guard text.hasPrefix("=?"), text.hasSuffix("?=") else { return nil }
         var result = ""

@@ -3,10 +3,10 @@ package import NightshiftAPI
 
 /// Digests in the header fields of a response (RFC 9530).
 package enum DigestFields {
-    /// The digests of the whole file, from a response that carries the file or a part of it.
+    /// Returns the digests of the whole file, from a response that carries the file or a part of it.
     ///
-    /// `Repr-Digest` covers the whole representation, whichever part the response carries. `Content-Digest` covers the
-    /// content of the message. That is the whole file only in a 200 to a request without a range.
+    /// `Repr-Digest` covers the whole representation, even if the response carries only a part. `Content-Digest` covers
+    /// the content of the message. This content is the whole file only in a 200 response to a request without a range.
     ///
     /// - Parameter wholeBody: whether the body of this response is the whole file.
     package static func expected(head: ResponseHead, wholeBody: Bool) -> [Checksum] {
@@ -19,17 +19,17 @@ package enum DigestFields {
         return result
     }
 
-    /// Whether two lists of digests cannot belong to the same bytes.
+    /// Returns whether two lists of digests cannot belong to the same bytes.
     package static func contradict(_ left: [Checksum], _ right: [Checksum]) -> Bool {
         left.contains { one in right.contains { $0.algorithm == one.algorithm && $0.hex != one.hex } }
     }
 
-    /// The union of two lists of digests that were announced for the same bytes.
+    /// Returns the union of two lists of digests that were announced for the same bytes.
     package static func merged(_ known: [Checksum], _ more: [Checksum]) -> [Checksum] {
         known + more.filter { !known.contains($0) }
     }
 
-    /// The sha-256 and sha-512 digests of a field, from all its lines.
+    /// Returns the sha-256 and sha-512 digests of a field, from all its lines.
     ///
     /// Other algorithms are insecure or unknown. A member is ignored if it is not a byte sequence or has the wrong
     /// length. The whole field is ignored if it is not a dictionary (RFC 9651, section 4.2): an unreadable digest says

@@ -8,7 +8,7 @@ package struct PartialBytes: Hashable, Sendable {
     /// The length of the whole representation; nil if unknown.
     package var total: Int64?
     package var validators: Validators
-    /// The form of the next range request; ``RangeCondition/entityTag`` for bytes of a new response.
+    /// The form of the next range request. The value is ``RangeCondition/entityTag`` for bytes of a new response.
     package var condition: RangeCondition
     /// Whether the bytes came from another URL than the one requested now: see ``RetargetedBytes``.
     package var isOfAnotherURL: Bool
@@ -18,11 +18,11 @@ package struct PartialBytes: Hashable, Sendable {
     package var digests: [Checksum] = []
     /// Whether the complete file will be compared with a digest.
     package var isVerified = false
-    /// Whether the bytes may only be discarded for a proven copy of the same file. True while a mirror is requested.
+    /// Whether the bytes may be replaced only by a proven copy of the same file. True while a mirror is requested.
     package var isKept = false
     /// The media type of the response with these bytes.
     package var mediaType: String?
-    /// The reason why these bytes cannot be continued, if that is already decided.
+    /// The reason why the download cannot continue from these bytes, if that is already decided.
     package var lossReason: String?
     /// The last suspect response.
     package var doubt: SuspectResponse?
@@ -52,7 +52,7 @@ package enum RangeCondition: String, Hashable, Sendable, Codable, CaseIterable {
 }
 
 extension RangeCondition {
-    /// The first condition, from this one on, that `validators` can express.
+    /// Returns the first condition, starting with this one, that `validators` can express.
     func usable(with validators: Validators) -> RangeCondition {
         switch self {
         case .entityTag:
@@ -62,7 +62,7 @@ extension RangeCondition {
         }
     }
 
-    /// The next form to try after this one did not produce a range; nil after the last one.
+    /// Returns the next form to try after this one did not produce a range; nil after the last one.
     func following(with validators: Validators) -> RangeCondition? {
         switch self {
         case .entityTag: RangeCondition.lastModified.usable(with: validators)
@@ -91,12 +91,12 @@ extension ExchangePlan {
     /// Whether the request has a range.
     package var asksForRange: Bool { !headers.isEmpty }
 
-    /// Plans a request for the missing bytes. Plans a request for the whole file if the bytes on disk cannot be
-    /// continued safely: there are no bytes, the server serves no ranges, the version cannot be recognised, or there
-    /// are more bytes than the file has.
+    /// Plans a request for the missing bytes. Plans a request for the whole file if the download cannot safely continue
+    /// from the bytes on disk: there are no bytes, the server serves no ranges, the version cannot be recognised, or
+    /// there are more bytes than the file has.
     ///
-    /// After a crash, all bytes may be on disk without confirmation that they are the whole file. In this case the last
-    /// byte is requested again. Servers answer a range after the end of the file in many ways, but this request
+    /// After a crash, all bytes may be on disk without confirmation that they are the whole file. In this case the plan
+    /// requests the last byte again. Servers answer a range after the end of the file in many ways, but the last byte
     /// produces an ordinary 206 whose validators and total can be checked. A file of one byte is requested as a whole.
     package init(partial: PartialBytes?) {
         if let retargeted = partial.flatMap(RetargetedBytes.init) {

@@ -24,14 +24,14 @@ package struct FailurePoint: Hashable, Sendable {
 }
 
 extension FailurePoint {
-    /// The point at the server that sent this response.
+    /// Creates the failure point of the server that sent this response.
     package init?(_ head: ResponseHead) {
         guard let url = try? TransferURL(parsing: head.url) else { return nil }
         self.init(origin: url.origin, stage: .server)
     }
 }
 
-/// The tasks that wait after a failed attempt: those that would fail for the same cause.
+/// The tasks that wait after a failed attempt, because the same cause would make them fail.
 package enum FailureAttribution: Hashable, Sendable {
     /// All tasks that use the same proxy.
     case proxy
@@ -60,7 +60,8 @@ package enum FailureAttribution: Hashable, Sendable {
     ) -> FailureAttribution {
         guard let point, !failure.code.isOfMachine else { return .nobody }
         if point.stage == .proxy { return .proxy }
-        // A redirect to another origin shows that the own origin responds. A mirror shows nothing about the own origin.
+        // A redirect to another origin shows that the task's own origin responds. A mirror shows nothing about the
+        // task's own origin.
         guard point.origin == own else { return asked == own ? .request : .nobody }
         switch point.stage {
         case .proxy: return .proxy
@@ -73,7 +74,7 @@ package enum FailureAttribution: Hashable, Sendable {
 }
 
 extension TransferFailure.Code {
-    /// Whether other certificates on this side could prevent the failure.
+    /// Whether other certificates on the client's side could prevent the failure.
     fileprivate var isOfTLS: Bool { self == .tlsFailure || self == .certificateOutOfDate }
 
     /// Whether the cause is on this machine, or in the request.

@@ -68,7 +68,7 @@ package struct FailurePause: Hashable, Sendable {
 }
 
 extension FailureAttribution {
-    /// The blame for an attempt that may have received bytes: an origin that was reached is not blamed for a later
-    /// failure. The next attempt shows whether it is still reachable.
+    /// Returns the failure attribution of an attempt that may have received bytes. A later failure is not attributed to
+    /// an origin that was reached. The next attempt shows whether that origin is still reachable.
     package func ofAttempt(hasAdvanced: Bool) -> FailureAttribution { self == .address && hasAdvanced ? .nobody : self }
 }

@@ -6,7 +6,7 @@ package enum FileName {
     static let longest = 255
     static let fallback = "download"
 
-    /// A safe name for the file from `url`: the server's name, or the last segment of the path, or `download`.
+    /// Returns a safe name for the file from `url`: the server's name, or the last segment of the path, or `download`.
     package static func derive(contentDisposition: String?, url: String) -> String {
         if let field = contentDisposition, let given = ContentDisposition.fileName(field), let name = sanitize(given) {
             return name
@@ -20,7 +20,7 @@ package enum FileName {
         return sanitize(decoded ?? String(decoding: segment, as: UTF8.self)) ?? fallback
     }
 
-    /// The part of `name` that is safe as the name of a file; nil if nothing is left.
+    /// Returns the part of `name` that is safe as the name of a file; nil if nothing is left.
     ///
     /// Everything up to the last slash or backslash is removed. So are characters that control a terminal or the
     /// direction of text, and dots and spaces at the beginning (hidden files, `..`) and at the end. Names longer than
@@ -38,15 +38,15 @@ package enum FileName {
         return result.isEmpty ? nil : result
     }
 
-    /// `name` with a number, for a name that is taken: `a.tar.gz` becomes `a (1).tar.gz`. At most 255 bytes.
+    /// Returns `name` with a number, for a name that is taken: `a.tar.gz` becomes `a (1).tar.gz`. At most 255 bytes.
     package static func numbered(_ name: String, _ n: Int) -> String {
         let parts = split(name)
         return joined(parts.stem, suffix: " (\(n))\(parts.ending)")
     }
 
-    /// A number whose name is free, when names with lower numbers are taken.
+    /// Returns a number whose name is free.
     ///
-    /// Checks only a few names, however many are taken. If the taken numbers are consecutive, as downloads create them,
+    /// Checks only a few names, even if many are taken. If the taken numbers are consecutive, as downloads create them,
     /// the result is the next number.
     package static func freeNumber(isTaken: (Int) -> Bool) -> Int {
         var free = 1
@@ -59,7 +59,7 @@ package enum FileName {
         return free
     }
 
-    /// `name` with an underscore in place of each character that FAT does not allow.
+    /// Returns `name` with an underscore in place of each character that FAT does not allow.
     package static func plain(_ name: String) -> String {
         let refused = ":*?\"<>|".unicodeScalars
         let scalars = name.unicodeScalars.map { scalar -> Unicode.Scalar in
@@ -71,8 +71,8 @@ package enum FileName {
     /// The longest ending, in characters, that counts as an extension when a number is inserted before it.
     private static let longestExtension = 20
 
-    /// The name without its extension, and the extension with its dot. Compound extensions such as `.tar.gz` are not
-    /// split.
+    /// Returns the name without its extension, and the extension with its dot. Compound extensions such as `.tar.gz`
+    /// are not split.
     private static func split(_ name: String) -> (stem: String, ending: String) {
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex else { return (name, "") }
         let letters = name.utf8[dot...].dropFirst()
@@ -87,7 +87,7 @@ package enum FileName {
         return (String(name[..<start]), String(name[start...]))
     }
 
-    /// `stem` and `suffix` in one name; `stem` is cut if the name would be too long.
+    /// Returns `stem` and `suffix` in one name; `stem` is cut if the name would be too long.
     private static func joined(_ stem: String, suffix: String) -> String {
         let room = max(1, longest - suffix.utf8.count)
         guard stem.utf8.count > room else { return stem + suffix }
@@ -99,7 +99,7 @@ package enum FileName {
             cut.append(character)
         }
         if cut.isEmpty {
-            // A single character with many combining accents can exceed the limit by itself.
+            // A single character with many combining accents can exceed the limit alone.
             for scalar in stem.unicodeScalars where cut.utf8.count + scalar.utf8.count <= room {
                 cut.unicodeScalars.append(scalar)
             }
@@ -116,7 +116,7 @@ package enum FileName {
         return String(scalars[first...last])
     }
 
-    /// Whether the name needs no change. This is true of most names.
+    /// Returns whether the name needs no change. This is true of most names.
     private static func isPlain(_ name: String) -> Bool {
         let bytes = name.utf8
         let dot = UInt8(ascii: ".")
@@ -126,8 +126,9 @@ package enum FileName {
 
     private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
-        case 0..<0x20, 0x7F..<0xA0: true  // controls
-        case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true  // direction of text
+        case 0..<0x20, 0x7F..<0xA0: true  // control characters
+        // characters that control the direction of text
+        case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
         case 0x2028, 0x2029, 0x200B, 0x2060, 0xFEFF, 0xFFF9...0xFFFB: true  // line ends and invisible characters
         default: false
         }

@@ -1,6 +1,6 @@
 /// Status codes and their explanations (RFC 9110, section 15, and the IANA registry).
 package enum HTTPStatus {
-    /// Whether the status reports a temporary error: 408, 425, 429 and every 5xx except 501 and 505.
+    /// Returns whether the status reports a temporary error: 408, 425, 429 and every 5xx except 501 and 505.
     package static func isTransient(_ status: Int) -> Bool {
         switch status {
         case 408, 425, 429: true
@@ -9,19 +9,19 @@ package enum HTTPStatus {
         }
     }
 
-    /// Whether a success carries the file or a part of it (RFC 9110, sections 6.4.2 and 15): 200, 203, 206, and
-    /// statuses that are not in the registry, which count as 200. The other successes describe something else, or have
-    /// no content.
+    /// Returns whether a successful response carries the file or a part of it (RFC 9110, sections 6.4.2 and 15). This
+    /// is true of 200, 203, 206, and statuses that are not in the registry, which count as 200. The other successful
+    /// responses describe something else, or have no content.
     static func bringsRepresentation(_ status: Int) -> Bool {
         (200...299).contains(status) && ![201, 202, 204, 205, 207, 208, 226].contains(status)
     }
 
-    /// The status with its phrase, such as `404 Not Found`; only the number if the registry has no phrase.
+    /// Returns the status with its phrase, such as `404 Not Found`; only the number if the registry has no phrase.
     package static func name(_ status: Int) -> String {
         phrases[status].map { "\(status) \($0)" } ?? "\(status)"
     }
 
-    /// An explanation for people: what happened, and what they can do.
+    /// Returns an explanation for people: what happened, and what they can do.
     ///
     /// - Parameter hasCondition: whether the request had a condition.
     static func explanation(_ status: Int, hasCondition: Bool) -> String {

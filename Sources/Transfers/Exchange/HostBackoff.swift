@@ -16,7 +16,7 @@ package import NightshiftAPI
 ///
 /// A refusal may concern only the URL of one task, so other tasks are tried. The first refusal causes no pause. Each
 /// refusal of a further task, without a successful answer in between, doubles the pause, up to the time that the server
-/// asked for. A server that refuses all tasks is thus soon left alone for as long as it asks.
+/// asked for. If a server refuses all tasks, all of them therefore soon wait for the time that the server asked for.
 package struct HostBackoff: Hashable, Sendable {
     private enum State: Hashable {
         case open
@@ -27,7 +27,8 @@ package struct HostBackoff: Hashable, Sendable {
     private var state = State.open
     /// The number of consecutive failures that were counted.
     package private(set) var failures = 0
-    /// The tasks that were refused since the last successful answer. Only as many are stored as make the pause longer.
+    /// The tasks that were refused since the last successful answer. The list ends at ``mostRefused`` tasks, because
+    /// more would not make the pause longer.
     private var refusedTasks: [TaskID] = []
 
     package init() {}
@@ -35,7 +36,7 @@ package struct HostBackoff: Hashable, Sendable {
     /// Whether no failure is recorded. The state can be dropped then.
     package var isOpen: Bool { state == .open }
 
-    /// Whether all other exchanges wait for the end of one exchange. That wait has no fixed end.
+    /// Whether all other exchanges wait for the end of one exchange. The time of that end is unknown.
     package var isProbing: Bool {
         if case .probing = state { true } else { false }
     }
@@ -43,12 +44,13 @@ package struct HostBackoff: Hashable, Sendable {
     /// Whether the server itself asked for the pause.
     package var isRefused: Bool { !refusedTasks.isEmpty }
 
-    /// The end of the pause; nil if no pause is in effect at `now`.
+    /// Returns the end of the pause; nil if no pause is in effect at `now`.
     package func blockedUntil(_ now: Double) -> Double? {
         if case .paused(_, let until) = state, until > now { until } else { nil }
     }
 
-    /// Whether an exchange may begin at `now`. The first one allowed after a pause is the probe, and must begin.
+    /// Returns whether an exchange may begin at `now`. The first one allowed after a pause is the probe, and must
+    /// begin.
     package mutating func admit(now: Double) -> Bool {
         switch state {
         case .open: return true
@@ -62,7 +64,8 @@ package struct HostBackoff: Hashable, Sendable {
 
     /// Records that an exchange that began at `began` did not reach the server.
     ///
-    /// A failure is ignored if its exchange began before the current pause or probe: the trouble was already known.
+    /// A failure is ignored if its exchange began before the current pause or probe, because an earlier failure has
+    /// already been recorded.
     ///
     /// - Parameter random: 0..<1.
     package mutating func failed(began: Double, at now: Double, random: Double) {
@@ -95,7 +98,7 @@ package struct HostBackoff: Hashable, Sendable {
         state = .paused(since: since, until: since)
     }
 
-    /// Whether an exchange began before the current pause or probe.
+    /// Returns whether an exchange began before the current pause or probe.
     private func isOfBefore(_ began: Double) -> Bool {
         switch state {
         case .open: false
@@ -110,6 +113,6 @@ package struct HostBackoff: Hashable, Sendable {
         state = .paused(since: now, until: end)
     }
 
-    /// After this many refused tasks, the pause is longer than the longest `Retry-After` that is obeyed.
+    /// The number of refused tasks after which the pause is longer than the longest `Retry-After` that is obeyed.
     private static let mostRefused = 14
 }

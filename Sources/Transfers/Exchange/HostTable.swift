@@ -4,8 +4,8 @@ package import Store
 /// The known failures of origins, routes and proxies, and the limits that origins have shown.
 ///
 /// This is a pure value. Each origin, route and proxy has its own ``HostBackoff``: a common pause for all its
-/// transfers, then one probe. A transfer begins if its origin, its route and its proxy all allow that. It is then the
-/// probe of each of them that needs one.
+/// transfers, then one probe. A transfer begins if its origin, its route and its proxy all allow that. The transfer is
+/// then the probe of each of these three that needs a probe.
 package struct HostTable: Sendable {
     /// The route of a task to its origin.
     package struct Way: Hashable, Sendable {
@@ -48,8 +48,8 @@ package struct HostTable: Sendable {
     }
 
     private var entries: [Part: Entry] = [:]
-    /// The number of recent answers of each origin without recorded failures. While it is above zero, each refusal
-    /// affects only the refused task.
+    /// The number of recent answers of each origin without recorded failures. While the number is above zero, each
+    /// refusal affects only the refused task.
     private var answers: [String: Int] = [:]
     /// The number of connections that an origin is known to accept; the key is scheme, host and port.
     private var connections: [String: HostConnections] = [:]
@@ -58,7 +58,7 @@ package struct HostTable: Sendable {
 
     package init() {}
 
-    /// The number of transfers that may start on a route: 0 during a pause or a probe, 1 if a probe is needed,
+    /// Returns the number of transfers that may start on a route: 0 during a pause or a probe, 1 if a probe is needed,
     /// otherwise unlimited.
     package func allowance(_ way: Way, _ now: Double) -> Int {
         let known = way.parts.compactMap { entries[$0]?.backoff }
@@ -73,12 +73,12 @@ package struct HostTable: Sendable {
         return true
     }
 
-    /// The end of the last pause on a route; nil if no pause is in effect.
+    /// Returns the end of the last pause on a route; nil if no pause is in effect.
     package func blockedUntil(_ way: Way, _ now: Double) -> Double? {
         way.parts.compactMap { entries[$0]?.backoff.blockedUntil(now) }.max()
     }
 
-    /// The pause that a task on this route waits for; nil if no failure is recorded.
+    /// Returns the pause that a task on this route waits for; nil if no failure is recorded.
     package func pause(_ way: Way, _ now: Double) -> Pause? {
         let known = way.parts.compactMap { entries[$0] }
         guard
@@ -89,8 +89,8 @@ package struct HostTable: Sendable {
         return Pause(until: worst.backoff.blockedUntil(now), since: worst.since, failure: worst.failure)
     }
 
-    /// The origins and proxies with a pause, each with the end of the pause in boot seconds. Proxies are shown without
-    /// credentials.
+    /// Returns the origins and proxies with a pause, each with the end of the pause in boot seconds. Proxies are shown
+    /// without credentials.
     package func paused(_ now: Double) -> [(origin: String, until: Double)] {
         var ends: [String: Double] = [:]
         for (part, entry) in entries {
@@ -174,7 +174,7 @@ package struct HostTable: Sendable {
 
     // MARK: - Limits of origins
 
-    /// The number of connections that an origin accepts at once; nil if unknown.
+    /// Returns the number of connections that an origin accepts at once; nil if unknown.
     package func mostConnections(_ origin: String, now: Double) -> Int? { connections[origin]?.most(now: now) }
 
     /// Records that an origin has refused more than `most` connections. `until` is in boot seconds.
@@ -183,7 +183,7 @@ package struct HostTable: Sendable {
         connections[origin, default: HostConnections()].limit(to: most, until: until, now: now)
     }
 
-    /// The upload protocol of an origin, for uploads that do not name one; nil if the origin has not shown one.
+    /// Returns the upload protocol of an origin, for uploads that do not name one; nil if the origin has not shown one.
     package func uploadProtocol(of origin: String) -> UploadProtocol? { uploadProtocols[origin] }
 
     /// Records the upload protocol that an origin has shown. Tus is not recorded, because it is used only on request.
@@ -193,7 +193,7 @@ package struct HostTable: Sendable {
         uploadProtocols[origin] = uploadProtocol
     }
 
-    /// The number of origins whose upload protocol is remembered. It exceeds the number that a user's apps contact.
+    /// The number of origins whose upload protocol is remembered. The apps of one user contact fewer origins than this.
     package static let knownUploadProtocols = 1_000
 
     private mutating func note(
@@ -213,15 +213,15 @@ package struct HostTable: Sendable {
         answers[origin] = min((answers[origin] ?? 0) + 1, Self.countedAnswers)
     }
 
-    /// Whether an origin has answered more often than it has refused. Each refusal uses up one answer.
+    /// Returns whether an origin has answered more often than it has refused. Each refusal uses up one answer.
     private mutating func spendAnswer(of origin: String) -> Bool {
         guard entries[.origin(origin)] == nil, let count = answers[origin], count > 0 else { return false }
         answers[origin] = count - 1
         return true
     }
 
-    /// The most answers that are counted, and so the most refusals that affect only the refused task. Equals the usual
-    /// number of simultaneous requests to one origin.
+    /// The highest number of answers that are counted, and so of refusals that affect only the refused task. Equals the
+    /// usual number of simultaneous requests to one origin.
     private static let countedAnswers = 6
     /// The number of origins whose answers are counted. Forgetting an origin costs one probe.
     package static let answeringOrigins = 1_000

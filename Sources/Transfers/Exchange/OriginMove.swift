@@ -12,8 +12,8 @@ struct Introduction: Hashable, Sendable {
     var tls: TLSSettings?
     var trustedCertificates: Set<String> = []
 
-    /// The parts that are sent to another origin: header fields that are known to be harmless, and the app's answers to
-    /// challenges of that origin.
+    /// Returns the parts that are sent to another origin: header fields that are known to be harmless, and the app's
+    /// answers to challenges of that origin.
     ///
     /// The certificate authority stays: it decides which servers are trusted, and reveals nothing.
     func atAnotherOrigin(_ answer: OriginAnswer? = nil) -> Introduction {
@@ -32,13 +32,13 @@ struct Introduction: Hashable, Sendable {
 }
 
 extension WireRequest {
-    /// The same request at another URL. Parts that were removed do not return if a later redirect leads back to the
-    /// first origin.
+    /// Returns the same request for another URL. Parts that were removed are not restored if a later redirect leads
+    /// back to the first origin.
     package func moved(to url: String) -> WireRequest {
         moved(to: url, isTrusted: TransferURL.areOfOneOrigin(self.url, url))
     }
 
-    /// The same request at another URL.
+    /// Returns the same request for another URL.
     ///
     /// - Parameter isTrusted: whether the source of the URL may decide where secrets are sent.
     func moved(to url: String, isTrusted: Bool) -> WireRequest {
@@ -63,11 +63,11 @@ extension TaskRequest {
         url.flatMap { try? TransferURL(parsing: $0) }?.credential
     }
 
-    /// Whether the same request may be sent to another origin. Other methods than GET and HEAD, and their bodies, were
-    /// meant for the original origin. The file of an upload is meant for whichever origin its owner names.
+    /// Whether the same request may be sent to another origin. Methods other than GET and HEAD, and their bodies, were
+    /// meant for the original origin. The file of an upload is meant for any origin that its owner names.
     var isHarmlessElsewhere: Bool { kind == .upload || ["GET", "HEAD"].contains(method ?? "GET") }
 
-    /// The same task at an address that its owner names; nil keeps the current address.
+    /// Returns the same task for an address that its owner names. Nil keeps the current address.
     func moved(to address: String?) -> TaskRequest {
         var request = self
         guard let address else { return request }
@@ -86,9 +86,10 @@ extension TaskRequest {
 }
 
 extension SessionSettings {
-    /// The session's settings for a task that has left the origin for which it was accepted.
+    /// Returns the session's settings for a task that has left the origin for which it was accepted.
     ///
-    /// A new task gets all of the settings, whatever its address, because its owner chose both together.
+    /// A new task gets all of the settings at any address, because its owner chose the settings and the address
+    /// together.
     func forTask(of origin: String, movedTo address: String?) -> SessionSettings {
         guard let address, !TransferURL.areOfOneOrigin(origin, address) else { return self }
         let moved = Introduction(headers: headers, credential: nil, tls: tls).atAnotherOrigin()

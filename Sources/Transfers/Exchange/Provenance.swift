@@ -5,24 +5,25 @@ import NightshiftAPI
 /// An entity tag is unique for one resource only (RFC 9110, section 8.8.3), and a date not even for that: two hosts may
 /// use the same values for different files.
 extension PartialBytes {
-    /// Whether the validators in `head` may be compared with those of the bytes on disk.
+    /// Returns whether the validators in `head` may be compared with those of the bytes on disk.
     ///
-    /// They may if both belong to one resource (signatures in the URL are ignored), or if a digest will verify the
-    /// complete file. If the original URL now redirects to another place, both the entity tag and the date must agree.
+    /// The comparison is allowed if both belong to one resource (signatures in the URL are ignored), or if a digest
+    /// will verify the complete file. If the original URL now redirects to another place, both the entity tag and the
+    /// date must agree.
     func sharesValidators(with head: ResponseHead) -> Bool {
         if isVerified || isOfSamePlace(as: head) { return true }
         return !isOfAnotherURL && (place == nil || validators.confirmsTwice(Validators(head: head)))
     }
 
-    /// Whether the bytes came from the same resource as the response `head`.
+    /// Returns whether the bytes came from the same resource as the response `head`.
     func isOfSamePlace(as head: ResponseHead) -> Bool {
         guard let place, let there = try? TransferURL(parsing: head.url) else { return false }
         if place.contains("?") { return there.place == place }
-        // Rows of older versions of the service lack the query. While the URL is unchanged, so is its query.
+        // Rows that older versions of the service wrote lack the query. While the URL is unchanged, so is its query.
         return !isOfAnotherURL && there.originAndPath == place
     }
 
-    /// Whether the response announces another digest of the whole file than earlier responses did.
+    /// Returns whether the response announces another digest of the whole file than earlier responses did.
     func contradictsDigests(of head: ResponseHead) -> Bool {
         DigestFields.contradict(digests, DigestFields.expected(head: head, wholeBody: false))
     }

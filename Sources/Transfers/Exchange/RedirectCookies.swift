@@ -19,7 +19,7 @@ package struct RedirectCookies: Sendable {
         var isGone: Bool
     }
 
-    /// The most cookies of one exchange.
+    /// The maximum number of cookies in one exchange.
     private static let most = 64
     /// The largest cookie in bytes; browsers use the same limit.
     private static let largest = 4_096
@@ -44,7 +44,7 @@ package struct RedirectCookies: Sendable {
         }
     }
 
-    /// The value of `Cookie` for the next request; nil for none.
+    /// Returns the value of the `Cookie` field for the next request; nil if no cookie applies.
     ///
     /// - Parameter given: the request's own `Cookie` value. Cookies that were set later replace those of the same name.
     package func field(for url: String, given: String?) -> String? {
@@ -53,7 +53,7 @@ package struct RedirectCookies: Sendable {
         let matching = cookies.filter { $0.matches(target) }
         let names = Set(matching.map(\.cookie.name))
         let kept = pairs.filter { !names.contains(String($0.prefix { $0 != "=" })) }
-        // Longer paths first.
+        // Cookies with longer paths come first.
         let sent = matching.filter { !$0.isGone }.map(\.cookie).sorted { $0.path.utf8.count > $1.path.utf8.count }
         let all = kept + sent.map { "\($0.name)=\($0.value)" }
         return all.isEmpty ? nil : all.joined(separator: "; ")
@@ -72,6 +72,6 @@ extension TaskRecord {
     /// Whether cookies that a redirect sets are sent to the redirect's target.
     ///
     /// Browsers and wget do this: a server that sets a cookie and redirects to the same URL would otherwise redirect
-    /// endlessly. For tasks of an app, its library decides, depending on the session.
+    /// endlessly. For a task of an app, the library in the app decides, depending on the session.
     package var sendsRedirectCookies: Bool { request.handlesCookies ?? (app == nil) }
 }

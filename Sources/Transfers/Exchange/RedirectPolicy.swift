@@ -55,8 +55,8 @@ package enum RedirectPolicy {
             url: target.string, method: nextMethod, keepsBody: nextMethod == method && status != 303)
     }
 
-    /// The header fields for a redirect that changes the method. Fields that describe a body are removed, because no
-    /// body is sent.
+    /// Returns the header fields for a redirect that changes the method. Fields that describe a body are removed,
+    /// because no body is sent.
     package static func withoutBody(_ headers: [HeaderField]) -> [HeaderField] {
         headers.filter { !bodyFields.contains($0.name.lowercased()) }
     }

@@ -20,7 +20,7 @@ package enum ResponseMeaning: String, Hashable, Sendable, CaseIterable {
     case whole
     /// The body is, or claims to be, a part of the file.
     case part
-    /// The body is the result, whatever the status. A result is never continued.
+    /// The body is the result, whatever the status. An incomplete result is never resumed.
     case result
     /// A success without the file: the file is not ready yet.
     case notReady

@@ -2,15 +2,15 @@ import NightshiftAPI
 
 /// Bytes of a download that came from another URL than the task's current one.
 ///
-/// A new URL may lead to the same file on another server with its own validators, or to another file. The bytes may be
-/// continued there in one of these cases:
+/// A new URL may lead to the same file on another server with its own validators, or to another file. The download may
+/// continue from these bytes in one of three cases:
 ///
 /// - The strong entity tag and the place are the same, and only a signature in the URL differs, as in signed links.
 /// - The complete file will be compared with a digest, the length of the whole is the same, and the last bytes on disk
 ///   equal the same bytes fetched again. This is not a proof, but the digest detects wrong bytes.
-/// - All bytes on disk equal the same bytes fetched again. This is done for mirrors, which must not cause bytes to be
-///   discarded. Another URL of the task itself starts again, which costs as much and can be continued after an
-///   interruption.
+/// - All bytes on disk equal the same bytes fetched again. Only mirrors are compared in this way, because they must not
+///   cause bytes to be discarded. If the task's own URL was changed, the download starts again instead. This costs as
+///   much, and can be resumed after an interruption.
 package struct RetargetedBytes {
     /// The number of bytes to compare: more than a few final lines that all versions share, and less than a quarter of
     /// a second on a slow connection.
@@ -24,7 +24,7 @@ package struct RetargetedBytes {
 
     private let partial: PartialBytes
 
-    /// Returns nil if the bytes came from the current URL.
+    /// Creates the value; returns nil if the bytes came from the current URL.
     package init?(_ partial: PartialBytes) {
         guard partial.isOfAnotherURL else { return nil }
         self.partial = partial
@@ -36,7 +36,8 @@ package struct RetargetedBytes {
         return partial.count - Self.overlap
     }
 
-    /// The request for these bytes: first with the entity tag, then for the bytes to compare, then for the whole.
+    /// The request for these bytes. The first request has the entity tag, the second is for the bytes to compare, and
+    /// the last is for the whole file.
     var plan: ExchangePlan {
         if partial.condition == .entityTag, partial.validators.strongEntityTag != nil,
             partial.isVerified || !partial.isKept
@@ -126,6 +127,6 @@ package struct RetargetedBytes {
 }
 
 extension ExchangePlan {
-    /// Whether the whole file is requested in order to compare the bytes on disk with it.
+    /// Whether the plan requests the whole file in order to compare the bytes on disk with it.
     var comparesAll: Bool { headers.isEmpty && condition == .unconditional }
 }

@@ -1,21 +1,21 @@
 /// The pauses between attempts.
 package enum RetrySchedule {
-    /// Seconds of the first delay: a brief outage is over by then.
+    /// The first delay in seconds. A brief outage ends within this time.
     static let base = 1.0
-    /// Seconds of the longest delay. Twelve requests an hour burden no server, and a recovery is noticed within five
-    /// minutes. The return of the network is noticed at once, by other means.
+    /// The longest delay in seconds. Twelve requests an hour do not burden a server, and the service notices a recovery
+    /// within five minutes. It notices the return of the network at once, without a retry.
     static let longest = 300.0
-    /// Seconds of the shortest delay, so that full jitter cannot cause a busy loop.
+    /// The shortest delay in seconds. Without it, full jitter could cause a busy loop.
     static let shortest = 0.1
     /// The longest `Retry-After` that is obeyed, in seconds. Without this limit, a server's wrong date could make the
     /// transfer fail by its resource timeout.
     static let longestRetryAfter = 3600.0
 
-    /// Seconds until the next attempt: exponential, with full jitter so that the attempts of many waiting tasks are
-    /// spread.
+    /// Returns the seconds until the next attempt. They grow exponentially, with full jitter so that the attempts of
+    /// many waiting tasks are spread.
     ///
     /// - Parameters:
-    ///   - attempt: consecutive failures without progress in between, from 1.
+    ///   - attempt: the number of consecutive failures without progress, from 1.
     ///   - random: 0..<1.
     package static func delay(attempt: Int, random: Double) -> Double {
         let doublings = min(max(attempt, 1) - 1, 16)
@@ -24,13 +24,13 @@ package enum RetrySchedule {
         return max(shortest, share * bound)
     }
 
-    /// Seconds until an origin that has refused `count` tasks is tried with another task, unless it asked for less.
-    /// After the first refusal this is 0, because the origin may refuse only that task.
+    /// Returns the seconds until an origin that has refused `count` tasks is tried with another task, unless it asked
+    /// for less. After the first refusal the result is 0, because the origin may refuse only that task.
     static func pause(refused count: Int) -> Double {
         count < 2 ? 0 : base * Double(1 << min(count - 2, 16))
     }
 
-    /// Seconds from `now` (since 1970) that the server asked for, at least 0 and at most an hour.
+    /// Returns the seconds from `now` (since 1970) that the server asked for, at least 0 and at most an hour.
     package static func retryAfter(_ field: RetryAfter, now: Double) -> Double {
         let seconds =
             switch field {

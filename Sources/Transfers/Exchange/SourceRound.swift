@@ -2,8 +2,8 @@ package import NightshiftAPI
 
 /// The order in which a download's URLs are tried, each once, before the task waits or fails.
 ///
-/// The first one is the URL that the bytes on disk came from, because nothing has to be proven there. Without bytes it
-/// is the task's own URL.
+/// The first is the URL that the bytes on disk came from, because the download can continue there without a comparison
+/// of bytes. If no bytes are on disk, the first is the task's own URL.
 package struct SourceRound: Hashable, Sendable {
     /// The task's own URL, then its mirrors.
     private let urls: [String]
@@ -12,7 +12,8 @@ package struct SourceRound: Hashable, Sendable {
     private var index: Int
     private var remaining: Int
     private var isOwnGone = false
-    /// The best outcome so far: own URL before mirrors, temporary before permanent failures.
+    /// The best outcome so far. The task's own URL ranks above mirrors, and temporary failures rank above permanent
+    /// ones.
     private var best: Outcome?
 
     /// The outcome of a request to one URL.
@@ -52,8 +53,8 @@ package struct SourceRound: Hashable, Sendable {
 
     package var isLast: Bool { remaining == 0 }
 
-    /// Whether bytes on disk may be discarded for the file at this URL. A mirror may only continue them, except if they
-    /// came from this mirror or the task's own URL answered with an error status.
+    /// Returns whether bytes on disk may be discarded for the file at this URL. A mirror may only continue the bytes,
+    /// with two exceptions: they came from this mirror, or the task's own URL answered with an error status.
     ///
     /// - Parameter bytes: the URL that the bytes came from; nil without bytes.
     package func mayRestart(bytes: String?) -> Bool { isOwn || isOwnGone || bytes == nil || bytes == url }

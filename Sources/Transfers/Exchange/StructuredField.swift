@@ -15,7 +15,7 @@ package enum StructuredField {
     /// all earlier keys, so its time grows quadratically.
     package static let longest = 4096
 
-    /// The single item in the lines of the field, without its parameters.
+    /// Returns the single item in the lines of the field, without its parameters.
     package static func item(_ lines: [String]) -> Value? {
         guard lines.count == 1, var parser = parser(lines) else { return nil }
         return (try? parser.parseItemFieldValue()).map { Value($0) }
@@ -26,19 +26,19 @@ package enum StructuredField {
         return value
     }
 
-    /// A non-negative integer, such as a size or an offset.
+    /// Returns a non-negative integer, such as a size or an offset.
     package static func count(_ lines: [String]) -> Int64? {
         guard case .integer(let value)? = item(lines), value >= 0 else { return nil }
         return value
     }
 
-    /// The members by key; the last one wins if a key is repeated. Nil if the field is missing or malformed.
+    /// Returns the members by key; the last one wins if a key is repeated. Nil if the field is missing or malformed.
     package static func dictionary(_ lines: [String]) -> [String: Value]? {
         guard let members = members(lines) else { return nil }
         return Dictionary(uniqueKeysWithValues: members.map { ($0.0, Value($0.1)) })
     }
 
-    /// The base64 text of the byte sequence with this key; nil if the member has another type.
+    /// Returns the base64 text of the byte sequence with this key; nil if the member has another type.
     static func byteSequence(_ key: String, in members: OrderedMap<String, ItemOrInnerList>) -> String? {
         guard case .item(let item)? = members[key], case .undecodedByteSequence(let text) = item.rfc9651BareItem else {
             return nil
@@ -46,13 +46,13 @@ package enum StructuredField {
         return text
     }
 
-    /// The dictionary in the parser's own type.
+    /// Returns the dictionary in the parser's own type.
     static func members(_ lines: [String]) -> OrderedMap<String, ItemOrInnerList>? {
         guard !lines.isEmpty, var parser = parser(lines) else { return nil }
         return try? parser.parseDictionaryFieldValue()
     }
 
-    /// The lines of a field are joined with commas (RFC 9651, section 4.2).
+    /// Returns a parser of the lines of a field, joined with commas (RFC 9651, section 4.2).
     private static func parser(_ lines: [String]) -> StructuredFieldValueParser<[UInt8]>? {
         let bytes = Array(lines.joined(separator: ", ").utf8)
         return bytes.count <= longest ? StructuredFieldValueParser(bytes) : nil

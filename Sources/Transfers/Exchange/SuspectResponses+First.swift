@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Store
 
-/// Doubts about the first response to a download. At that time only the name of the file is known.
+/// Doubts about the first response to a download, when the service knows only the name of the file.
 extension SuspectResponses {
     /// The number of consecutive web pages, received instead of a file of another kind, after which a page is accepted
     /// as the file.
@@ -10,7 +10,7 @@ extension SuspectResponses {
     /// Decides whether a web page is trusted as the first response to a download.
     ///
     /// While a captive portal is active, no page is trusted. Otherwise a page is suspect if the file's extension is one
-    /// that pages never have: a later request can show which one is right.
+    /// that pages never have. A later request can show whether the extension or the page is right.
     ///
     /// - Returns: nil if the page is trusted; otherwise the state to remember for the next response, and a reason for
     ///   people.
@@ -30,12 +30,12 @@ extension SuspectResponses {
         return (SuspectResponse(fingerprint: fingerprint, times: times), firstFailure(head, policy))
     }
 
-    /// Whether the response is a web page although the file's name has an extension that pages never have.
+    /// Returns whether the response is a web page although the file's name has an extension that pages never have.
     static func contradictsName(_ head: ResponseHead, _ policy: ResponsePolicy) -> Bool {
         isPage(head.mediaType) && policy.expectedName.map(namesNoPage) ?? false
     }
 
-    /// Whether a file with this name is never a web page, judged by its extension.
+    /// Returns whether a file with this name is never a web page, judged by its extension.
     static func namesNoPage(_ name: String) -> Bool {
         guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return false }
         return endings.contains(name[name.index(after: dot)...].lowercased())

@@ -1,8 +1,9 @@
 import NightshiftAPI
 import Store
 
-/// Suspect responses: trusting one would discard bytes or the right file, and it does not look like a new version of
-/// the file. Examples are a captive portal's log-in page, a gateway's welcome page and a server with the wrong name.
+/// The rules for suspect responses. A response is suspect if trusting it would discard bytes or the right file, and if
+/// it does not look like a new version of the file. Examples are a captive portal's log-in page, a gateway's welcome
+/// page and a server with the wrong name.
 ///
 /// A suspect response is not trusted at once. The service repeats the request after growing pauses. It accepts the
 /// response as a new version only after a certain number of responses of the same kind. A file that really was replaced
@@ -14,7 +15,7 @@ package enum SuspectResponses {
     /// they are three quarters of an hour: enough time to log in at a portal, or to change networks.
     private static let pauses: [Double] = [30, 120, 480, 1_920]
 
-    /// Seconds to wait after this many suspect responses of one kind.
+    /// Returns the seconds to wait after this many suspect responses of one kind.
     package static func pause(times: Int) -> Double { pauses[min(max(times, 1), pauses.count) - 1] }
 
     /// Decides whether to trust a response that would discard the known file.
@@ -30,7 +31,7 @@ package enum SuspectResponses {
         return (doubt, failure(head, partial, times: doubt.times))
     }
 
-    /// The state to remember after a suspect response; nil if enough responses of its kind have arrived.
+    /// Returns the state to remember after a suspect response; nil if enough responses of its kind have arrived.
     static func counted(_ head: ResponseHead, after last: SuspectResponse?, isBehindPortal: Bool) -> SuspectResponse? {
         let fingerprint = fingerprint(head)
         let known = last?.fingerprint == fingerprint ? last?.times ?? 0 : 0
@@ -71,8 +72,8 @@ package enum SuspectResponses {
         return TransferFailure(
             .resourceChanged,
             "The download began as \(was), but now the server sent \(came)\(isBare ? " without a validator" : ""). "
-                + "This may be a network's log-in page. The bytes on disk are kept, and the request is repeated "
-                + "(after \(enough) such responses it counts as a new version; this was number \(times)).",
+                + "This may be a network's log-in page. The bytes on disk are kept, and the request is repeated. "
+                + "After \(enough) such responses, the file counts as a new version; this was response \(times).",
             status: head.status)
     }
 

@@ -42,7 +42,7 @@ extension Validators {
         return lastModified
     }
 
-    /// Whether these and `other` cannot belong to the same bytes.
+    /// Returns whether these and `other` cannot belong to the same bytes.
     ///
     /// If both have entity tags, the tags decide: strong ones by equality, weak ones by their opaque parts. A strong
     /// and a weak tag never match. A different Last-Modified is a contradiction unless both have the same strong tag,
@@ -56,7 +56,7 @@ extension Validators {
         return !Self.sameDate(ours, theirs)
     }
 
-    /// Whether a response with the validators `other` is known to carry the same bytes as these.
+    /// Returns whether a response with the validators `other` is known to carry the same bytes as these.
     ///
     /// A common strong entity tag or a common strong Last-Modified proves it (RFC 9110, section 15.3.7.3). Weak
     /// validators do not: a weak tag, or a date in the second of the response, may stay the same while bytes change.
@@ -67,7 +67,7 @@ extension Validators {
         return strongLastModified != nil && other.lastModified != nil
     }
 
-    /// Whether `other` has the same strong entity tag and the same strong Last-Modified.
+    /// Returns whether `other` has the same strong entity tag and the same strong Last-Modified.
     package func confirmsTwice(_ other: Validators) -> Bool {
         guard let tag = strongEntityTag, tag == other.strongEntityTag, let date = strongLastModified,
             let theirs = other.lastModified
@@ -75,11 +75,12 @@ extension Validators {
         return Self.sameDate(date, theirs)
     }
 
-    /// Whether these validators can distinguish the bytes from another version, so that the bytes can be continued.
+    /// Whether these validators can distinguish the bytes from another version, so that the download can continue from
+    /// them.
     package var identifyBytes: Bool { confirms(self) }
 
-    /// These validators, completed with those that only the confirming response `other` has. Last-Modified and Date
-    /// stay a pair.
+    /// Returns these validators, completed with those that only the confirming response `other` has. Last-Modified and
+    /// Date always come from the same response.
     package func completed(by other: Validators) -> Validators {
         let dates = lastModified == nil ? other : self
         return Validators(

@@ -3,8 +3,8 @@ import NightshiftAPI
 extension Verdict {
     /// Decides the meaning of a final response, given the request and the bytes on disk.
     ///
-    /// Immediate new requests always end: each ``askAgain(_:reason:)`` names a later condition, and the response to a
-    /// request without a range never leads to it or to ``startAgain(reason:)``. There are at most three more requests.
+    /// There are at most three more requests without a pause: each ``askAgain(_:reason:)`` names a later condition, and
+    /// the response to a request without a range never leads to it or to ``startAgain(reason:)``.
     ///
     /// - Parameter now: seconds since 1970.
     package static func judge(
@@ -43,7 +43,7 @@ extension Verdict {
         case .whole: return question.judgeWhole()
         case .rangeUnsatisfied: return question.judgeUnsatisfied()
         case .rangeRejected:
-            // The server sent the file earlier, so it is the condition or the range that it rejects.
+            // The server sent the file earlier, so what it rejects now is the condition or the range.
             return question.stepDown(because: "the server rejected the request for the rest (\(head.status))")
                 ?? .startAgain(reason: "the server rejects requests for a part of the file (\(head.status))")
         case .notTheRest:
@@ -73,7 +73,7 @@ extension Asked {
 }
 
 extension Verdict {
-    /// Whether this verdict replaces the known file with another one.
+    /// Returns whether this verdict replaces the known file with another one.
     fileprivate func givesUp(_ partial: PartialBytes) -> Bool {
         switch self {
         case .fresh(_, let restart): restart != nil || partial.count == 0
@@ -85,7 +85,7 @@ extension Verdict {
 
 private let fileChanged = "the remote file changed"
 
-/// A response together with the request and the bytes that it concerns.
+/// A response, together with its request and the bytes on disk that the request continues.
 private struct Question {
     var head: ResponseHead
     var plan: ExchangePlan
@@ -104,7 +104,7 @@ private struct Question {
         if !partial.validators.identifyBytes {
             return "the server sent no strong validator, so this version of the file cannot be recognised"
         }
-        return "the bytes on disk could not be continued"
+        return "the download could not continue from the bytes on disk"
     }
 
     func stepDown(because reason: String) -> Verdict? {

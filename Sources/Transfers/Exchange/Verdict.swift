@@ -36,19 +36,21 @@ package enum Verdict: Hashable, Sendable {
     case fresh(Representation, restart: String?)
     /// The body continues the bytes on disk. It is written from `offset`, which is at most the number of bytes on disk.
     case append(Representation, offset: Int64, length: Int64?)
-    /// The body begins at `offset` with bytes that are already on disk, and continues with missing ones. The first part
-    /// is compared to find out whether it is the same file. Nothing is written before all of those bytes agree.
+    /// The body begins at `offset` with bytes that are already on disk, and continues with missing ones. The service
+    /// compares the former with the bytes on disk to find out whether the file is the same. It writes nothing before
+    /// all of those bytes agree.
     case compare(Representation, offset: Int64, length: Int64?)
     /// All bytes are already on disk.
     case alreadyComplete
-    /// End this exchange and send another request at once in this form. The bytes on disk are kept.
+    /// The exchange ends, and another request in this form follows at once. The bytes on disk are kept.
     case askAgain(RangeCondition, reason: String)
-    /// End this exchange, discard the bytes, and request the whole file at once.
+    /// The exchange ends, the bytes on disk are discarded, and a request for the whole file follows at once.
     case startAgain(reason: String)
-    /// A temporary error: keep the bytes and try again later.
+    /// A temporary error. The bytes on disk are kept, and the request is repeated later.
     case retryLater(TransferFailure, after: RetryAfter?)
     case fail(TransferFailure)
-    /// End this exchange and keep the bytes: the response may not come from the file's server. See ``SuspectResponses``.
+    /// The response may not come from the file's server. The exchange ends, and the bytes on disk are kept. See
+    /// ``SuspectResponses``.
     case doubt(SuspectResponse, TransferFailure)
 }
 
