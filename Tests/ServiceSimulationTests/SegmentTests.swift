@@ -293,7 +293,7 @@ extension Simulations {
                             "\(String(describing: status))")
                         let detail = status?.wait?.detail ?? ""
                         #expect(
-                            detail.contains("of application/zip") && detail.contains("this was number 1"), "\(detail)")
+                            detail.contains("of application/zip") && detail.contains("this was response 1"), "\(detail)")
                         await Self.finish(world, id) {
                             world.transport.change(url) { $0.script = [] }
                             await world.change { $0.conditions.network.connectivity = .full }

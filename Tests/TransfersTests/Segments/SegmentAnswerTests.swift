@@ -80,7 +80,7 @@ import Transfers
             }
             #expect(doubt.times == times)
             #expect(failure.message.contains("100 bytes of application/zip"))
-            #expect(failure.message.hasSuffix("number \(times))."))
+            #expect(failure.message.hasSuffix("response \(times)."))
             known.doubt = doubt
         }
         let request = SegmentRequest(range: 40..<60, identity: known)
