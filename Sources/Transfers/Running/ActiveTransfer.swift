@@ -13,7 +13,7 @@ struct ActiveTransfer {
     var run: TransferRun
     /// The owner's requests, shared by all copies of this value.
     let wishes: OwnerRequests
-    /// The file system of its files; nil for the service's own.
+    /// The file system of the transfer's files; nil for the service's own file system.
     let place: FileSystemKey?
     var exchange: Exchange = .starting
     /// The state machine of an upload, between its requests.
@@ -21,7 +21,7 @@ struct ActiveTransfer {
     var speed = Speedometer()
     /// The measured rate, which decides whether the transfer keeps its place.
     var pace: Pace
-    /// The answers that were given to the current exchange at its start, by ``Challenge/origin``.
+    /// The app's answers that the current exchange was given at its start, by ``Challenge/origin``.
     var shown: [String: OriginAnswer] = [:]
 
     init(record: TaskRecord, startedAt: Double, place: FileSystemKey? = nil) {
@@ -31,7 +31,7 @@ struct ActiveTransfer {
         wishes = OwnerRequests(record)
     }
 
-    /// The record of the run. Changed in place: a copy would have to count a hundred references.
+    /// The record of the run. Code changes it in place, because a copy would have to count a hundred references.
     var record: TaskRecord {
         _read { yield run.record }
         _modify { yield &run.record }
@@ -51,7 +51,7 @@ struct ActiveTransfer {
         case upload(UploadReceiver, any ExchangeHandle, UploadFiles)
     }
 
-    /// The handles of its exchanges.
+    /// The handles of the transfer's exchanges.
     var handles: [any ExchangeHandle] {
         switch exchange {
         case .starting: []
@@ -60,16 +60,16 @@ struct ActiveTransfer {
         }
     }
 
-    /// The state of its connections; nil if only one connection may be used.
+    /// The state of the transfer's connections; nil if only one connection may be used.
     var segments: SegmentedDownload? {
         get { if case .segments(let segments) = exchange { segments } else { nil } }
         set { if let newValue { exchange = .segments(newValue) } }
     }
 
-    /// The number of connections that it uses or is about to open.
+    /// The number of connections that the transfer uses or is about to open.
     var connectionCount: Int { max(1, segments?.connections.count ?? 1) }
 
-    /// The bytes of the file that have arrived, or the bytes of the upload that are known to have been sent.
+    /// The number of bytes of the file that have arrived, or of bytes of the upload that are known to have been sent.
     var count: Int64 {
         let record = run.shown
         return switch exchange {
@@ -85,19 +85,19 @@ struct ActiveTransfer {
         if case .cutting = run.phase { true } else { false }
     }
 
-    /// Whether all bytes of an upload were sent: no byte moves until the server has answered.
+    /// Whether all bytes of an upload were sent. No byte moves until the server has answered.
     var awaitsResponse: Bool {
         guard case .upload(let receiver, _, _) = exchange else { return false }
         return receiver.awaitsResponse
     }
 
-    /// The facts about this transfer that admission considers.
+    /// Returns the facts about this transfer that admission considers.
     func running(_ yields: YieldHistory) -> Admission.Running {
         let record = run.shown
         return Admission.Running(
             id: record.id, priority: wishes.priority, isLarge: record.isLarge, startedAt: run.startedAt,
             isResumable: isResumable,
-            // This attempt counts as one of them until bytes have arrived.
+            // `fruitless` includes this attempt until bytes have arrived.
             hasFailed: record.fruitless > 1,
             slowness: pace.slowSince.map { since in
                 let loss = loss
@@ -117,7 +117,7 @@ struct ActiveTransfer {
     /// The loss if the transfer stops now.
     private var loss: Admission.Slowness.Loss {
         let record = run.shown
-        // A complete transfer, or one that may have had an effect on the server, is not sent a second time.
+        // A transfer that is complete, or that may have had an effect on the server, must not be sent a second time.
         if awaitsResponse || run.phase != .exchanging { return .everything }
         if record.kind == .upload { return record.upload == nil ? .everything : .nothing }
         guard record.method == "GET" else { return .everything }

@@ -41,7 +41,8 @@ final class AnswerFile: Sendable {
         state.withLock { if case .writing(let descriptor) = $0 { descriptor } else { nil } }
     }
 
-    /// Creates the file. It accepts one byte more than a response may have, which shows that the response is too long.
+    /// Creates the file. The file may hold one byte more than a response may have, which shows that a response is too
+    /// long.
     func open() -> Result<FileSink, TransferFailure> {
         state.withLock { state in
             if case .writing(let descriptor) = state { close(descriptor) }
@@ -79,7 +80,7 @@ final class AnswerFile: Sendable {
         }
     }
 
-    /// Whether a name in the folder belongs to a response that was never completed.
+    /// Returns whether a name in the folder belongs to a response that was never completed.
     static func isDraft(_ name: String) -> Bool { name.contains(marker) }
 
     private static let marker = ".answer-"

@@ -16,7 +16,7 @@ struct DecodedFile {
     ///   - place: the path for the decoded bytes.
     ///   - algorithm: the algorithm of ``digest``.
     /// - Returns: nil if the bytes are not in this coding, or would grow by more than ``ContentCoding/allows(_:of:)``.
-    /// - Throws: ``TransferFailure/Code/cancelled`` if `isCancelled` ended it, or a failure of the disk.
+    /// - Throws: ``TransferFailure/Code/cancelled`` if `isCancelled` ended the decoding, or a failure of the disk.
     static func make(
         _ source: Int32, _ coding: ContentCoding, at place: () -> String, _ algorithm: Checksum.Algorithm?,
         _ isCancelled: () -> Bool

@@ -29,7 +29,8 @@ struct DownloadOpening: Sendable {
     }
 
     func open() -> Opened {
-        // The location of the partial file depends on the file system of the destination, which has to exist for that.
+        // The location of the partial file depends on the file system of the destination, so the destination has to
+        // exist.
         partials.restoreFolder()
         var record = record
         if let failure = publisher.openFolder(of: &record) {

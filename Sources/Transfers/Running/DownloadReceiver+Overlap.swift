@@ -4,7 +4,8 @@ import Store
 
 /// The comparison of bytes from another URL with the bytes that the current URL sends.
 extension DownloadReceiver {
-    /// No byte after the existing ones is written before these agree and the new response is committed.
+    /// Compares the first bytes of the response with bytes on disk. Nothing is written after the bytes on disk before
+    /// the compared bytes agree and the new response is committed.
     func compare(
         _ representation: Representation, offset: Int64, length: Int64?, _ head: ResponseHead,
         _ reception: inout Reception

@@ -40,8 +40,8 @@ final class DownloadReceiver: ExchangeReceiver {
         var overlap: OverlapComparison?
     }
 
-    /// The most bytes of a new version that may be written before its validators are on disk: half of the loss that a
-    /// crash may cause.
+    /// The maximum number of bytes of a new version that may be written before its validators are on disk: half of the
+    /// loss that a crash may cause.
     static let unconfirmedBytes: Int64 = 4 << 20
     /// The longest response that is recorded only at its end. Fetching it again costs less than a commit.
     static let unrecordedLength: Int64 = 1 << 20
@@ -50,7 +50,7 @@ final class DownloadReceiver: ExchangeReceiver {
 
     let position: ByteMeter
     let ceiling = ByteMeter(.max)
-    /// The end of this connection's part, once other connections fetch the rest.
+    /// The offset at which this connection stops writing, once other connections fetch the rest.
     let end = ByteMeter(.max)
     let inputs: Inputs
     private let report: @Sendable (DownloadReceiver, ReceiverReport) -> Void
@@ -108,7 +108,8 @@ final class DownloadReceiver: ExchangeReceiver {
                 file.describe(
                     representation, condition: representation.acceptsRanges ? .entityTag : .unusable, head,
                     of: inputs.mirror)
-                // A digest of the whole file does not apply to a response that is only a part of it, nor to a HEAD.
+                // A digest of the whole file does not apply to a response that is only a part of the file, nor to the
+                // response to a HEAD.
                 let isWhole = !inputs.policy.asksConditionally && head.method != "HEAD"
                 file.digests = isWhole ? DigestFields.expected(head: head, wholeBody: true) : []
                 position.value = 0
@@ -189,7 +190,7 @@ extension PartialFile {
         isOfAnotherURL = nil
     }
 
-    /// The bytes on disk, as input for the next request.
+    /// Returns the bytes on disk, as input for the next request.
     ///
     /// - Parameters:
     ///   - checksum: the checksum that the task asks for.

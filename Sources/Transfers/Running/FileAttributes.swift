@@ -80,7 +80,7 @@ enum FileAttributes {
         return true
     }
 
-    /// A file created in `folder` that has no name, or no longer has one.
+    /// Returns a file created in `folder` that has no name, or no longer has one.
     private static func template(in folder: String, hasDefaults: Bool) -> Int32 {
         let unnamed = nightshift_open_unnamed(folder)
         guard unnamed < 0 else { return unnamed }

@@ -13,7 +13,7 @@ package enum FileSizeLimit {
         return Int64(clamping: values.rlim_cur)
     }
 
-    /// The failure for a file that is larger than a limit (EFBIG).
+    /// Returns the failure for a file that is larger than a limit (EFBIG).
     ///
     /// - Parameters:
     ///   - end: the required size of the file in bytes; nil if unknown.

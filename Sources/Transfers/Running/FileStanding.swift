@@ -40,7 +40,7 @@ struct FileStanding: Hashable, Sendable {
         allocated = Int64(information.st_blocks) * 512
     }
 
-    /// The reason why this is not the file that `partial` describes; nil if it is that file.
+    /// Returns the reason why this is not the file that `partial` describes; nil if it is that file.
     ///
     /// - Parameter isSameBoot: whether devices have the same numbers as in `partial`.
     func flaw(_ partial: PartialFile, isSameBoot: Bool) -> String? {
@@ -51,8 +51,8 @@ struct FileStanding: Hashable, Sendable {
         return "the partial file is shorter than the bytes that were written"
     }
 
-    /// The reason why the file cannot be trusted, whatever its content; nil if it is a regular file of the right user
-    /// with exactly one name.
+    /// Returns the reason why the file cannot be trusted, whatever its content; nil if it is a regular file of the
+    /// right user with exactly one name.
     ///
     /// - Parameter owner: the owner when the file was created, if that was not this user.
     func flaw(owner: UInt32?) -> String? {
@@ -65,20 +65,20 @@ struct FileStanding: Hashable, Sendable {
     private static let replaced = "the partial file was replaced by another file"
 }
 
-/// File systems that report other values than Linux's own.
+/// Support for file systems that do not report the same values as Linux's own file systems.
 extension FileStanding {
     /// The owner, if it is not this user. Servers and shared folders may assign a new file to another user (NFS with
     /// `all_squash`, vboxsf, CIFS and sshfs without a user).
     var foreignOwner: UInt32? { owner == geteuid() ? nil : owner }
 
-    /// Whether files keep their inode numbers after they are closed and when they are renamed.
+    /// Returns whether files keep their inode numbers after they are closed and when they are renamed.
     static func keepsNumbers(_ descriptor: Int32) -> Bool { keepsNumbers(type: nightshift_filesystem_type(descriptor)) }
 
     /// - Parameter type: the type that statfs(2) returns.
     static func keepsNumbers(type: Int64) -> Bool { !numberingAnew.contains(type) }
 
-    /// msdos and vfat, exfat, FUSE, CIFS and SMB2, vboxsf: these number a file each time it is loaded into the kernel's
-    /// memory.
+    /// The types of file systems that give a file a new inode number each time the kernel loads it into memory: msdos
+    /// and vfat, exfat, FUSE, CIFS and SMB2, vboxsf.
     private static let numberingAnew: Set<Int64> = [
         0x4d44, 0x2011_bab0, 0x6573_5546, 0xff53_4d42, 0xfe53_4d42, 0x786f_4256,
     ]
@@ -93,7 +93,7 @@ extension Publication {
         owner = standing.foreignOwner
     }
 
-    /// Whether a file with this inode may be the file to publish.
+    /// Returns whether a file with this inode may be the file to publish.
     func mayName(_ inode: UInt64) -> Bool { self.inode == 0 || self.inode == inode }
 }
 

@@ -25,7 +25,7 @@ extension FolderIdentity {
             inode: keepsNumbers ? UInt64(information.st_ino) : 0)
     }
 
-    /// The reason why the file cannot go to `path` now; nil if the folder with this identity is there.
+    /// Returns the reason why the file cannot go to `path` now; nil if the folder with this identity is there.
     func trouble(at path: String) -> TransferFailure? {
         let words: String
         if let now = FolderIdentity(path: path) {
@@ -43,7 +43,8 @@ extension FolderIdentity {
         )
     }
 
-    /// Whether both may be the same folder. A value that one of them lacks is not compared.
+    /// Returns whether both identities may belong to the same folder. A value that is missing from one of them is not
+    /// compared.
     func isSame(as other: FolderIdentity) -> Bool {
         guard type == other.type, inode == other.inode || inode == 0 || other.inode == 0 else { return false }
         guard let fileSystem, let others = other.fileSystem, fileSystem.prefix(4) == others.prefix(4) else {
@@ -52,7 +53,7 @@ extension FolderIdentity {
         return fileSystem == others
     }
 
-    /// The kind of identifier, "uuid" or "fsid", and its value.
+    /// Returns the kind of identifier, "uuid" or "fsid", and its value.
     ///
     /// The device number is not used, because it may change after a reboot or when a disk is plugged in again.
     private static func fileSystem(_ id: Int64, _ type: Int64, device: dev_t) -> String? {
@@ -62,8 +63,8 @@ extension FolderIdentity {
         return "fsid " + String(UInt64(bitPattern: id), radix: 16)
     }
 
-    /// The UUID of the file system on a disk, from udev. It is cached for a second, because many files go to one
-    /// folder.
+    /// Returns the UUID of the file system on a disk, from udev. It is cached for a second, because many files go to
+    /// one folder.
     private static func diskName(_ device: dev_t) -> String? {
         let now = ContinuousClock.now
         return diskNames.withLock { names in
@@ -86,10 +87,10 @@ extension FolderIdentity {
         }
     }
 
-    /// ext2 to ext4, btrfs and ZFS: the kernel derives their f_fsid from the UUID. For other file systems it uses the
-    /// device.
+    /// The types of file systems whose f_fsid the kernel derives from their UUID: ext2 to ext4, btrfs and ZFS. The
+    /// kernel derives the f_fsid of other file systems from the device.
     private static let numberedByUUID: Set<Int64> = [0xef53, 0x9123_683e, 0x2fc1_2fc1]
-    /// overlayfs: a folder may get another inode number when its first file is created.
+    /// The type of overlayfs. A folder there may get another inode number when its first file is created.
     private static let overlay: Int64 = 0x794c_7630
     /// `O_PATH` of open(2).
     private static let pathOnly: Int32 = 0o10_000_000

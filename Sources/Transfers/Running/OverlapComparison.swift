@@ -10,8 +10,8 @@ package final class OverlapComparison: Sendable {
         case pending
         case agrees
         case differs
-        /// All compared bytes have the same value, as in the holes of disk images. Any two files may agree in such
-        /// bytes.
+        /// All compared bytes have the same value, as in the holes of disk images. This is no proof, because any two
+        /// files may agree in such bytes.
         case provesNothing
         case unreadable
     }
@@ -35,7 +35,7 @@ package final class OverlapComparison: Sendable {
     ///   - descriptor: stays open until the exchange has ended.
     ///   - range: the offsets of the bytes to compare; not empty.
     ///   - isAll: whether all bytes on disk are compared, so that even bytes of one value are a proof.
-    ///   - agreed: called once, when all bytes agree, before any later byte is handled.
+    ///   - agreed: the function that is called once, when all bytes agree, before any later byte is handled.
     init(descriptor: Int32, range: Range<Int64>, isAll: Bool = false, agreed: @escaping @Sendable () -> Void) {
         self.descriptor = descriptor
         self.range = range

@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// The names of partial files: always the same for one place of one task, and unpredictable for other users.
+/// The names of partial files. They are always the same for one place of one task, and unpredictable for other users.
 ///
-/// Names are derived from a random key that only the service's user can read. Without the key, only leftover files next
-/// to destinations could not be found again, because rows contain full names.
+/// Names are derived from a random key that only the service's user can read. If the key is lost, the service cannot
+/// find leftover files next to destinations. It still finds all other files, because rows contain full names.
 struct PartialNames: Sendable {
     private let key: String
 
@@ -22,13 +22,13 @@ struct PartialNames: Sendable {
         Self.write(key, path)
     }
 
-    /// The name in the service's own folder. It contains the id of the task.
+    /// Returns the name in the service's own folder. The name contains the id of the task.
     func own(_ task: TaskID, _ place: String) -> String { "\(task).\(digest(task, place)).part" }
 
-    /// The name in the folder of a destination.
+    /// Returns the name in the folder of a destination.
     func hidden(_ task: TaskID, _ place: String) -> String { ".nightshift-\(digest(task, place)).part" }
 
-    /// A text of 128 random bits from the kernel.
+    /// Returns a text of 128 random bits from the kernel.
     static func token() -> String {
         var generator = SystemRandomNumberGenerator()
         return (0..<2).map { _ in

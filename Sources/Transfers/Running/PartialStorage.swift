@@ -27,7 +27,7 @@ struct PartialStorage: Sendable {
     /// Creates the service's own folder again if it was removed while the service runs.
     func restoreFolder() { mkdir(folder, 0o700) }
 
-    /// The path for the bytes of a task's next version.
+    /// Returns the path for the bytes of a task's next version.
     func freshPath(for record: TaskRecord) -> String {
         let (folder, name) = naming(record)
         let first = "\(folder)/\(name(record.id, "a"))"
@@ -45,7 +45,7 @@ struct PartialStorage: Sendable {
         for path in leftovers(of: record) { unlink(path) }
     }
 
-    /// The paths of a task that its record does not name, whether or not a file exists there.
+    /// Returns the paths of a task that its record does not name. A file need not exist there.
     func leftovers(of record: TaskRecord) -> [String] {
         let (folder, name) = naming(record)
         let places = ["a", "b"].map { "\(folder)/\(name(record.id, $0))" }
@@ -53,17 +53,17 @@ struct PartialStorage: Sendable {
             .filter { $0 != record.partial?.path }
     }
 
-    /// The path for a copy of the file, used if it cannot be renamed to its destination.
+    /// Returns the path for a copy of the file. The copy is used if the file cannot be renamed to its destination.
     func copyPath(for record: TaskRecord) -> String? {
         record.request.destination.map { copyPath(for: record, in: $0.directory) }
     }
 
-    /// The path for such a copy in the folder of a link's target, if the file is written through a link.
+    /// Returns the path for a copy of the file in the folder of a link's target, if the file is written through a link.
     func copyPath(for record: TaskRecord, in folder: String) -> String {
         "\(folder)/\(names.hidden(record.id, "copy"))"
     }
 
-    /// The path for such a copy in the service's own folder, if the file cannot go to its destination.
+    /// Returns the path for a copy of the file in the service's own folder, if the file cannot go to its destination.
     func keptCopyPath(for record: TaskRecord) -> String {
         "\(folder)/\(names.own(record.id, "copy"))"
     }
@@ -71,12 +71,12 @@ struct PartialStorage: Sendable {
     /// Truncates a file with gaps to its contiguous beginning. Returns false after a failure.
     static func cut(_ descriptor: Int32, to count: Int64) -> Bool { ftruncate(descriptor, off_t(count)) == 0 }
 
-    /// Opens the bytes on disk that can be trusted.
+    /// Opens the partial file and returns the bytes that can be trusted.
     ///
-    /// Within the boot in which they were written, the file's length counts, because the page cache survives a crash of
-    /// the service. After a reboot only synced bytes count. The bytes after them are cut off, so that they are not
-    /// trusted later in the new boot. Bytes that were appended since the last orderly end of an exchange do not count
-    /// either.
+    /// During the boot in which the bytes were written, the file's length counts, because the page cache survives a
+    /// crash of the service. After a reboot, only synced bytes count. The bytes after them are cut off, so that they
+    /// are not trusted later in the new boot. Bytes that were appended since the last orderly end of an exchange do not
+    /// count either.
     func open(_ partial: PartialFile, bootID: String) -> Opening {
         guard !nightshift_lacks_descriptors() else { return .trouble(DiskTrouble.opening(errno)) }
         let descriptor = Glibc.open(partial.path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -133,8 +133,9 @@ struct PartialStorage: Sendable {
         Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     }
 
-    /// Whether a file that was written sequentially has holes. This happens if another process truncates the file and
-    /// writing continues after that point. Checked only on file systems that never create holes by themselves.
+    /// Returns whether a file that was written sequentially has holes. This happens if another process truncates the
+    /// file and writing continues after that point. The check works only on file systems that never create holes
+    /// themselves.
     static func hasHoles(_ descriptor: Int32, size: Int64) -> Bool {
         guard size > 0, keepsEveryByte.contains(nightshift_filesystem_type(descriptor)) else { return false }
         let hole = lseek(descriptor, 0, seekHole)
@@ -150,14 +151,14 @@ struct PartialStorage: Sendable {
     /// Reserves space so that the file can grow to `end`; returns nil on success.
     static func reserve(_ descriptor: Int32, from start: Int64, to end: Int64) -> TransferFailure? {
         guard end > start else { return nil }
-        // This is read first: a failed reservation may still have taken all free space.
+        // The free space is read first, because a failed reservation may still have taken all of it.
         let free = freeSpace(descriptor)
         if end - start >= reservedFrom, !reservationIsPointless.contains(nightshift_filesystem_type(descriptor)) {
             if nightshift_reserve(descriptor, start, end - start) == 0 { return nil }
             if errno == EFBIG {
                 return FileSizeLimit.failure(end: end, limit: FileSizeLimit.current)
             }
-            // If reserving fails for another reason, writing may still work.
+            // If the reservation fails for another reason, writing may still work.
             guard errno == ENOSPC || errno == EDQUOT else { return nil }
             return DiskTrouble.noSpace(needed: end - start, free: free ?? 0)
         }
@@ -165,7 +166,7 @@ struct PartialStorage: Sendable {
         return free < end - start ? DiskTrouble.noSpace(needed: end - start, free: free) : nil
     }
 
-    /// The free bytes for this user on the file system of `path` or of its nearest existing ancestor.
+    /// Returns the free bytes for this user on the file system of `path` or of its nearest existing ancestor.
     static func freeSpace(at path: String) -> Int64? {
         var information = statvfs()
         var path = path
@@ -176,7 +177,7 @@ struct PartialStorage: Sendable {
         return free(information)
     }
 
-    /// The files in the service's own folder, each with the task that it belongs to.
+    /// Returns the files in the service's own folder, each with the task that it belongs to.
     func ownFiles() -> [(path: String, task: TaskID)] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.compactMap { name in
@@ -185,9 +186,9 @@ struct PartialStorage: Sendable {
         }
     }
 
-    /// The folder and the naming scheme for a task's two paths. If the destination is on the service's file system, the
-    /// folder is the service's own. Otherwise it is the folder of the destination, with hidden names, so that the
-    /// finished file only has to be renamed.
+    /// Returns the folder and the naming scheme for a task's two paths. If the destination is on the service's file
+    /// system, the folder is the service's own. Otherwise it is the folder of the destination, with hidden names, so
+    /// that the finished file only has to be renamed.
     private func naming(_ record: TaskRecord) -> (folder: String, name: (TaskID, String) -> String) {
         if let directory = record.request.destination?.directory, isForeign(directory) {
             return (directory, names.hidden)
@@ -204,7 +205,8 @@ struct PartialStorage: Sendable {
 
     /// The smallest size in bytes for which a reservation saves more than it costs.
     private static let reservedFrom: Int64 = 1 << 20
-    /// tmpfs would have to touch every page twice, and btrfs cannot compress reserved space.
+    /// The types of file systems on which a reservation does more harm than good. tmpfs would have to touch every page
+    /// twice, and btrfs cannot compress reserved space.
     private static let reservationIsPointless: Set<Int64> = [0x0102_1994, 0x9123_683e]
 
     private static func freeSpace(_ descriptor: Int32) -> Int64? {
@@ -247,13 +249,13 @@ struct OpenPartial {
     var descriptor: Int32
     /// The number of bytes that can be trusted.
     var count: Int64
-    /// The bytes of disk space that the file already uses, including reserved space.
+    /// The disk space in bytes that the file already uses, including reserved space.
     var allocated: Int64
     /// The map of the bytes, if some may follow gaps.
     var segments: SegmentMap?
 }
 
-/// Messages for errors of disks.
+/// Messages for disk errors.
 enum DiskTrouble {
     static func failure(_ number: Int32, _ action: String) -> TransferFailure {
         switch number {
@@ -266,8 +268,8 @@ enum DiskTrouble {
         }
     }
 
-    /// The failure of a rename. FAT and others allow fewer characters in a name than Linux's own file systems
-    /// (rename(2), `EINVAL`), or only valid text.
+    /// Returns the failure of a rename. FAT and some other file systems allow fewer characters in a name than Linux's
+    /// own (rename(2), `EINVAL`), or only valid text.
     static func renaming(_ number: Int32, to path: String) -> TransferFailure {
         switch number {
         case EINVAL, EILSEQ:
@@ -276,7 +278,7 @@ enum DiskTrouble {
         }
     }
 
-    /// The failure of opening a partial file that may still exist.
+    /// Returns the failure of opening a partial file that may still exist.
     static func opening(_ number: Int32) -> TransferFailure {
         TransferFailure(.inputOutput, "The bytes on disk could not be opened: \(String(cString: strerror(number))).")
     }

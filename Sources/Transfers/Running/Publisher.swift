@@ -8,16 +8,17 @@ import Store
 
 /// The steps that publish finished bytes under their final name. All of them block, and run on a ``DiskQueue``.
 ///
-/// Many files go through each step together: the first sync writes the file system's journal for all of them, so the
+/// Many files go through each step together. The first sync writes the file system's journal for all of them, so the
 /// other syncs are fast.
 struct Publisher: Sendable {
     /// A download whose bytes are all on disk and correct.
     struct Job: Sendable {
         /// The open file; -1 while it is not open.
         var descriptor: Int32
-        /// The file system of the destination; nil for the service's own.
+        /// The file system of the destination; nil for the service's own file system.
         let place: FileSystemKey?
-        /// The decisions about the file, shared by copies because a job is in several lists at a time.
+        /// The decisions about the file. Copies of a job share them, because a job is in several lists at the same
+        /// time.
         @CopyOnWrite var run: FinishRun
 
         init(run: FinishRun, descriptor: Int32, place: FileSystemKey?) {
@@ -38,25 +39,25 @@ struct Publisher: Sendable {
         case ready(Prepared)
         /// The bytes could not be synced or checked.
         case failed(Job, TransferFailure)
-        /// The bytes are on disk, but the file cannot get its name now.
+        /// The bytes are on disk, but the file cannot get its final name now.
         case unplaced(Job, TransferFailure)
         /// The destination folder is missing.
         case homeless(Job, TransferFailure)
-        /// The length of the file is not the length that was written.
+        /// The file does not have the length that was written.
         case replaced(Job, TransferFailure)
     }
 
     enum Outcome: Sendable {
         case published(Prepared)
-        /// Another process took the name in between.
+        /// Another process has created a file with the final name in the meantime.
         case nameTaken(Prepared)
         /// The file cannot be renamed from its current path to its final name.
         case unreachable(Prepared)
-        /// The file has its name, but its directory could not be synced: a power cut might undo the rename.
+        /// The file has its final name, but its directory could not be synced. A power cut might undo the rename.
         case unsynced(Prepared)
         case failed(Prepared, TransferFailure)
-        /// The file under the partial file's name, or under the final name after the rename, is not the one that was
-        /// written.
+        /// The file with the partial file's name, or with the final name after the rename, is not the file that the
+        /// service wrote.
         case replaced(Prepared, TransferFailure)
     }
 
@@ -111,7 +112,7 @@ struct Publisher: Sendable {
         var hasBothNames = false
         defer {
             close(item.job.descriptor)
-            // If this fails, the old name is removed with the other remains of the task.
+            // If this fails, the old name is removed later, with the other remains of the task.
             if hasBothNames { unlink(publication.from) }
         }
         if let failure = replacement(at: publication.from, of: publication) { return .replaced(item, failure) }
@@ -144,7 +145,7 @@ struct Publisher: Sendable {
 
     /// Writes the bytes into the existing file, which belongs to another user and must keep its owner.
     ///
-    /// The partial file stays until this is committed, so that the write can be repeated after a crash.
+    /// The partial file stays until this result is committed, so that the write can be repeated after a crash.
     private static func write(_ item: Prepared) -> Outcome {
         let (path, size) = (item.publication.to, item.publication.size)
         let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -163,7 +164,8 @@ struct Publisher: Sendable {
         return .published(item)
     }
 
-    /// The reason why the file at `name` is not the file to publish, judged by its inode and length; nil if it is.
+    /// Returns the reason why the file at `name` is not the file to publish, judged by its inode and length; nil if it
+    /// is.
     ///
     /// - Parameter hasBothNames: whether the partial file's name is a second name of the file.
     private static func replacement(
@@ -187,8 +189,8 @@ struct Publisher: Sendable {
         return .replaced(words)
     }
 
-    /// The reason why the destination folder is not the one that the task was accepted for. Nil if it is the same one,
-    /// or if it was never checked.
+    /// Returns the reason why the destination folder is not the folder that the task was accepted for. Returns nil if
+    /// the folder is the same, or if it was never checked.
     private func folderTrouble(of record: TaskRecord) -> TransferFailure? {
         guard let folder = record.folder, let path = record.request.destination?.directory else { return nil }
         return folder.trouble(at: path)
@@ -200,13 +202,13 @@ struct Publisher: Sendable {
     func openFolder(of record: inout TaskRecord) -> TransferFailure? {
         guard let destination = record.request.destination else { return nil }
         guard record.folder == nil else { return folderTrouble(of: record) }
-        // A failure is reported when the file gets its name.
+        // A failure is reported later, when the file gets its name.
         _ = makeDirectory(destination.directory, mode: mode(of: destination))
         record.folder = FolderIdentity(path: destination.directory)
         return nil
     }
 
-    /// Checks a publication like ``inspect(_:)``. The result is unclear while the folder is missing.
+    /// Checks a publication like ``inspect(_:)``. While the folder is missing, the result is `unclear`.
     func inspect(
         _ publication: Publication, of record: TaskRecord
     ) -> (finding: InterruptedPublication, descriptor: Int32) {
@@ -214,8 +216,8 @@ struct Publisher: Sendable {
         return Self.inspect(publication)
     }
 
-    /// The progress of a publication that a crash interrupted. The descriptor is open if the publication is still
-    /// pending, otherwise -1.
+    /// Returns the progress of a publication that a crash interrupted. The descriptor is open if the publication is
+    /// still pending, otherwise -1.
     static func inspect(_ publication: Publication) -> (finding: InterruptedPublication, descriptor: Int32) {
         if let there = FileStanding(name: publication.to) {
             if there.isRegular, there.owner == publication.owner ?? geteuid(), there.size == publication.size,
@@ -231,7 +233,7 @@ struct Publisher: Sendable {
             return (.unclear, -1)
         }
         let descriptor = open(publication.from, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-        // The file is fetched again only if it is certainly gone: otherwise the same file could exist under two names.
+        // The file is fetched again only if it is certainly gone. Otherwise the same file could end up under two names.
         guard descriptor >= 0 else { return (isAbsence(errno) ? .lost : .unclear, -1) }
         guard let here = FileStanding(descriptor: descriptor), here.flaw(owner: publication.owner) == nil,
             here.size == publication.size, publication.mayName(here.inode)
@@ -244,7 +246,7 @@ struct Publisher: Sendable {
 
     private static func isAbsence(_ number: Int32) -> Bool { number == ENOENT || number == ENOTDIR }
 
-    /// Whether the file under the final name is the file to publish.
+    /// Returns whether the file under the final name is the file to publish.
     ///
     /// If inode numbers are not reliable, the answer is yes if the final name was free, and the partial file is gone or
     /// has both names.
@@ -308,13 +310,13 @@ struct Publisher: Sendable {
         return FileAttributes.apply(ofNewFileIn: folder, mode: mode(of: destination), to: descriptor)
     }
 
-    /// The mode of a new file: rw-rw-rw- restricted by the caller's umask, or by the service's if the caller's is
-    /// unknown.
+    /// Returns the mode of a new file: rw-rw-rw- restricted by the caller's umask, or by the service's if the caller's
+    /// is unknown.
     private func mode(of destination: Destination) -> mode_t {
         destination.mask.map { 0o666 & ~$0 } ?? mode
     }
 
-    /// The reason why a file cannot go to its destination; nil if it can.
+    /// Returns the reason why a file cannot go to its destination; nil if it can.
     private func obstacle(_ record: TaskRecord, _ destination: Destination) -> TransferFailure? {
         if let failure = makeDirectory(destination.directory, mode: mode(of: destination)) { return failure }
         guard destination.overwrite ?? false else {
@@ -325,7 +327,7 @@ struct Publisher: Sendable {
             at: "\(destination.directory)/\(fileName(record, destination))", overwrite: true)
     }
 
-    /// Whether a file of any type has this name.
+    /// Returns whether a file of any type has this name.
     static func isTaken(_ path: String) -> Bool {
         var information = stat()
         return lstat(path, &information) == 0
@@ -374,7 +376,7 @@ struct Publisher: Sendable {
         paths.files.appending(path: id.description).path
     }
 
-    /// The requested name, or a derived one.
+    /// Returns the requested name, or a derived one.
     private func fileName(_ record: TaskRecord, _ destination: Destination) -> String {
         if let name = destination.filename { return name }
         let name = FileName.derive(
@@ -384,7 +386,7 @@ struct Publisher: Sendable {
         return Self.takesAnyName(destination.directory) ? name : FileName.plain(name)
     }
 
-    /// Whether names in a directory may contain any character except the slash.
+    /// Returns whether names in a directory may contain any character except the slash.
     private static func takesAnyName(_ directory: String) -> Bool {
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return true }
@@ -395,7 +397,7 @@ struct Publisher: Sendable {
     /// The magic numbers of msdos, vfat and exfat in linux/magic.h.
     private static let takingFewerCharacters: Set<Int64> = [0x4d44, 0x2011_bab0]
 
-    /// The path for the file. If the name is taken and may not be replaced, the path has the next free number.
+    /// Returns the path for the file. If the name is taken and may not be replaced, the path has the next free number.
     private func freeName(
         for record: TaskRecord, in directory: String, overwrite: Bool, taken: inout Set<String>
     ) -> String {
@@ -432,7 +434,7 @@ struct Publisher: Sendable {
 }
 
 extension TransferFailure {
-    /// The failure for finished bytes that are gone or cannot be trusted.
+    /// Returns the failure for finished bytes that are gone or cannot be trusted.
     static func replaced(_ words: String) -> TransferFailure {
         TransferFailure(.inputOutput, "The downloaded bytes cannot be used: \(words).")
     }

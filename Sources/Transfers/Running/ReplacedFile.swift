@@ -4,9 +4,10 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// Checks of a file that a download may replace. All of them block.
+/// Checks of a file that a download may replace. All of these checks block.
 enum ReplacedFile {
-    /// The reason why no download may have the name `path`; nil if one may, or if it takes the next free name instead.
+    /// Returns the reason why a download may not use the name `path`. Returns nil if it may, or if it uses the next
+    /// free name instead.
     ///
     /// - Parameter overwrite: whether the download replaces a file with this name.
     static func obstacle(at path: String, overwrite: Bool) -> TransferFailure? {
@@ -31,12 +32,12 @@ enum ReplacedFile {
         }
     }
 
-    /// The path after following all symbolic links of a name, as open(2) would find it, whether or not a file exists
+    /// Returns the path after following all symbolic links of a name, as open(2) would find it. A file need not exist
     /// there.
     ///
     /// Links that the kernel itself would not follow for this user are refused (`protected_symlinks` of
-    /// proc_sys_fs(5)). So are those in `/proc`, which lead to files of a process: `/dev/stdout` would be that of the
-    /// service.
+    /// proc_sys_fs(5)). Links in `/proc` are refused as well, because they lead to files of a process: `/dev/stdout`
+    /// would be that of the service.
     static func resolve(_ path: String) -> Result<String, TransferFailure> {
         var path = path
         for _ in 0..<mostLinks {
@@ -86,7 +87,7 @@ enum ReplacedFile {
         return nightshift_filesystem_type(descriptor)
     }
 
-    /// The kernel's limit (path_resolution(7)).
+    /// The highest number of links that the kernel follows (path_resolution(7)).
     private static let mostLinks = 40
     /// `PROC_SUPER_MAGIC` of linux/magic.h.
     private static let processes: Int64 = 0x9fa0

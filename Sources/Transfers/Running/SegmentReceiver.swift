@@ -8,12 +8,13 @@ import Synchronization
 final class SegmentReceiver: ExchangeReceiver {
     struct Inputs: Sendable {
         var request: SegmentRequest
-        /// The file as the response of the task's own URL described it.
+        /// The file, as the response from the task's own URL described it.
         var file: SourceIdentity
         var policy: ResponsePolicy
         /// The file that all connections write into.
         var descriptor: Int32
-        /// The limit for writing, shared by all connections: 0 until the row says that bytes may follow gaps.
+        /// The offset up to which connections may write, shared by all of them. The value is 0 until the row says that
+        /// bytes may follow gaps.
         var ceiling: ByteMeter
         /// The start of the exchange in seconds since 1970.
         var wallSeconds: Double

@@ -11,7 +11,7 @@ struct SegmentedDownload: Sendable {
     var sources: [Source]
     /// The file that all connections write into. It is closed when the last of them has ended.
     let descriptor: Int32
-    /// The limit for connections that write after gaps: 0 until the row says that there are gaps.
+    /// The offset up to which connections may write after gaps. The value is 0 until the row says that there are gaps.
     let ceiling: ByteMeter
     /// Whether the row contains the segment map.
     var isRecorded: Bool
@@ -20,7 +20,7 @@ struct SegmentedDownload: Sendable {
     /// The last failure of a connection and its point, used if no connection is left.
     private(set) var lastFailure: TransferFailure?
     private(set) var failurePoint: FailurePoint?
-    /// The last answer that the task must handle when no connection receives bytes any longer.
+    /// The last answer that the task must handle when no connection receives bytes.
     private(set) var refusal: (conclusion: DownloadConclusion, point: FailurePoint?)?
     /// The alarm for the next reading of positions, in boot seconds.
     var look = Alarm()
@@ -31,14 +31,14 @@ struct SegmentedDownload: Sendable {
         /// The position of the connection. As an object, it also distinguishes connections with the same number.
         var position: ByteMeter
         var end: ByteMeter
-        /// Whether this side ended the connection.
+        /// Whether the service itself ended the connection.
         var isStopped = false
     }
 
     /// A URL that has the file. The first source is the one that a single connection would use.
     struct Source: Sendable {
         var url: String
-        /// The file as this source has described it.
+        /// The file, as this source has described it.
         var identity: SourceIdentity?
     }
 }
@@ -84,14 +84,15 @@ extension PartialFile {
         date = identity.validators.date
     }
 
-    /// The file as its own URL described it; nil if ranges of it cannot be requested.
+    /// Returns the file as the task's own URL described it; nil if ranges of the file cannot be requested.
     ///
     /// - Parameter checksum: the checksum that the task asks for.
     func sourceIdentity(checksum: Checksum?) -> SourceIdentity? {
         var known = bytes(count: 0, checksum: checksum)
         if known.isOfAnotherURL {
-            // A part says nothing about the bytes before it. Only the same strong tag proves that they belong together.
-            // It must also come from the same place, unless a digest will verify the whole file.
+            // A part says nothing about the bytes before it. Only the same strong tag proves that the part and those
+            // bytes belong together. The part must also come from the same place, unless a digest will verify the whole
+            // file.
             guard known.condition == .entityTag, let tag = known.validators.strongEntityTag else { return nil }
             known.validators = Validators(entityTag: tag)
         }

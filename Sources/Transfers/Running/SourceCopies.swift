@@ -7,7 +7,8 @@ import Store
 /// The service's own copies of files to upload, because the owner may change or remove the originals.
 struct SourceCopies: Sendable {
     private let folder: String
-    /// Distinguishes copies of this run, whose rows may not be committed yet, from copies of earlier runs.
+    /// An identifier of this run of the service. It distinguishes new copies, whose rows may not be committed yet, from
+    /// the copies of earlier runs.
     private let run: String
 
     init(paths: ServicePaths, run: String) {
@@ -37,7 +38,7 @@ struct SourceCopies: Sendable {
                     return nil
                 }
                 if let failure = room(for: file, copy) { throw failure }
-                // A file that became shorter is detected below.
+                // The check below detects a file that became shorter.
                 guard FileSteps.copy(original, to: copy, size: file.identity.size, syncEvery: Self.mostDirty) != nil
                 else { throw DiskTrouble.failure(errno, "copy \(file.path)") }
             }
@@ -81,13 +82,14 @@ struct SourceCopies: Sendable {
         for file in source.files where file.isSnapshot && file.path.hasPrefix(folder) { unlink(file.path) }
     }
 
-    /// The copies that earlier runs have left, whether needed or not.
+    /// Returns all copies that earlier runs have left, including copies that are still needed.
     func older() -> Set<String> {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return Set(names.filter { !$0.hasPrefix("\(run).") }.map { "\(folder)/\($0)" })
     }
 
-    /// The most bytes of a copy that wait to be written to disk. More would delay the writes of others.
+    /// The highest number of bytes of a copy that wait to be written to disk. A higher number would delay the writes of
+    /// other programs.
     private static let mostDirty: Int64 = 32 << 20
 
     /// The number of bytes that must stay free for the database.

@@ -3,7 +3,7 @@ import Mounts
 import NightshiftAPI
 import Store
 
-/// The files of transfers: the locations of their bytes, the code that works on them, and the log of running work.
+/// The files of transfers: the locations of their bytes, the code that works on the files, and the log of running work.
 struct TransferFiles: Sendable {
     let partials: PartialStorage
     let sources: SourceCopies
@@ -14,7 +14,7 @@ struct TransferFiles: Sendable {
     let starts: StartLog
 
     /// - Parameters:
-    ///   - run: distinguishes this run's copies from those of earlier ones.
+    ///   - run: an identifier that distinguishes this run's copies from those of earlier runs.
     ///   - mode: the mode of finished files.
     ///   - bootID: the id of the current boot.
     ///   - systems: the file systems other than the service's own.

@@ -43,7 +43,7 @@ struct UploadFiles: Sendable {
         }
     }
 
-    /// The pieces for a range of the body.
+    /// Returns the pieces for a range of the body.
     func pieces(_ range: Range<Int64>) -> [UploadBody.Piece] {
         guard let form else {
             guard let file = source.files.first, let descriptor = descriptors[file.path] else { return [] }

@@ -4,10 +4,10 @@ import Synchronization
 /// The receiver of one upload request, called on the transport's thread. It passes interim responses to the state
 /// machine, and stores the body of the final response.
 final class UploadReceiver: ExchangeReceiver {
-    /// The bytes of the request's content that were handed to the connection.
+    /// The number of bytes of the request's content that were handed to the connection.
     let sent = ByteMeter()
     let request: UploadRequest
-    /// The file for the final response's body, if that is too long for memory.
+    /// The file for the final response's body, if the body is too long for memory.
     let answer: AnswerFile
     private let wallSeconds: Double
     private let report: @Sendable (UploadReceiver, ReceiverReport) -> Void
@@ -32,13 +32,13 @@ final class UploadReceiver: ExchangeReceiver {
 
     var upload: ResumableUpload { state.withLock { $0.upload } }
 
-    /// The last interim response except `100 Continue`, which concerns only the connection.
+    /// The last interim response. This is never `100 Continue`, which concerns only the connection.
     var informationalResponse: ResponseHead? { state.withLock { $0.informational } }
 
-    /// The bytes of the whole body that are known to have been sent.
+    /// The number of bytes of the whole body that are known to have been sent.
     var progress: Int64 { state.withLock { $0.upload.progress(handedOver: sent.value) } }
 
-    /// Whether all content was sent: no byte moves until the server has answered.
+    /// Whether all content was sent. No byte moves until the server has answered.
     var awaitsResponse: Bool { sent.value >= request.count }
 
     func exchange(receivedInterim head: ResponseHead) -> InterimDisposition {

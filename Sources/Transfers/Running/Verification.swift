@@ -13,16 +13,16 @@ enum Verification {
         var decoded: (file: CreatedFile, size: Int64)?
     }
 
-    /// Verifies the file, and decodes it if needed. Reads the file once, from the page cache if possible, and blocks
-    /// meanwhile.
+    /// Verifies the file, and decodes it if needed. Reads the file once, from the page cache if possible. Blocks until
+    /// it has finished.
     ///
     /// Digests that the server announced apply to the bytes as received (RFC 9530, section 3). A requested digest may
-    /// also apply to the decoded bytes: the version that matches it is delivered.
+    /// also apply to the decoded bytes. The file that matches the requested digest is delivered.
     ///
     /// - Parameters:
     ///   - coding: the coding to remove, and the path for the decoded bytes.
     /// - Returns: the digests that matched, or the failure; ``TransferFailure/Code/cancelled`` if `isCancelled` ended
-    ///   it.
+    ///   the work.
     static func verify(
         descriptor: Int32, asked: Checksum?, announced: [Checksum],
         coding: (ContentCoding, place: () -> String)? = nil, isCancelled: () -> Bool
@@ -90,7 +90,7 @@ enum Verification {
         return .success(contexts.mapValues(digest))
     }
 
-    /// A context of libcrypto, which the caller must free.
+    /// Returns a context of libcrypto, which the caller must free.
     static func context(_ algorithm: Checksum.Algorithm) throws(TransferFailure) -> OpaquePointer {
         guard let context = nightshift_digest_new(algorithm.libcryptoName) else {
             throw TransferFailure(.inputOutput, "This system's libcrypto does not offer \(algorithm.rawValue).")
@@ -98,7 +98,7 @@ enum Verification {
         return context
     }
 
-    /// The SHA-256 of bytes in memory, in lower-case hexadecimal digits; nil if libcrypto does not offer it.
+    /// Returns the SHA-256 of bytes in memory, in lower-case hexadecimal digits; nil if libcrypto does not offer it.
     static func sha256(_ bytes: some ContiguousBytes) -> String? {
         guard let context = nightshift_digest_new(Checksum.Algorithm.sha256.libcryptoName) else { return nil }
         defer { nightshift_digest_free(context) }
@@ -106,7 +106,7 @@ enum Verification {
         return digest(context)
     }
 
-    /// The digest in lower-case hexadecimal digits.
+    /// Returns the digest in lower-case hexadecimal digits.
     static func digest(_ context: OpaquePointer) -> String {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 64) { output in
             let length = nightshift_digest_finish(context, output.baseAddress)
@@ -121,7 +121,7 @@ enum Verification {
 }
 
 extension Verification.Finding {
-    /// The file to publish.
+    /// Returns the file to publish.
     ///
     /// - Parameter bootID: the boot in which the decoded bytes were written.
     func file(bootID: String) -> VerifiedFile {
@@ -133,7 +133,7 @@ extension Verification.Finding {
                 partial.inode = decoded.file.inode
                 partial.device = decoded.file.device
                 partial.owner = decoded.file.owner
-                // No server has the decoded bytes, so no request can continue them.
+                // No server has the decoded bytes, so a later request cannot continue from them.
                 partial.condition = RangeCondition.unusable.rawValue
                 partial.lossReason = "the bytes on disk were decompressed"
                 return partial

@@ -1,4 +1,4 @@
-/// The running requests that ask servers to delete an upload: a few at a time. This is a pure value.
+/// The count of running requests that ask servers to delete an upload. Only a few run at a time. This is a pure value.
 ///
 /// Uploads without such a request expire on the server.
 package struct CancellationRequests: Sendable {
@@ -17,6 +17,6 @@ package struct CancellationRequests: Sendable {
 
     package mutating func end() { count -= 1 }
 
-    /// The most requests at once.
+    /// The maximum number of requests at one time.
     package static let limit = 16
 }

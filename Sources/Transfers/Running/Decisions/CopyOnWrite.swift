@@ -1,7 +1,8 @@
-/// A large value that its copies share until one of them changes. Copying it counts one reference instead of a hundred.
+/// A large value that is shared by its copies until one of them changes. A copy counts one reference instead of a
+/// hundred.
 @propertyWrapper
 package struct CopyOnWrite<Value: Sendable>: Sendable {
-    // Unchecked, because the value is changed only while a single copy holds it.
+    // `Sendable` is unchecked, because the value is changed only while a single copy holds it.
     private final class Box: @unchecked Sendable {
         var value: Value
 

@@ -5,14 +5,14 @@ package import Store
 package enum DownloadConclusion: Hashable, Sendable {
     /// All bytes of the file are on disk.
     case whole
-    /// Send another request at once; nil requests the whole file.
+    /// Another request follows at once; nil requests the whole file.
     case again(RangeCondition?, reason: String)
     /// The service itself ended the exchange.
     case interrupted
     case trouble(TransferFailure, after: RetryAfter?)
-    /// The response is suspect: keep the bytes, and repeat the request later.
+    /// The response is suspect. The bytes on disk are kept, and the request is repeated later.
     case doubt(SuspectResponse, TransferFailure)
-    /// The bytes are not what the server announced, so none of them can be kept.
+    /// The bytes are not the bytes that the server announced, so none of them can be kept.
     case worthless(TransferFailure)
     case question(Challenge)
 }
@@ -21,7 +21,7 @@ package enum DownloadConclusion: Hashable, Sendable {
 package struct DownloadEnd: Sendable {
     /// The verdict on the response's head; nil if no head arrived.
     package var verdict: Verdict?
-    /// A failure of the file before the first byte.
+    /// A failure of the file that happened before the first byte.
     package var failure: TransferFailure?
     /// The result of comparing bytes; nil without a comparison.
     package var finding: OverlapComparison.Finding?
@@ -81,7 +81,7 @@ package struct DownloadEnd: Sendable {
         }
     }
 
-    /// The conclusion of an exchange whose comparison had not finished; nil after all bytes agreed.
+    /// The conclusion of an exchange whose comparison did not finish; nil if all compared bytes agreed.
     private var comparisonEnded: DownloadConclusion? {
         switch (finding, outcome) {
         case (.agrees?, _): nil

@@ -3,37 +3,37 @@ package import Store
 
 /// An action that a ``FinishRun`` requests. Its result is the run's next input.
 package indirect enum FinishAction: Hashable, Sendable {
-    /// Close the file.
+    /// Closes the file.
     case closeFile
-    /// Commit the task; then ``FinishRun/saved(_:)``. Files that are processed together share a commit.
+    /// Commits the task. ``FinishRun/saved(_:)`` receives the result. Files that are processed together share a commit.
     case save(TaskRecord, [JournalEntry])
-    /// Compare the file's digests, and decode it if it has a content coding; then
-    /// ``FinishRun/verified(_:now:random:)``.
+    /// Compares the file's digests, and decodes the file if it has a content coding.
+    /// ``FinishRun/verified(_:now:random:)`` receives the result.
     case verify(asked: Checksum?, announced: [Checksum], coding: ContentCoding?)
-    /// Start again with the open file, whose bytes are complete: ``FinishRun/arrived(size:hasHoles:now:)``.
+    /// Starts again with the open file, whose bytes are complete, by calling ``FinishRun/arrived(size:hasHoles:now:)``.
     case arrive
-    /// Put the file into the queue for its name; then ``FinishRun/prepared(_:now:)``, or another result of the
-    /// preparation.
+    /// Adds the file to the queue of files that wait for their names. ``FinishRun/prepared(_:now:)`` or another method
+    /// receives the result.
     case queue
-    /// Give the file its name; then ``FinishRun/published(now:)``, or another result.
+    /// Gives the file its name. ``FinishRun/published(now:)`` or another method receives the result.
     case publish(Publication)
-    /// Open the file at its current path; then ``FinishRun/reopened(isSame:)``.
+    /// Opens the file at its current path. ``FinishRun/reopened(isSame:)`` receives the result.
     case reopen(Publication)
-    /// Remove files that are no longer needed.
+    /// Removes files that are no longer needed.
     case remove(Remains)
-    /// Check the task again after a while, because its row is outdated: it lacks bytes that are on disk, or still says
-    /// 'finishing'.
+    /// Checks the task again after a while, because its row is outdated: the row lacks bytes that are on disk, or still
+    /// says 'finishing'.
     case settleLater
-    /// No work for the task is left.
+    /// Releases the task, because no work for it is left.
     case release
-    /// Log a contradiction in the run, which has failed the task.
+    /// Logs a contradiction in the run, which has failed the task.
     case fault(IllegalTransition)
 
     /// The remaining files of a task.
     package enum Remains: Hashable, Sendable {
         /// All files of the record, at all of its paths.
         case all(TaskRecord)
-        /// The files at the record's paths, except the one that it names.
+        /// The files at the record's paths, except the file that the record names.
         case rest(TaskRecord)
     }
 }

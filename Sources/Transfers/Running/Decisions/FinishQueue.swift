@@ -3,13 +3,13 @@ package import NightshiftAPI
 
 /// The queue of complete files that wait for their names.
 ///
-/// This is a pure value. Each file system has its own queue, so that a silent one does not delay the others. One caller
-/// per queue publishes batches until the queue is empty; ``beginDraining(at:)`` says when to start such a caller. A
-/// task leaves with ``end(_:)``, whatever its result.
+/// This is a pure value. Each file system has its own queue, so that a file system that does not respond does not delay
+/// the others. One caller per queue publishes batches until the queue is empty; ``beginDraining(at:)`` says when to
+/// start such a caller. A task leaves the queue with ``end(_:)``, whatever its result.
 package struct FinishQueue<Job: Sendable>: Sendable {
     /// The tasks that are finishing, including those that are being verified.
     package var tasks: Set<TaskID> { Set(places.keys) }
-    /// The file system of each task; nil for the service's own.
+    /// The file system of each task; nil for the service's own file system.
     private var places: [TaskID: FileSystemKey?] = [:]
     private var jobs: [FileSystemKey?: [Job]] = [:]
     private var draining: Set<FileSystemKey?> = []
@@ -18,7 +18,7 @@ package struct FinishQueue<Job: Sendable>: Sendable {
     package var settlesAfterTrials = false
     private let batch: Int
 
-    /// - Parameter batch: the number of files that share the syncs of one batch.
+    /// - Parameter batch: the number of files that are synced together in one batch.
     package init(batch: Int) {
         self.batch = batch
     }
@@ -28,12 +28,12 @@ package struct FinishQueue<Job: Sendable>: Sendable {
     /// The number of finishing tasks.
     package var count: Int { places.count }
 
-    /// The number of finishing tasks that are on none of these file systems.
+    /// Returns the number of finishing tasks that are on none of these file systems.
     package func count(besides silent: Set<FileSystemKey>) -> Int {
         silent.isEmpty ? count : places.values.count { $0.map { !silent.contains($0) } ?? true }
     }
 
-    /// The file system of a finishing task; nil for the service's own.
+    /// Returns the file system of a finishing task; nil for the service's own file system.
     package func place(of task: TaskID) -> FileSystemKey? { places[task] ?? nil }
 
     /// Adds a task whose bytes are complete.
@@ -47,7 +47,7 @@ package struct FinishQueue<Job: Sendable>: Sendable {
     /// Queues a file with correct bytes for its name.
     package mutating func append(_ job: Job, at place: FileSystemKey? = nil) { jobs[place, default: []].append(job) }
 
-    /// Begins to drain a queue.
+    /// Begins to publish the files of a queue.
     ///
     /// - Returns: whether the caller must publish the queued files; false while another caller does.
     package mutating func beginDraining(at place: FileSystemKey? = nil) -> Bool {
@@ -55,7 +55,7 @@ package struct FinishQueue<Job: Sendable>: Sendable {
         return draining.insert(place).inserted
     }
 
-    /// The next files to publish; nil if the queue is empty, which ends the draining.
+    /// Returns the next files to publish. Returns nil if the queue is empty, and the caller must stop then.
     package mutating func nextBatch(at place: FileSystemKey? = nil) -> [Job]? {
         guard let waiting = jobs[place] else {
             draining.remove(place)
@@ -75,6 +75,6 @@ package struct FinishQueue<Job: Sendable>: Sendable {
         return true
     }
 
-    /// Ends the wait for that check.
+    /// Records that the requested check begins.
     package mutating func endSettling() { isSettling = false }
 }

@@ -3,7 +3,7 @@ package import Store
 
 /// One download from its last byte to its final name: all decisions after the bytes are complete.
 ///
-/// This is a pure value, as is ``TransferRun``, which hands downloads over. Each step is on disk before the next one
+/// Like ``TransferRun``, which hands downloads over, this is a pure value. Each step is on disk before the next one
 /// begins, so that the row is enough to recover from a crash between any two steps. These are the phases and their
 /// legal exits:
 ///
@@ -34,17 +34,17 @@ package struct FinishRun: Sendable {
     }
 
     package private(set) var phase = Phase.idle
-    /// The record as in the store, plus decisions that are not committed yet.
+    /// The record in the store, with the decisions that are not committed yet.
     @CopyOnWrite package private(set) var record: TaskRecord
     /// The number of bytes that were written, or found complete. The file must have exactly this length.
     package private(set) var length: Int64
     /// The names of the digests that were compared and correct.
     package private(set) var verified: [String] = []
-    /// The reason why the file cannot go to its destination; the service then stores it.
+    /// The reason why the file cannot go to its destination. If there is one, the service stores the file.
     package private(set) var refusal: TransferFailure?
-    /// Whether the file cannot be renamed from its current path: a copy next to the destination gets the name.
+    /// Whether the file cannot be renamed from its current path. A copy next to the destination then gets the name.
     package private(set) var isCopied = false
-    /// The decoded file, which gets the name instead of the received one.
+    /// The decoded file, which gets the name instead of the received file.
     package private(set) var decoded: PartialFile?
     /// Whether the bytes came in several exchanges.
     private var wasContinued: Bool
@@ -96,7 +96,7 @@ package struct FinishRun: Sendable {
 
     /// Continues after the verification.
     ///
-    /// - Parameter result: the file that is open now, or the failure.
+    /// - Parameter result: the verified file, which is open now, or the failure.
     package mutating func verified(
         _ result: Result<VerifiedFile, TransferFailure>, now: ClockReading, random: () -> Double
     ) -> [FinishAction] {
@@ -107,10 +107,10 @@ package struct FinishRun: Sendable {
             length = file.decoded?.total ?? length
             return queue()
         case .failure(let failure) where failure.isStopOfVerification:
-            // The row shows the progress, and the next run of the service continues from there.
+            // The row shows the progress, so the next run of the service continues from there.
             return [.closeFile] + release()
         case .failure(let failure) where failure.code == .diskFull:
-            // The bytes are correct, but there is no space for the decoded ones.
+            // The bytes are correct, but the disk has no space for the decoded bytes.
             return unprepared(failure, areBytesSafe: true, now: now, random: random)
         case .failure(let failure):
             return [.closeFile] + wrongBytes(failure, wasContinued: wasContinued, now, random)
@@ -132,11 +132,11 @@ package struct FinishRun: Sendable {
         return flush()
     }
 
-    /// Handles a file that could not be synced, or for which no name was found. If its destination refuses the file
-    /// permanently, the service stores it.
+    /// Handles a file that could not be synced, or for which no name was found. If the destination refuses the file
+    /// permanently, the service stores the file.
     ///
-    /// - Parameter areBytesSafe: whether the data is on disk. It is then not fetched again, whatever happens at the
-    ///   destination.
+    /// - Parameter areBytesSafe: whether the data is on disk. If so, the file is not fetched again, whatever happens at
+    ///   the destination.
     package mutating func unprepared(
         _ failure: TransferFailure, areBytesSafe: Bool = false, now: ClockReading, random: () -> Double
     ) -> [FinishAction] {
@@ -172,11 +172,11 @@ package struct FinishRun: Sendable {
         return complete(publication, now)
     }
 
-    /// Chooses the next name, because another process took this one in between.
+    /// Chooses the next name, because another process has created a file with this name in the meantime.
     package mutating func nameTaken() -> [FinishAction] { reopen(because: nil) }
 
     /// Handles a rename that fails although both paths seem to be on one file system. The cause is a mount, a quota or
-    /// an encryption key (rename(2), EXDEV). A copy gets the name.
+    /// an encryption key (rename(2), EXDEV). A copy of the file gets the name.
     package mutating func unreachable(now: ClockReading) -> [FinishAction] {
         guard !isCopied else {
             return unplaced(TransferFailure(.inputOutput, "The file cannot be moved within its directory."), now: now)
@@ -185,8 +185,8 @@ package struct FinishRun: Sendable {
         return reopen(because: refusal)
     }
 
-    /// Handles a directory that could not be synced: a power cut might undo the rename. The intent stays committed, and
-    /// is settled when the directory can be synced.
+    /// Handles a directory that could not be synced, so that a power cut might undo the rename. The intent stays
+    /// committed until the directory can be synced.
     package mutating func unsynced() -> [FinishAction] { [.settleLater] + release() }
 
     /// Handles a file that could not be renamed.
@@ -200,18 +200,19 @@ package struct FinishRun: Sendable {
 
     /// Continues after reopening the file.
     ///
-    /// - Parameter isSame: whether the file is the one that the intent names; nil if it could not be opened.
+    /// - Parameter isSame: whether the file is the one that the intent names; nil if the file could not be opened.
     package mutating func reopened(isSame: Bool?) -> [FinishAction] {
         assert(phase == .reopening, "The file of task \(record.id) was opened, but its run is \(phase).")
         guard let isSame else { return [.settleLater] + release() }
-        // No file has this length, so the next check fetches the file again.
+        // A file never has this length, so the next check fetches the file again.
         if !isSame { length = -1 }
         return queue()
     }
 
     // MARK: - After a crash
 
-    /// Continues a publication whose intent was committed. A pending one must have been opened again.
+    /// Continues a publication whose intent was committed. If the publication is pending, its file must have been
+    /// opened again.
     package mutating func found(_ finding: InterruptedPublication, now: ClockReading) -> [FinishAction] {
         guard let publication = record.publication else { return contradiction("found") }
         switch finding {
@@ -248,7 +249,7 @@ package struct FinishRun: Sendable {
 
     // MARK: - Commits and ends
 
-    /// Continues after a commit. If it failed, the older row is still valid.
+    /// Continues after a commit. After a failed commit, the older row is still valid.
     package mutating func saved(_ isSaved: Bool) -> [FinishAction] {
         switch phase {
         case .noting:
@@ -266,8 +267,8 @@ package struct FinishRun: Sendable {
             // An illegal transition has ended the task.
             return [.closeFile] + release()
         case .intending:
-            // Most of these rows say that bytes are missing, and a later attempt finds all of them on disk. The others
-            // say 'finishing'.
+            // Most of these rows say that bytes are missing, although all of them are on disk. A later attempt finds
+            // the bytes. The other rows say 'finishing'.
             return [.settleLater, .closeFile] + release()
         case .closing(let remains):
             return (isSaved ? remains.map { [.remove($0)] } ?? [] : [.settleLater]) + release()
@@ -284,7 +285,7 @@ package struct FinishRun: Sendable {
     private mutating func reopen(because failure: TransferFailure?) -> [FinishAction] {
         guard case .publishing(let publication) = phase else { return contradiction("to be opened") }
         refusal = failure
-        // The next open file may be the copy.
+        // The file that is opened next may be the copy.
         isCopied = isCopied || publication.from != record.partial?.path
         phase = .reopening
         return [.reopen(publication)]
@@ -313,7 +314,7 @@ package struct FinishRun: Sendable {
         return close(leavingRestOfEnded: true)
     }
 
-    /// Commits the task for the last time, and then removes files that an ended task does not need.
+    /// Commits the task for the last time. If the task has ended, also removes the files at its other paths.
     private mutating func close(leavingRestOfEnded: Bool) -> [FinishAction] {
         close(removing: leavingRestOfEnded && record.state.isTerminal ? .rest(record) : nil)
     }
@@ -339,8 +340,8 @@ package struct FinishRun: Sendable {
         return faults.map(FinishAction.fault)
     }
 
-    /// Handles an input that the phase has no exit for. The row shows the progress, and the task is continued from
-    /// there.
+    /// Handles an input that is not allowed in the current phase. The row shows the progress, and the task is continued
+    /// from there.
     private mutating func contradiction(_ input: String) -> [FinishAction] {
         assertionFailure("Task \(record.id) was \(input), but its run is \(phase).")
         return [.settleLater] + release()

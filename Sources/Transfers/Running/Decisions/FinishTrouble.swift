@@ -4,9 +4,9 @@ package import Store
 /// The next step for a download whose bytes have all arrived, but which cannot be finished with them. This is a pure
 /// decision.
 package enum FinishTrouble {
-    /// The bytes are wrong, or could not be checked.
+    /// Returns the event for bytes that are wrong, or that could not be checked.
     ///
-    /// Bytes from several exchanges are fetched once more. If one URL sent all of them, the next URL is requested.
+    /// Bytes from several exchanges are fetched once more. If one URL sent all of the bytes, the next URL is requested.
     ///
     /// - Parameters:
     ///   - wasContinued: whether the bytes came in several exchanges.
@@ -17,7 +17,7 @@ package enum FinishTrouble {
         random: () -> Double
     ) -> TaskEvent {
         if failure.code == .checksumMismatch, wasContinued, record.restarts < mostRestarts {
-            // The first time may be chance. A source that sends wrong bytes repeatedly is requested after growing
+            // The first time may be chance. If a source sends wrong bytes repeatedly, it is requested after growing
             // pauses.
             let delay = RetrySchedule.delay(attempt: record.failures + 1, random: random())
             return .fetchAgain(failure, notBefore: record.restarts > 0 ? bootSeconds + delay : nil)
@@ -30,7 +30,7 @@ package enum FinishTrouble {
         }
         guard !failure.isPermanent else { return .fail(failure, file: nil, resumeData: nil) }
         if failure.code == .inputOutput {
-            // Untrusted bytes have to be fetched once more.
+            // Bytes that cannot be trusted have to be fetched once more.
             let isLasting = record.failures >= mostRestarts && record.lastError?.code == .inputOutput
             guard !isLasting else { return .fail(failure, file: nil, resumeData: nil) }
             record.partial?.distrustUnsynced()
@@ -38,10 +38,11 @@ package enum FinishTrouble {
         return .hold(Hold(reason: .retry, failure: failure, notBefore: bootSeconds + FailurePause.ofThisMachine))
     }
 
-    /// The finished bytes are gone, or are no longer the bytes that were written.
+    /// Returns the event for finished bytes that are gone, or that are no longer the bytes that were written.
     ///
-    /// The first time this may be chance, and the file is fetched again at once; later after growing pauses. If it
-    /// happens each time, it will probably happen again, so the task ends after ``mostRestarts``.
+    /// The first time this may be chance, so the file is fetched again at once. Later it is fetched after growing
+    /// pauses. If the failure happens each time, it will probably happen again, so the task ends after
+    /// ``mostRestarts``.
     package static func unusable(_ failure: TransferFailure, of record: TaskRecord, bootSeconds: Double) -> TaskEvent {
         var failure = failure
         guard record.restarts < mostRestarts else {
@@ -57,10 +58,10 @@ package enum FinishTrouble {
             failure, notBefore: bootSeconds + RetrySchedule.delay(attempt: record.failures + 1, random: 1))
     }
 
-    /// The most downloads from byte 0 for one task whose bytes arrived completely but could not be used.
+    /// The maximum number of downloads from byte 0 for a task whose bytes arrived completely but could not be used.
     package static let mostRestarts = 5
 
-    /// The file could not get its name.
+    /// Returns the event for a file that could not get its name.
     ///
     /// - Parameter isRefused: whether the destination has already refused the file, so that the service stores it.
     /// - Returns: nil if waiting cannot help: the service then stores the file, and the task fails.
@@ -74,7 +75,7 @@ package enum FinishTrouble {
 }
 
 extension Hold {
-    /// The pause while the destination folder of a file is missing.
+    /// Returns the pause while the destination folder of a file is missing.
     static func forFolder(_ failure: TransferFailure, bootSeconds: Double) -> Hold {
         Hold(reason: .retry, failure: failure, notBefore: bootSeconds + FailurePause.ofThisMachine)
     }

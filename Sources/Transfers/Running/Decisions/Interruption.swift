@@ -3,23 +3,24 @@ package import Scheduler
 
 /// The reason why the service itself ends an exchange.
 package enum Interruption: Hashable, Sendable {
-    /// The task makes room for others, will be changed, or cannot be committed; or the service stops.
+    /// The task makes room for others, will be changed, or cannot be committed, or the service is stopping.
     case wait(WaitReason)
     /// The device state does not allow the task, as these values show.
     case hold(WaitReason, detail: String?, inputs: [String: String])
-    /// The transfer is too slow to keep its place while others wait. It continues at this boot second.
+    /// The transfer is too slow to keep its place while others wait. The transfer continues at the boot second `until`.
     case yield(until: Double, detail: String)
-    /// The connection is presumed dead. The transfer continues at once over a new one.
+    /// The connection is presumed dead. The transfer continues at once over a new connection.
     case reconnect
 
-    /// The interruption of a running transfer by the device state; nil if the transfer may continue.
+    /// Creates the interruption of a running transfer by the device state. Returns nil if the transfer may continue.
     ///
     /// - Parameters:
     ///   - needs: the requirement class of the task.
     ///   - awaitsResponse: whether no byte can move before the server has answered.
     package init?(_ moment: DeviceState, _ needs: RequirementClass, awaitsResponse: Bool = false) {
         guard let reason = needs.hold(moment) else { return nil }
-        // An upload that has sent all its bytes costs nothing more. Interrupting it would mean to send them again.
+        // An upload that has sent all its bytes needs no more resources. An interruption would make it send the bytes
+        // again.
         if awaitsResponse, reason != .network { return nil }
         self = .hold(reason, detail: needs.detail(of: reason, moment), inputs: needs.inputs(moment))
     }
@@ -52,7 +53,7 @@ package enum Interruption: Hashable, Sendable {
 
 /// The period in which an exchange has to show that its connection survived a change of network or the machine's sleep.
 package struct ConnectionCheck: Hashable, Sendable {
-    /// The number of bytes that had moved when the check began.
+    /// The number of bytes that the exchange had moved when the check began.
     package var count: Int64
     /// The end of the check, in seconds of the awake clock.
     package var until: Double
@@ -62,7 +63,7 @@ package struct ConnectionCheck: Hashable, Sendable {
         self.until = until
     }
 
-    /// Seconds without a byte after which a connection is presumed dead: several round trips over a very poor network,
-    /// and far less than an idle timeout.
+    /// The seconds without a byte after which a connection is presumed dead: several round trips over a very poor
+    /// network, and far less than an idle timeout.
     package static let length: Double = 5
 }

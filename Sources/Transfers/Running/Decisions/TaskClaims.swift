@@ -1,22 +1,22 @@
 package import NightshiftAPI
 package import Store
 
-/// The tasks for which nothing runs, but which must not be started now. This is a pure value.
+/// The tasks that must not be started now although no run exists for them. This is a pure value.
 package struct TaskClaims: Sendable {
     /// Admitted tasks whose records are being read.
     package private(set) var starting: Set<TaskID> = []
-    /// The tasks that clients are changing, each with the number of these requests.
+    /// The tasks that clients are changing, each with the number of its change requests.
     private var held: [TaskID: Int] = [:]
-    /// The sessions whose tasks are all being ended, each with the number of these requests.
+    /// The sessions whose tasks are all being ended, each with the number of requests to end them.
     private var heldSessions: [SessionID: Int] = [:]
-    /// The number of connections for tasks that are about to start.
+    /// The number of connections in each per-origin queue that are reserved for tasks about to start.
     package var reserved: [LaneID: Int] = [:]
     /// The callers waiting until a task is idle.
     private var waiters: [TaskID: [CheckedContinuation<Void, Never>]] = [:]
 
     package init() {}
 
-    /// The number of starting tasks and of tasks being changed.
+    /// The number of tasks that are starting or being changed.
     package var count: Int { starting.count + held.count }
 
     package func contains(_ task: TaskID) -> Bool { starting.contains(task) || held[task] != nil }
@@ -25,7 +25,7 @@ package struct TaskClaims: Sendable {
 
     package func isHeld(_ task: TaskID) -> Bool { held[task] != nil }
 
-    /// Whether the task or its session is blocked.
+    /// Returns whether the task or its session is blocked.
     package func isHeld(_ record: TaskRecord) -> Bool {
         held[record.id] != nil || heldSessions[record.session] != nil
     }
@@ -54,12 +54,13 @@ package struct TaskClaims: Sendable {
         heldSessions[session] = count > 1 ? count - 1 : nil
     }
 
-    /// Adds a caller. The next ``wakeWaiters(for:)`` resumes it, and it then checks again.
+    /// Adds a caller that waits for a task. The next ``wakeWaiters(for:)`` resumes the caller, which then checks the
+    /// task again.
     package mutating func add(_ waiter: CheckedContinuation<Void, Never>, for task: TaskID) {
         waiters[task, default: []].append(waiter)
     }
 
-    /// Resumes the callers that wait for a task, because its work, or its start, has ended.
+    /// Resumes the callers that wait for a task, because the task's work or start has ended.
     package mutating func wakeWaiters(for task: TaskID) {
         for waiter in waiters.removeValue(forKey: task) ?? [] { waiter.resume() }
     }

@@ -3,53 +3,55 @@ package import Store
 
 /// An action that a ``TransferRun`` requests. Its result is the run's next input.
 package indirect enum TransferAction: Hashable, Sendable {
-    /// Begin an exchange as the record describes it; then ``TransferRun/exchangeBegan()``.
+    /// Begins an exchange that the record describes. ``TransferRun/exchangeBegan()`` is called next.
     case ask
-    /// Cancel the running exchange; its end follows.
+    /// Cancels the running exchange. The end of the exchange is a later input.
     case cancel
-    /// Close the file of the exchange that has ended.
+    /// Closes the file of the exchange that has ended.
     case closeFile
-    /// Sync the file and close it; then ``TransferRun/synced(_:_:_:)``.
+    /// Syncs the file and closes it. ``TransferRun/synced(_:_:_:)`` receives the result.
     case syncFile
-    /// Truncate the file to its contiguous beginning and close it; then ``TransferRun/cut(_:_:_:)``.
+    /// Truncates the file to its contiguous beginning and closes it. ``TransferRun/cut(_:_:_:)`` receives the result.
     case cutFile(to: Int64)
-    /// Commit the task; then ``TransferRun/saved(_:_:_:)``.
+    /// Commits the task. ``TransferRun/saved(_:_:_:)`` receives the result.
     case save(TaskRecord, [JournalEntry])
-    /// Commit the task while the exchange continues. If that fails, interrupt the exchange for lack of disk space.
+    /// Commits the task while the exchange continues. If the commit fails, the exchange is interrupted for lack of disk
+    /// space.
     case note(TaskRecord, [JournalEntry])
-    /// Hand the complete file over to the finishing queue. Nothing else runs for the task.
+    /// Hands the complete file over to the finishing queue. No other work for the task is running.
     case finish([JournalEntry])
-    /// Handle a challenge that only the task's app can answer; then ``TransferRun/asked(_:_:_:)``. If the app has
-    /// answered it for another task since the exchange began, ``TransferRun/answeredMeanwhile(_:_:)``.
+    /// Handles a challenge that only the task's app can answer. ``TransferRun/asked(_:_:_:)`` is called next. If the
+    /// app has answered the challenge for another task since the exchange began,
+    /// ``TransferRun/answeredMeanwhile(_:_:)`` is called instead.
     case question(Challenge)
-    /// Commit the task together with the question for its app; then ``TransferRun/saved(_:_:_:)``.
+    /// Commits the task together with the question for its app. ``TransferRun/saved(_:_:_:)`` receives the result.
     case saveQuestion(Challenge, TaskRecord, [JournalEntry])
-    /// Store the body of the last response to an upload; then ``TransferRun/bodyKept(_:_:)``.
+    /// Stores the body of the last response to an upload. ``TransferRun/bodyKept(_:_:)`` receives the result.
     case keepBody(AnswerBody)
-    /// Call ``TransferRun/concludeAgain(_:)`` after a while.
+    /// Calls ``TransferRun/concludeAgain(_:)`` after a while.
     case concludeLater
-    /// Start tasks that waited for the origin, because it answers.
+    /// Starts tasks that waited for the origin, because it answers.
     case admitOthers
-    /// Remove the copies of the record's upload files, which are no longer needed.
+    /// Removes the copies of the record's upload files, which are no longer needed.
     case removeCopies(TaskRecord)
-    /// Remove all bytes of the record here and on the server, because no task continues them.
+    /// Removes all bytes of the record on this machine and on the server, because they will not be continued.
     case discard(TaskRecord)
-    /// Ask the server to delete the upload.
+    /// Asks the server to delete the upload.
     case abandonUpload(TaskRecord)
-    /// Nothing runs for the task any longer.
+    /// Releases the task, because no work for it is running.
     case release
-    /// Log the failure that makes the task wait or fail.
+    /// Logs the failure that makes the task wait or fail.
     case report(TransferFailure)
-    /// Log a contradiction in the run, which has failed the task.
+    /// Logs a contradiction in the run, which has failed the task.
     case fault(IllegalTransition)
 }
 
 extension TransferFailure {
-    /// The consequence of the failure, for the log.
+    /// The effect of the failure on the transfer, for the log.
     var consequence: String { isPermanent ? "Transfer failed" : "Transfer waits" }
 }
 
-/// The inputs of a run's decision besides its own state, read again for each input.
+/// The inputs of a run's decision that are not part of the run's own state. They are read again for each input.
 package struct RunContext {
     package var now: ClockReading
     /// The route of the task to its origin.

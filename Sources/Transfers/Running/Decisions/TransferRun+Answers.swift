@@ -7,7 +7,7 @@ package struct UploadConclusion: Hashable, Sendable {
     package var body: AnswerBody
     /// The reason why the task fails although the server has answered.
     package var failure: TransferFailure?
-    /// The entries that are not in the journal yet.
+    /// The entries that are not yet in the journal.
     package var entries: [JournalEntry]
 }
 
@@ -53,8 +53,8 @@ extension TransferRun {
                 phase = .released
                 return [.release]
             }
-            // The upload is complete, and failing now would send it again. So storing the response is tried until it
-            // works.
+            // The server has the complete upload, and a failure now would make the service send the upload again. The
+            // service therefore tries to store the response until that works.
             phase = .pausing(conclusion)
             return [.concludeLater]
         }
@@ -106,7 +106,8 @@ extension TransferRun {
             phase = .released
             return [.release]
         }
-        // The upload is complete but not committed, and would be sent again. So committing is tried until it works.
+        // The upload is complete but not committed, so after a crash it would be sent again. The service therefore
+        // tries to commit until that works.
         record = before
         recordBeforeEnd = nil
         entries = conclusion.entries

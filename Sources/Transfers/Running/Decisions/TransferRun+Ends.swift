@@ -68,7 +68,8 @@ extension TransferRun {
             phase = .cutting(map, reason: reason)
             return [.cutFile(to: map.prefix)]
         case .trouble(let failure, let notBefore)? where stopping == nil:
-            // The task waits only for pauses that the server requested, not for pauses between connections.
+            // The task waits only for pauses that the server requested. It does not wait for pauses between
+            // connections.
             let asked = failure.status == 429 || failure.status == 503 ? notBefore : nil
             let after = asked.map { RetryAfter.seconds($0 - context.now.bootSeconds) }
             return [.closeFile] + troubled(failure, after: after, at: point, context, &hosts)
@@ -105,15 +106,15 @@ extension TransferRun {
         return again(condition, reason, context, &hosts)
     }
 
-    /// Continues an upload after the server has accepted a part, or has reported its offset. The next request follows
-    /// at once.
+    /// Continues an upload after the server has accepted a part of it, or has reported its offset. The next request
+    /// follows at once.
     ///
     /// - Parameter isQueried: whether the server was asked for its offset.
     package mutating func uploadGoesOn(
         isQueried: Bool, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
         if isQueried, let resource = record.upload { entries += apply(.sendOn(from: resource.offset), context.now) }
-        // Parts follow each other faster than their offsets need to be committed.
+        // Parts follow each other too fast to commit each of their offsets.
         return entries.isEmpty ? goOn(context, &hosts) : save()
     }
 
@@ -146,7 +147,8 @@ extension TransferRun {
         interrupted(context, &hosts)
     }
 
-    /// Sends another request at once, a limited number of times; without a condition it requests the whole file.
+    /// Sends another request at once, a limited number of times. Without a condition, the request is for the whole
+    /// file.
     mutating func again(
         _ condition: RangeCondition?, _ reason: String, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
@@ -159,7 +161,7 @@ extension TransferRun {
         if let condition {
             record.partial?.condition = condition.rawValue
         } else {
-            // These bytes are no longer continued, and are replaced only when new ones arrive.
+            // The download no longer continues from these bytes. They are replaced only when new bytes arrive.
             record.partial?.condition = RangeCondition.unusable.rawValue
             record.partial?.lossReason = reason
         }
@@ -167,7 +169,7 @@ extension TransferRun {
         return save()
     }
 
-    /// The most immediate requests before the responses are treated as a failure.
+    /// The maximum number of immediate requests before the responses are treated as a failure.
     package static let repetitionLimit = 6
 }
 
@@ -179,12 +181,12 @@ package enum SegmentsConclusion: Hashable, Sendable {
     case plain(reason: String)
     /// The task waits, at least until this boot second if one is given.
     case trouble(TransferFailure, notBefore: Double?)
-    /// The request was refused. The next step is the same as after a single exchange, and the bytes on disk stay.
+    /// The request was refused. The bytes on disk stay, and the next step is the same as after a single exchange.
     case refused(DownloadConclusion)
 }
 
 extension TransferFailure {
-    /// The failure for a mirror that could continue only by discarding bytes, which a mirror may not cause.
+    /// Returns the failure of a mirror that could continue only by discarding bytes, which a mirror must not do.
     static func keepsBytes(because reason: String) -> TransferFailure {
         TransferFailure(.resourceChanged, "The mirror cannot continue the bytes on disk: \(reason).")
     }

@@ -4,7 +4,7 @@ package import Store
 
 /// Decisions during an exchange.
 extension TransferRun {
-    /// Whether the bytes have to be synced and committed now.
+    /// Returns whether the bytes have to be synced and committed now.
     ///
     /// - Parameter new: the bytes that have arrived since the last time.
     package func isCheckpointDue(new: Int64, now: Double) -> Bool {
@@ -40,12 +40,14 @@ extension TransferRun {
         return note()
     }
 
-    /// The boot second at which the start is committed; nil if it already is, or if the end will commit it.
+    /// The boot second at which the start is committed; nil if the start is already committed, or will be committed at
+    /// the end.
     package var noteDue: Double? {
         phase == .exchanging && !entries.isEmpty ? max(startedAt, answeredAt ?? 0) + Self.briefSeconds : nil
     }
 
-    /// Applies a new device state. If it does not allow the task, the exchange is interrupted and its bytes are kept.
+    /// Applies a new device state. If the device state blocks the task, the exchange is interrupted, and its bytes are
+    /// kept.
     ///
     /// - Parameter awaitsResponse: whether no byte can move before the server has answered.
     package mutating func momentChanged(_ moment: DeviceState, awaitsResponse: Bool) -> [TransferAction] {
@@ -55,20 +57,20 @@ extension TransferRun {
         return interrupt(interruption)
     }
 
-    /// Begins the check of a connection that may be dead. It has a short time to move a byte.
+    /// Begins the check of a connection that may be dead. The connection has a short time to move a byte.
     ///
     /// - Parameters:
-    ///   - count: the bytes that have arrived.
+    ///   - count: the number of bytes that have arrived.
     ///   - awake: seconds of the awake clock.
     package mutating func doubtConnection(count: Int64, awaitsResponse: Bool, awake: Double) {
         guard !isEnding, !record.needs.isLoopback, !awaitsResponse else { return }
         connectionCheck = ConnectionCheck(count: count, until: awake + ConnectionCheck.length)
     }
 
-    /// Continues the check of a connection. A connection without a byte in its time is cancelled.
+    /// Continues the check of a connection. If the connection has moved no byte in its time, it is cancelled.
     ///
     /// - Parameters:
-    ///   - count: the bytes that have arrived.
+    ///   - count: the number of bytes that have arrived.
     ///   - awaitsResponse: whether no byte can move before the server has answered.
     ///   - awake: seconds of the awake clock.
     package mutating func probationTick(count: Int64, awaitsResponse: Bool, awake: Double) -> [TransferAction] {
@@ -121,11 +123,11 @@ extension TransferRun {
         record.sent = sent
     }
 
-    /// Seconds within which people perceive a response as instant (Nielsen, Response Times). A shorter transfer is
-    /// committed only once.
+    /// The time in seconds within which people perceive a response as instant (Nielsen, Response Times). A shorter
+    /// transfer is committed only once.
     package static let briefSeconds: Double = 0.1
     /// The number of bytes after which a checkpoint is due.
     package static let checkpointBytes: Int64 = 8 << 20
-    /// Seconds after which a checkpoint is due.
+    /// The number of seconds after which a checkpoint is due.
     package static let checkpointSeconds: Double = 2
 }

@@ -40,7 +40,7 @@ extension TransferRun {
         return [.report(failure)] + close()
     }
 
-    /// Ends an upload of which nothing can be continued.
+    /// Ends an upload that cannot be continued.
     package mutating func uploadFailed(
         _ failure: TransferFailure, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
@@ -49,10 +49,10 @@ extension TransferRun {
         return [.abandonUpload(abandoned)] + fail(failure, context, &hosts)
     }
 
-    /// Lets the task wait because the file system of its destination does not respond. No request is sent until it
-    /// responds.
+    /// Lets the task wait because the file system of its destination does not respond. The service sends no request
+    /// before the file system responds.
     ///
-    /// - Parameter failure: names the file system, and the time since when.
+    /// - Parameter failure: a failure that names the file system and says since when it has not responded.
     package mutating func destinationSilent(
         _ failure: TransferFailure, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
@@ -90,10 +90,11 @@ extension TransferRun {
         return save()
     }
 
-    /// Whether a mirror is requested after another URL has failed.
+    /// Returns whether a mirror is requested after another URL has failed.
     ///
-    /// Without a digest, a mirror has to send all bytes on disk once more, to be compared. This is worth it if there
-    /// are few bytes, if the URL that has the file fails repeatedly, or if that URL says that the file is gone.
+    /// Without a digest, a mirror has to send all bytes on disk once more, to be compared. This is useful in three
+    /// cases: few bytes are on disk, the URL that has the file fails repeatedly, or that URL says that the file is
+    /// gone.
     private func mayAskElsewhere(_ failure: TransferFailure) -> Bool {
         guard round.isFirst, let partial = record.partial else { return true }
         if record.request.checksum != nil || !partial.digests.isEmpty { return true }
@@ -101,15 +102,15 @@ extension TransferRun {
             || record.failures >= Self.failuresBeforeComparing
     }
 
-    /// Ends the task or lets it wait, because no URL has the file now.
+    /// Ends the task or lets it wait, because none of its URLs provides the file now.
     private mutating func giveUp(
         _ outcome: SourceRound.Outcome, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
         let failure = outcome.failure
         returnFromMirrors()
         if context.isBehindPortal, failure.code == .untrustedServer {
-            // A captive portal answered in place of the server. After a log-in the certificate will be the server's
-            // own.
+            // A captive portal answered instead of the server. After a log-in, the certificate will be that of the
+            // server.
             hosts.abandoned(context.way, began: startedAt)
             record.noteProgress()
             let end = context.now.bootSeconds + Self.portalPause
@@ -144,8 +145,8 @@ extension TransferRun {
             failures: record.failures, retryAfter: outcome.retryAfter)
         let pause = FailurePause.after(attempt, in: &hosts, now: now, random: context.random)
         if pause.reason == .retry, failure.code == .resourceChanged, let doubt = record.doubt {
-            // After a log-in the task continues at once. If the network never reports that, the request is repeated
-            // after this pause.
+            // After a log-in the task continues at once. If the network never reports the log-in, the request is
+            // repeated after this pause.
             let pause = context.isBehindPortal ? Self.portalPause : SuspectResponses.pause(times: doubt.times)
             return Hold(
                 reason: context.isBehindPortal ? .portal : .doubtfulAnswer, failure: failure,
@@ -154,7 +155,7 @@ extension TransferRun {
         return Hold(reason: pause.reason, failure: failure, notBefore: pause.notBefore)
     }
 
-    /// The tasks that a failure affects.
+    /// Returns the tasks that a failure affects.
     private func attribution(_ failure: TransferFailure, at point: FailurePoint?, _ after: RetryAfter?)
         -> FailureAttribution
     {
@@ -167,16 +168,16 @@ extension TransferRun {
 
     /// The pause during a captive portal, in seconds.
     private static let portalPause: Double = 3_600
-    /// The pause in seconds. It ends earlier when the file system responds, but not when another mount replaces a file
-    /// system that never responds.
+    /// The pause in seconds. It ends early when the file system responds. It does not end early when another mount
+    /// replaces a file system that never responds.
     private static let silencePause: Double = 60
-    /// The most bytes that are cheaper to compare than a pause.
+    /// The highest number of bytes whose comparison is cheaper than a pause.
     private static let comparedAtOnce: Int64 = 4 << 20
     private static let failuresBeforeComparing = 2
 }
 
 extension TransferFailure.Code {
-    /// Whether another server could succeed.
+    /// Whether a request to another server could succeed.
     fileprivate var isOfServer: Bool {
         switch self {
         case .cannotResolveHost, .cannotConnect, .connectionLost, .idleTimeout, .truncated, .tlsFailure,
@@ -190,7 +191,7 @@ extension TransferFailure.Code {
         }
     }
 
-    /// Whether a lost network looks like this failure.
+    /// Whether the loss of the network can cause this failure.
     fileprivate var isOfConnection: Bool {
         switch self {
         case .cannotResolveHost, .cannotConnect, .connectionLost, .idleTimeout, .truncated: true

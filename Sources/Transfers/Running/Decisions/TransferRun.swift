@@ -44,22 +44,22 @@ package struct TransferRun: Sendable {
     }
 
     package internal(set) var phase = Phase.preparing
-    /// The record as in the store, plus the results of the current exchange.
+    /// The record in the store, with the results of the current exchange.
     @CopyOnWrite package var record: TaskRecord
     /// The start of the attempt, in boot seconds.
     package let startedAt: Double
     /// The URLs of a download, in the order in which they are requested.
     package var round: SourceRound
-    /// The reason why the service ends the exchange; nil while it may run.
+    /// The reason why the service ends the exchange; nil while the exchange may run.
     package internal(set) var stopping: Interruption?
     /// The connection check in progress.
     package var connectionCheck: ConnectionCheck?
     /// The values that led to the admission, for the journal entry about it.
     package var inputs: [String: String] = [:]
-    /// The immediate requests since the task was started, or since the URL changed.
+    /// The number of immediate requests since the task was started, or since the URL changed.
     package internal(set) var repetitions = 0
     /// The number of bytes when the last exchange began, or for an upload when the task started. Progress is counted
-    /// from here.
+    /// from this number.
     package var startCount: Int64 = 0
     /// Whether the row says that this attempt has begun.
     package var isNoted = false
@@ -67,14 +67,14 @@ package struct TransferRun: Sendable {
     package var checkpointAt: Double
     /// Whether the record describes the response that is being received.
     package var isAccepted = false
-    /// Whether that response began at byte 0.
+    /// Whether the response that is being received began at byte 0.
     private(set) var isFromStart = false
-    /// The row's description of the bytes on disk, while mirrors are tried that may continue them.
+    /// The row's description of the bytes on disk. It is kept while mirrors are tried that may continue the bytes.
     @CopyOnWrite package internal(set) var ownPartial: PartialFile? = nil
     /// The start of the current exchange, and the time of its accepted response, in boot seconds.
     package var begunAt: Double = 0
     package var answeredAt: Double?
-    /// The reason why only one connection can be used, if a response has given one.
+    /// The reason, found in a response, why only one connection can be used.
     package var singleReason: String?
     /// Whether the bytes came over several connections.
     package var wasDivided = false
@@ -88,7 +88,7 @@ package struct TransferRun: Sendable {
         var record = record
         self.startedAt = startedAt
         checkpointAt = startedAt
-        // Rows of older versions of the service may have mirrors whatever the method.
+        // Rows that older versions of the service wrote may have mirrors with any method.
         let mirrors = record.request.isHarmlessElsewhere ? record.request.mirrors ?? [] : []
         // The resume data may come from a task with other mirrors.
         if let mirror = record.partial?.mirror, !mirrors.contains(mirror) { record.partial?.leaveURL() }
@@ -178,7 +178,7 @@ package struct TransferRun: Sendable {
         }
     }
 
-    /// Keeps a stop that was requested after this copy of the run was made.
+    /// Adopts a stop that was requested after this copy of the run was made.
     mutating func keepStop(of latest: TransferRun) {
         if let interruption = latest.stopping { stopping = interruption }
     }
@@ -186,7 +186,7 @@ package struct TransferRun: Sendable {
     /// Stops waiting for an exchange or sync that is blocked by a silent file system, because the task has to stop.
     package mutating func left(_ context: RunContext, _ hosts: inout HostTable) -> [TransferAction] {
         guard canBeLeft else { return [] }
-        // The sync may fail later, and this failure would not be noticed.
+        // The sync may fail later, and the service would not notice this failure.
         record.partial?.distrustUnsynced()
         return interrupted(context, &hosts)
     }
@@ -233,7 +233,7 @@ package struct TransferRun: Sendable {
         return save()
     }
 
-    /// Restores the description of the bytes, because no mirror has continued them.
+    /// Restores the description of the bytes on disk, because none of the mirrors has continued them.
     mutating func returnFromMirrors() {
         if let ownPartial, record.partial?.isOfAnotherURL == true { record.partial = ownPartial }
         ownPartial = nil
@@ -298,7 +298,7 @@ package struct TransferRun: Sendable {
 extension TaskRecord {
     /// Records that the URL which sent all bytes on disk has sent the wrong file.
     ///
-    /// Without a checksum, nothing shows that another URL has the right file.
+    /// Without a checksum, the service cannot know whether another URL has the right file.
     ///
     /// - Returns: whether another URL may have the right file.
     mutating func noteWrongSource() -> Bool {
@@ -316,7 +316,8 @@ extension TaskRecord {
     /// The last suspect response.
     var doubt: SuspectResponse? { partial?.doubt ?? upload?.doubt ?? firstDoubt }
 
-    /// The expected name of a download's file: the owner's name if that has an extension, otherwise the URL's.
+    /// The expected name of a download's file. This is the name that the owner chose if it has an extension, otherwise
+    /// the name in the URL.
     var expectedName: String? {
         if let chosen = request.destination?.filename, chosen.dropFirst().contains(".") { return chosen }
         return request.url.map { FileName.derive(contentDisposition: nil, url: $0) }
@@ -325,7 +326,7 @@ extension TaskRecord {
     /// The value of ``ResponsePolicy/decodes``: false for files that the service stores for apps.
     var decodes: Bool { session == .terminal || request.destination != nil }
 
-    /// Whether a later task could continue from the bytes on disk, or from those on the server.
+    /// Whether a later task could continue from the bytes on disk, or from the bytes on the server.
     var isResumable: Bool {
         if upload != nil { return true }
         guard kind == .download, method == "GET", let partial, received > 0 else { return false }

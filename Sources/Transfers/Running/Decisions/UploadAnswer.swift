@@ -3,7 +3,7 @@ package import NightshiftAPI
 /// The body of the last response to an upload.
 package enum AnswerBody: Hashable, Sendable {
     case memory([UInt8])
-    /// A body that is too long for memory: this many bytes in a file of the exchange.
+    /// A body that is too long for memory. It is in the exchange's file and has this number of bytes.
     case file(count: Int64)
 
     package static let none = AnswerBody.memory([])
@@ -19,8 +19,8 @@ package enum AnswerBody: Hashable, Sendable {
 /// The last response to an upload, as far as it could be stored.
 package struct UploadAnswer: Hashable, Sendable {
     package var body: AnswerBody
-    /// The reason why the body is missing. The server has the upload, so sending it again would not help, and could
-    /// perform it twice.
+    /// The reason why the body is missing. The server already has the upload. Sending the upload again would not help,
+    /// and could perform the operation twice.
     package var failure: TransferFailure?
 
     package init(body: AnswerBody, failure: TransferFailure? = nil) {
@@ -28,9 +28,10 @@ package struct UploadAnswer: Hashable, Sendable {
         self.failure = failure
     }
 
-    /// The response of an exchange. Nil if the response was not complete, unless this machine's disk was the reason.
+    /// Creates the stored response of an exchange. Returns nil if the response was not complete, unless the cause is
+    /// this machine's disk.
     ///
-    /// - Parameter file: the number of bytes in the response's file; nil if it did not need one.
+    /// - Parameter file: the number of bytes in the response's file; nil if the response did not need a file.
     package init?(_ end: ExchangeEnd, file: Int64?) {
         guard end.head != nil else { return nil }
         switch (end.outcome, file) {
