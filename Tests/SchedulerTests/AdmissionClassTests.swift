@@ -54,7 +54,7 @@ import Testing
             large: queue(jobs, moment, isLarge: true, limit: limit), allowance: .max)
     }
 
-    @Test(arguments: 1...20) func theHeadsOfClassesGiveTheSamePlanAsAllThatIsAllowed(_ seed: Int) {
+    @Test(arguments: 1...20) func `The first tasks of each class give the same plan as all allowed tasks`(_ seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         let connections = Int.random(in: 1...6, using: &random)
         let maximum = Int.random(in: 1...8, using: &random)
@@ -92,7 +92,7 @@ import Testing
     }
 
     /// Checks that tasks of each class get their turn by age, however many tasks another class has.
-    @Test func noClassStarvesAnother() {
+    @Test func `The tasks of a common class do not starve those of a rare class`() {
         var jobs: [Job] = []
         var order: [TaskID] = []
         for step in 0..<200 {
@@ -112,7 +112,7 @@ import Testing
         #expect(order == (1...400).map { TaskID($0) })
     }
 
-    @Test func mergingKeepsPriorityAndAge() {
+    @Test func `Merged queues are ordered by priority, then age`() {
         func candidates(_ entries: (Int64, Double)...) -> [Admission.Candidate] {
             entries.map { Admission.Candidate(id: TaskID($0.0), priority: $0.1, isLarge: false) }
         }

@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...12) func plansKeepTheRules(_ seed: Int) {
+    @Test(arguments: 1...12) func `Plans for random loads break no rule`(_ seed: Int) {
         var world = World(seed: UInt64(seed))
         for _ in 0..<120 {
             for _ in 0..<Int.random(in: 0...3, using: &world.random) { world.arrive() }
@@ -192,7 +192,7 @@ import Testing
 
     /// Checks that a small transfer of equal priority begins within a slice and a time step, however many large ones
     /// exist.
-    @Test(arguments: 1...20) func smallOnesDoNotStarve(_ seed: Int) {
+    @Test(arguments: 1...20) func `Large tasks do not starve small ones`(_ seed: Int) {
         var world = World(seed: UInt64(seed) &+ 500)
         let step = 0.5
         for round in 0..<400 {

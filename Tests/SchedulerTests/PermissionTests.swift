@@ -183,7 +183,8 @@ import Testing
         },
     ]
 
-    @Test(arguments: networks + power + discretion) func table(_ row: Row) {
+    @Test(arguments: networks + power + discretion)
+    func `Each combination of rules and device state gives the wait reason of its row`(_ row: Row) {
         #expect(Permission.hold(row.rules, row.moment, isLoopback: row.isLoopback) == row.expected)
     }
 
@@ -216,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func moreRulesNeverLetMoreRunAndBetterMomentsNeverLess() {
+    @Test func `Stricter rules never allow more tasks, and better device states never fewer`() {
         var faults: Set<String> = []
         for rules in Self.everyRule {
             var looser = rules
@@ -247,7 +248,7 @@ import Testing
     }
 
     /// Checks that values that are not among the inputs have no effect.
-    @Test func theInputsAreAllThatIsLookedAt() {
+    @Test func `The decision depends only on its listed inputs`() {
         var faults: Set<String> = []
         for rules in Self.everyRule {
             for isLoopback in [false, true] {
@@ -263,7 +264,7 @@ import Testing
         #expect(faults.isEmpty, "\(faults.prefix(3))")
     }
 
-    @Test func inputsAreNamedAsTheDeviceNamesThem() {
+    @Test func `Inputs have the names of the device keys`() {
         var rules = TransferRules()
         rules.minimumBattery = 50
         rules.discretion = .relaxed
@@ -278,7 +279,7 @@ import Testing
         #expect(DeviceKey.allCases.allSatisfy { $0.rawValue != Permission.phaseInput })
     }
 
-    @Test func detailsSayWhatIsMissing() {
+    @Test func `The detail of a wait reason says what is missing`() {
         var rules = TransferRules()
         rules.minimumBattery = 50
         rules.discretion = .full

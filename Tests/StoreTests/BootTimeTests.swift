@@ -26,7 +26,7 @@ import Testing
             seenShift: -1_000),
     ]
 
-    @Test(arguments: rows) func shifts(_ row: Row) {
+    @Test(arguments: rows) func `The observed time of a boot shifts by the change of the wall clock`(_ row: Row) {
         #expect(row.now.shift(from: StoreFixture.now) == row.shift)
         #expect(row.now.seenShift(from: StoreFixture.now) == row.seenShift)
     }

@@ -12,7 +12,7 @@ import Testing
 
     /// Writes a fixture of the current schema if `NIGHTSHIFT_RECORD=1` is set. An existing fixture is never replaced.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["NIGHTSHIFT_RECORD"] == "1"))
-    func record() async throws {
+    func `A fixture of the current schema can be recorded`() async throws {
         let target = Self.fixtures.appending(path: "0008.sqlite")
         try #require(!FileManager.default.fileExists(atPath: target.path))
         let fixture = try StoreFixture()

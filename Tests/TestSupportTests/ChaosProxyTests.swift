@@ -20,21 +20,21 @@ struct ChaosProxyTests {
         try await Fetched.byCurl(proxy.url("/file"), arguments, in: directory)
     }
 
-    @Test func forwards() async throws {
+    @Test func `The proxy forwards all bytes and counts them`() async throws {
         let fetched = try await get()
         #expect(try content.firstMismatch(inFileAt: fetched.file) == nil)
         #expect(proxy.totals.connections == 1)
         #expect(proxy.totals.bytesUp > 50 && proxy.totals.bytesDown > content.size)
     }
 
-    @Test func delays() async throws {
+    @Test func `The proxy delays the bytes in each direction by the configured latency`() async throws {
         proxy.change { $0.latency = .milliseconds(100) }
         let start = ContinuousClock.now
         #expect(try content.firstMismatch(inFileAt: try await get().file) == nil)
         #expect(start.duration(to: .now) >= .milliseconds(200))
     }
 
-    @Test func capsTheBandwidth() async throws {
+    @Test func `The proxy limits the total bandwidth of two connections`() async throws {
         proxy.change { $0.bytesPerSecond = 6_000_000 }
         let start = ContinuousClock.now
         async let one = get()
@@ -82,7 +82,7 @@ struct ChaosProxyTests {
     }
 
     @Test(arguments: [true, false])
-    func killsConnections(reset: Bool) async throws {
+    func `The proxy ends all connections with a reset or a normal close`(reset: Bool) async throws {
         let gate = Gate()
         origin.setBehaviours([.holdAfter(1_000_000, gate)], for: "/file")
         async let fetched = get()
@@ -94,7 +94,7 @@ struct ChaosProxyTests {
         gate.open()
     }
 
-    @Test func swallowsEverything() async throws {
+    @Test func `A black hole forwards nothing until it is switched off`() async throws {
         proxy.change { $0.isBlackHole = true }
         #expect(try await get("--max-time", "0.3").code == 28)
         #expect(origin.requests.isEmpty)
@@ -102,7 +102,7 @@ struct ChaosProxyTests {
         #expect(try await get().status == 200)
     }
 
-    @Test func goesOnAfterABlackHole() async throws {
+    @Test func `A transfer continues after a black hole without losing a byte`() async throws {
         let gate = Gate()
         origin.setBehaviours([.holdAfter(1_000_000, gate)], for: "/file")
         async let fetched = get()
@@ -116,20 +116,20 @@ struct ChaosProxyTests {
         #expect(try content.firstMismatch(inFileAt: try await fetched.file) == nil)
     }
 
-    @Test func refusesAndAcceptsAgain() async throws {
+    @Test func `The proxy refuses connections until it accepts them again`() async throws {
         proxy.stopAccepting()
         #expect(try await get().code == 7)
         try proxy.startAccepting()
         #expect(try await get().code == 0)
     }
 
-    @Test func resetsWhenTheServerIsGone() async throws {
+    @Test func `The proxy ends a connection whose server does not exist`() async throws {
         origin.stop()
         #expect(try await get().code != 0)
         try await proxy.wait(for: "the connection's end") { $0.openConnections == 0 }
     }
 
-    @Test func cutsAtRandomTheSameWayForTheSameSeed() async throws {
+    @Test func `The proxy cuts the same connections for the same seed`() async throws {
         func codes() async throws -> [Int32?] {
             let proxy = try ChaosProxy(
                 to: origin.port, conditions: .init(cuts: .init(seed: 11, meanBytes: content.size)))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct ChildProcessTests {
-    @Test func runsToTheEnd() async throws {
+    @Test func `A child process gets its environment and input, and its outcome is returned`() async throws {
         let outcome = try await ChildProcess.run(
             "sh", ["-c", "cat; echo error >&2; echo $WORD; pwd; exit 3"],
             environment: ["WORD": "night", "PATH": "/usr/bin:/bin"], directory: "/usr", input: "in\n")
@@ -13,20 +13,20 @@ struct ChildProcessTests {
         #expect(outcome.errors == "error\n")
     }
 
-    @Test func tellsSignalsFromCodes() async throws {
+    @Test func `An end by a signal differs from an exit code`() async throws {
         let process = try ChildProcess("sleep", arguments: ["60"])
         #expect(process.exit == nil)
         process.kill(SIGKILL)
         #expect(try await process.waitForExit() == .signal(SIGKILL))
     }
 
-    @Test func stopsPolitelyThenNot() throws {
+    @Test func `A child process that is stopped ends by SIGTERM`() throws {
         let polite = try ChildProcess("sleep", arguments: ["60"])
         polite.stop()
         #expect(polite.exit == .signal(SIGTERM))
     }
 
-    @Test func namesItsOwnProcess() async throws {
+    @Test func `A child process in a group of its own has the process id that it sees itself`() async throws {
         let directory = try TemporaryDirectory()
         let process = try ChildProcess(
             "sh", arguments: ["-c", "echo $$"], output: .file(directory.path("pid")), ownGroup: true)
@@ -34,12 +34,12 @@ struct ChildProcessTests {
         #expect(String(decoding: try fileBytes(directory.path("pid")), as: UTF8.self) == "\(process.pid)\n")
     }
 
-    @Test func reportsAMissingProgram() async throws {
+    @Test func `A program that does not exist is reported`() async throws {
         #expect(throws: SystemError.self) { try ChildProcess("/nothing/here", diesWithParent: false) }
         #expect(try await ChildProcess.run("/nothing/here").code != 0)
     }
 
-    @Test func boundsTheWait() async throws {
+    @Test func `A run that exceeds its time limit throws an error`() async throws {
         await #expect(throws: WaitedTooLong.self) {
             try await ChildProcess.run("sleep", ["60"], within: .milliseconds(50))
         }
@@ -47,7 +47,7 @@ struct ChildProcessTests {
 
     /// Foundation opens files without `O_CLOEXEC`. A program just written by one test could not be executed while a
     /// process lived that another test had started meanwhile (`ETXTBSY`).
-    @Test func inheritsNoDescriptor() async throws {
+    @Test func `A child process inherits no file descriptors`() async throws {
         let directory = try TemporaryDirectory()
         let program = try directory.write("#!/bin/sh\nexit 3\n", to: "program")
         #expect(chmod(program, 0o700) == 0)
@@ -63,7 +63,7 @@ struct ChildProcessTests {
         #expect(try await ChildProcess.run(program).code == 3)
     }
 
-    @Test func diesWithItsParent() async throws {
+    @Test func `A child process ends when its parent is killed`() async throws {
         let directory = try TemporaryDirectory()
         // The shell represents a test process: it starts setpriv as ChildProcess does, and is killed.
         let parent = try ChildProcess(
@@ -83,7 +83,7 @@ struct ChildProcessTests {
         }
     }
 
-    @Test func removesTemporaryDirectories() throws {
+    @Test func `A temporary directory is deleted with its object`() throws {
         var directory: TemporaryDirectory? = try TemporaryDirectory()
         let path = try #require(try directory?.write("x", to: "file"))
         #expect(access(path, F_OK) == 0)

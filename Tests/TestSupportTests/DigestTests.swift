@@ -11,7 +11,7 @@ struct DigestTests {
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
         ),
     ])
-    func sha256(text: String, expected: String) {
+    func `SHA-256 hashes equal the examples of FIPS 180-4`(text: String, expected: String) {
         #expect(DigestAlgorithm.sha256.hash(text) == expected)
     }
 
@@ -23,12 +23,12 @@ struct DigestTests {
             "57edf4a22be3c955ac49da2e2107b67a"
         ),
     ])
-    func md5(text: String, expected: String) {
+    func `MD5 hashes equal the examples of RFC 1321`(text: String, expected: String) {
         #expect(DigestAlgorithm.md5.hash(text) == expected)
     }
 
     @Test(arguments: [55, 56, 63, 64, 65, 119, 120, 128, 1_000_003])
-    func agreesWithCoreutils(length: Int64) async throws {
+    func `SHA-256 and MD5 hashes equal those of coreutils`(length: Int64) async throws {
         let directory = try TemporaryDirectory()
         let bytes = SeededContent(seed: 3, size: length).bytes(0..<length)
         try directory.write(bytes, to: "file")

@@ -23,7 +23,7 @@ struct OriginRangeTests {
 
     // MARK: - Correct responses
 
-    @Test func servesTheWholeFile() async throws {
+    @Test func `The origin sends the whole file with its length and validators`() async throws {
         let fetched = try await get()
         #expect(fetched.status == 200)
         #expect(fetched.field("Content-Length") == "\(size)")
@@ -38,7 +38,7 @@ struct OriginRangeTests {
         ("0-0", Int64(0)..<Int64(1)), ("1000000-", 1_000_000..<3_000_001), ("70000-140000", 70_000..<140_001),
         ("-5", 2_999_996..<3_000_001), ("3000000-9999999", 3_000_000..<3_000_001), ("-9999999", 0..<3_000_001),
     ])
-    func servesARange(asked: String, expected: Range<Int64>) async throws {
+    func `The origin sends a requested range`(asked: String, expected: Range<Int64>) async throws {
         let fetched = try await get("-r", asked)
         #expect(fetched.status == 206)
         #expect(fetched.field("Content-Range") == "bytes \(expected.lowerBound)-\(expected.upperBound - 1)/\(size)")
@@ -46,18 +46,18 @@ struct OriginRangeTests {
     }
 
     @Test(arguments: ["3000001-", "9999999-", "-0"])
-    func refusesARangeBehindTheEnd(asked: String) async throws {
+    func `The origin refuses a range after the end with 416`(asked: String) async throws {
         let fetched = try await get("-r", asked)
         #expect(fetched.status == 416)
         #expect(fetched.field("Content-Range") == "bytes */\(size)")
     }
 
     @Test(arguments: ["5-3", "0-1,4-5", "x-y", "-"])
-    func ignoresARangeItCannotServe(asked: String) async throws {
+    func `The origin sends the whole file if a range is invalid or multiple`(asked: String) async throws {
         #expect(try await get("-H", "Range: bytes=\(asked)").status == 200)
     }
 
-    @Test func honoursIfRange() async throws {
+    @Test func `The origin sends a range only if If-Range matches`() async throws {
         #expect(try await get("-r", "5-", "-H", "If-Range: \(tag)").status == 206)
         #expect(try await get("-r", "5-", "-H", "If-Range: \(date)").status == 206)
         #expect(try await get("-r", "5-", "-H", "If-Range: \"other\"").status == 200)
@@ -65,14 +65,14 @@ struct OriginRangeTests {
         #expect(try await get("-r", "5-", "-H", "If-Range: W/\(tag)").status == 200)
     }
 
-    @Test func honoursIfMatchAndIfNoneMatch() async throws {
+    @Test func `The origin evaluates If-Match and If-None-Match`() async throws {
         #expect(try await get("-H", "If-None-Match: W/\(tag)").status == 304)
         #expect(try await get("-H", "If-None-Match: \"other\"").status == 200)
         #expect(try await get("-H", "If-Match: \(tag)").status == 200)
         #expect(try await get("-H", "If-Match: \"other\"").status == 412)
     }
 
-    @Test func answersHeadWithoutABody() async throws {
+    @Test func `The origin answers HEAD without a body`() async throws {
         let fetched = try await get("--head")
         #expect(fetched.status == 200)
         #expect(fetched.field("Content-Length") == "\(size)")
@@ -81,42 +81,42 @@ struct OriginRangeTests {
 
     // MARK: - Faulty responses
 
-    @Test func ignoresRanges() async throws {
+    @Test func `The origin can ignore ranges`() async throws {
         let fetched = try await get("-r", "5-", behaviours: .ignoreRange)
         #expect(fetched.status == 200)
         #expect(try content.firstMismatch(inFileAt: fetched.file) == nil)
     }
 
-    @Test func ignoresRangesWithATagInIfRange() async throws {
+    @Test func `The origin can ignore ranges only if If-Range has an entity tag`() async throws {
         let quirk = Behaviour.ignoreRangeIfETagIfRange
         #expect(try await get("-r", "5-", "-H", "If-Range: \(tag)", behaviours: quirk).status == 200)
         #expect(try await get("-r", "5-", "-H", "If-Range: \(date)", behaviours: quirk).status == 206)
         #expect(try await get("-r", "5-", behaviours: quirk).status == 206)
     }
 
-    @Test func ignoresIfRange() async throws {
+    @Test func `The origin can ignore If-Range`() async throws {
         #expect(try await get("-r", "5-", "-H", "If-Range: \"other\"", behaviours: .ignoreIfRange).status == 206)
     }
 
-    @Test func startsEarly() async throws {
+    @Test func `The origin can start a range at an earlier block boundary`() async throws {
         let fetched = try await get("-r", "70000-", behaviours: .earlyRange(blockSize: 65_536))
         #expect(fetched.field("Content-Range") == "bytes 65536-3000000/\(size)")
         #expect(fetched.body == content.bytes(65_536..<size))
     }
 
-    @Test func endsEarlyAndSaysSo() async throws {
+    @Test func `The origin can send a shorter range and declare it`() async throws {
         let fetched = try await get("-r", "70000-", behaviours: .shortRange(1000))
         #expect(fetched.code == 0)
         #expect(fetched.field("Content-Range") == "bytes 70000-70999/\(size)")
         #expect(fetched.body == content.bytes(70_000..<71_000))
     }
 
-    @Test func refusesEveryRange() async throws {
+    @Test func `The origin can refuse every range`() async throws {
         #expect(try await get("-r", "5-", behaviours: .refuseRange).status == 416)
         #expect(try await get(behaviours: .refuseRange).status == 200)
     }
 
-    @Test func lies() async throws {
+    @Test func `The origin can send ranges that contradict their header fields`() async throws {
         let honest = content.bytes(100..<200)
         let start = try await get("-H", "Range: bytes=100-199", behaviours: .lyingRange(.wrongStart(by: 7)))
         #expect(start.body == honest)
@@ -138,7 +138,7 @@ struct OriginRangeTests {
 
     // MARK: - Validators
 
-    @Test func bendsValidators() async throws {
+    @Test func `The origin can omit, weaken or change validators`() async throws {
         #expect(try await get(behaviours: .weakETag).field("ETag") == "W/\(tag)")
         #expect(try await get("-r", "5-", "-H", "If-Range: W/\(tag)", behaviours: .weakETag).status == 200)
         #expect(try await get(behaviours: .noETag).field("ETag") == nil)
@@ -152,7 +152,7 @@ struct OriginRangeTests {
         #expect(dated.field("Date") == date && dated.field("Last-Modified") == date)
     }
 
-    @Test func sendsDigests() async throws {
+    @Test func `The origin can send right and wrong digests`() async throws {
         let whole = content.sha256().base64
         #expect(try await get(behaviours: .reprDigest()).field("Repr-Digest") == "sha-256=:\(whole):")
         let wrong = try await get(behaviours: .reprDigest(right: false)).field("Repr-Digest")

@@ -11,7 +11,7 @@ struct OriginServerTests {
         directory = try TemporaryDirectory()
     }
 
-    @Test func keepsConnections() async throws {
+    @Test func `The origin serves several requests on one connection`() async throws {
         origin.serve("/a", .text("a"))
         origin.serve("/below/", .text("b"))
         let outcome = try await ChildProcess.run(
@@ -23,7 +23,7 @@ struct OriginServerTests {
         #expect(origin.requests.first?.field("user-agent")?.hasPrefix("curl/") == true)
     }
 
-    @Test func changesWhileRunning() async throws {
+    @Test func `Resources and behaviours can change while the origin runs`() async throws {
         origin.serve("/a", .text("old"))
         origin.setBehaviours([.status(500)], for: "/a")
         #expect(try await Fetched.byCurl(origin.url("/a"), [], in: directory).status == 500)
@@ -35,7 +35,7 @@ struct OriginServerTests {
         #expect(try await Fetched.byCurl(origin.url("/a"), [], in: directory).status == 404)
     }
 
-    @Test func refusesAndListensAgain() async throws {
+    @Test func `The origin refuses connections until it listens again`() async throws {
         origin.serve("/a", .text("a"))
         origin.stopListening()
         // Exit code 7: curl could not connect.
@@ -54,7 +54,7 @@ struct OriginServerTests {
         try origin.startListening()
     }
 
-    @Test func stopEndsStalls() async throws {
+    @Test func `A stopped origin ends its stalled connections`() async throws {
         origin.serve("/a", .text("abc", .stallAfter(1)))
         async let fetched = Fetched.byCurl(origin.url("/a"), [], in: directory)
         try await origin.waitForRequest(for: "/a")
@@ -63,7 +63,7 @@ struct OriginServerTests {
         #expect(try await fetched.code != 0)
     }
 
-    @Test func endsWithItsObject() async throws {
+    @Test func `The origin stops when its object is deallocated`() async throws {
         var short: OriginServer? = try OriginServer()
         let url = try #require(short?.url("/"))
         #expect(try await Fetched.byCurl(url, [], in: directory).status == 404)
@@ -71,13 +71,13 @@ struct OriginServerTests {
         #expect(try await Fetched.byCurl(url, [], in: directory).code == 7)
     }
 
-    @Test func endsAfterItsLifetime() async throws {
+    @Test func `The origin stops after its lifetime`() async throws {
         let brief = try OriginServer(lifetime: .zero)
         #expect(try await Fetched.byCurl(brief.url("/"), [], in: directory).code != 0)
         #expect(brief.requests.isEmpty)
     }
 
-    @Test func listensOnIPv6() async throws {
+    @Test func `The origin listens on IPv6`() async throws {
         let six: OriginServer
         do {
             six = try OriginServer(host: .ipv6)
@@ -90,7 +90,7 @@ struct OriginServerTests {
         #expect(try await Fetched.byCurl(six.url("/a"), [], in: directory).body == Array("six".utf8))
     }
 
-    @Test func waitsAreBounded() async throws {
+    @Test func `Waits throw an error after their time limit`() async throws {
         await #expect(throws: WaitedTooLong.self) {
             try await origin.waitForRequest(within: .milliseconds(20))
         }

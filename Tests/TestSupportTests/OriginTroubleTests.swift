@@ -22,7 +22,7 @@ struct OriginTroubleTests {
 
     // MARK: - Bodies
 
-    @Test func cutsOnceThenServes() async throws {
+    @Test func `The origin can cut one response and serve the next`() async throws {
         let cut = try await get(behaviours: .cutAfter(1_000_000).times(1))
         #expect(cut.code == 18)
         #expect(cut.body == content.bytes(0..<1_000_000))
@@ -33,27 +33,27 @@ struct OriginTroubleTests {
         #expect(origin.bodyBytesSent(for: "/file") == size)
     }
 
-    @Test func countsPastTheFirstOnes() async throws {
+    @Test func `A behaviour can skip the first requests`() async throws {
         origin.serve("/file", Resource(content: content, behaviours: [.cutAfter(10).skippingFirst(1).times(1)]))
         var codes: [Int32?] = []
         for _ in 0..<3 { codes.append(try await Fetched.byCurl(origin.url("/file"), [], in: directory).code) }
         #expect(codes == [0, 18, 0])
     }
 
-    @Test func appliesToItsMethodsOnly() async throws {
+    @Test func `A behaviour applies only to its method`() async throws {
         let resource = Resource(content: content, behaviours: [.status(500).on("GET")])
         origin.serve("/file", resource)
         #expect(try await Fetched.byCurl(origin.url("/file"), ["--head"], in: directory).status == 200)
         #expect(try await Fetched.byCurl(origin.url("/file"), [], in: directory).status == 500)
     }
 
-    @Test func resets() async throws {
+    @Test func `The origin can reset the connection during the body`() async throws {
         let reset = try await get(behaviours: .resetAfter(1_000_000))
         #expect(reset.code == 56)
         #expect(reset.body.count <= 1_000_000)
     }
 
-    @Test func stalls() async throws {
+    @Test func `The origin can stall during the body`() async throws {
         // The rate is less than one byte in two seconds.
         let stalled = try await get("--speed-limit", "1", "--speed-time", "2", behaviours: .stallAfter(50_000))
         #expect(stalled.code == 28)
@@ -61,7 +61,7 @@ struct OriginTroubleTests {
         try await origin.wait(for: "the end of the stall") { $0.inFlight == 0 && $0.stalls == 1 }
     }
 
-    @Test func holdsTheBodyUntilTheGateOpens() async throws {
+    @Test func `The origin can hold the rest of the body until a gate opens`() async throws {
         let gate = Gate()
         origin.serve("/file", Resource(content: content, behaviours: [.holdAfter(1000, gate)]))
         async let fetched = Fetched.byCurl(origin.url("/file"), [], in: directory)
@@ -72,14 +72,14 @@ struct OriginTroubleTests {
         #expect(try content.firstMismatch(inFileAt: try await fetched.file) == nil)
     }
 
-    @Test func throttles() async throws {
+    @Test func `The origin can limit the rate of the body`() async throws {
         let start = ContinuousClock.now
         #expect(try await get(behaviours: .throttle(bytesPerSecond: 6_000_000)).code == 0)
         let taken = start.duration(to: .now)
         #expect(taken > .milliseconds(480))
     }
 
-    @Test func drips() async throws {
+    @Test func `The origin can send the body byte by byte`() async throws {
         let start = ContinuousClock.now
         origin.serve("/file", .text(String(repeating: "x", count: 100), .slowDrip(bytesPerSecond: 100)))
         async let dripped = Fetched.byCurl(origin.url("/file"), [], in: directory)
@@ -89,7 +89,7 @@ struct OriginTroubleTests {
         #expect(start.duration(to: .now) > .milliseconds(900))
     }
 
-    @Test func framesBodiesInOtherWays() async throws {
+    @Test func `The origin can frame bodies in chunks, by a close or with a wrong length`() async throws {
         for behaviour in [Behaviour.chunked(), .closeDelimited] {
             let fetched = try await get(behaviours: behaviour)
             #expect(fetched.code == 0 && fetched.field("Content-Length") == nil)
@@ -107,7 +107,7 @@ struct OriginTroubleTests {
 
     // MARK: - Heads
 
-    @Test func givesNoProperHead() async throws {
+    @Test func `The origin can send a broken head, an endless one, or none`() async throws {
         #expect(try await get(behaviours: .closeBeforeHead).code == 52)
         #expect(try await get(behaviours: .resetBeforeHead).code == 56)
         #expect(try await get("--max-time", "0.3", behaviours: .stallHead).code == 28)
@@ -118,7 +118,7 @@ struct OriginTroubleTests {
         #expect(endless.code != 0 && endless.heads.utf8.count > 200_000)
     }
 
-    @Test func sendsInterimResponsesAndFields() async throws {
+    @Test func `The origin can send interim responses and additional fields`() async throws {
         let fetched = try await get(
             behaviours: .interimResponses([102, 103]), .contentDisposition("attachment; filename=a.bin"),
             .field("X-Extra", "1"))
@@ -130,7 +130,7 @@ struct OriginTroubleTests {
 
     // MARK: - Other responses
 
-    @Test func failsThenServes() async throws {
+    @Test func `The origin can refuse one request with Retry-After and serve the next`() async throws {
         let refusal = Behaviour.status(429, retryAfter: .seconds(3), body: "no")
         origin.serve("/file", Resource(content: content, behaviours: [refusal.times(1)]))
         let refused = try await Fetched.byCurl(origin.url("/file"), [], in: directory)
@@ -141,7 +141,7 @@ struct OriginTroubleTests {
         #expect(try await Fetched.byCurl(origin.url("/nothing"), [], in: directory).status == 404)
     }
 
-    @Test func redirects() async throws {
+    @Test func `The origin can send a redirect, a chain of redirects or a loop`() async throws {
         origin.serve("/from", .text("", .redirect(to: "/file", status: 307)))
         origin.serve("/file", Resource(content: content))
         #expect(try await Fetched.byCurl(origin.url("/from"), ["-L"], in: directory).statuses == [307, 200])
@@ -153,7 +153,7 @@ struct OriginTroubleTests {
         #expect(try await Fetched.byCurl(origin.url("/loop"), ["-L", "--max-redirs", "7"], in: directory).code == 47)
     }
 
-    @Test func swapsTheFileBehindTheirBack() async throws {
+    @Test func `The origin can replace a file while it sends the old one`() async throws {
         let next = Resource(content: .seeded(size: size, seed: 8))
         let first = try await get(behaviours: .swapDuringTransfer(after: 500_000, to: next))
         #expect(try content.firstMismatch(inFileAt: first.file) == nil)
@@ -162,7 +162,7 @@ struct OriginTroubleTests {
         #expect(first.field("ETag") != second.field("ETag"))
     }
 
-    @Test func holdsWhatLiesBehindAnOffset() async throws {
+    @Test func `The origin can hold all bytes after an offset until a gate opens`() async throws {
         let gate = Gate()
         origin.serve("/file", Resource(content: content, behaviours: [.holdFrom(1000, gate)]))
         async let whole = Fetched.byCurl(origin.url("/file"), [], in: directory)
@@ -174,7 +174,7 @@ struct OriginTroubleTests {
         #expect(try await rest.body == content.bytes(900..<content.size))
     }
 
-    @Test func limitsConnections() async throws {
+    @Test func `The origin can refuse requests above a connection limit`() async throws {
         let gate = Gate()
         origin.serve("/file", Resource(content: content, behaviours: [.connectionLimit(1), .holdAfter(10, gate)]))
         async let first = Fetched.byCurl(origin.url("/file"), [], in: directory)

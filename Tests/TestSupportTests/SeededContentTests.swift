@@ -9,7 +9,7 @@ struct SeededContentTests {
         directory = try TemporaryDirectory()
     }
 
-    @Test func isTheSameAtEveryOffset() {
+    @Test func `Seeded content is the same from every offset`() {
         let content = SeededContent(seed: 5, size: size)
         let all = content.bytes(0..<size)
         for range: Range<Int64> in [0..<1, 3..<9, 65_530..<65_545, 65_536..<65_540, 131_073..<262_150, 299_999..<size] {
@@ -19,7 +19,7 @@ struct SeededContentTests {
     }
 
     @Test(arguments: [0, 1, 65_535, 65_536, 200_000, 299_999])
-    func findsOneWrongByte(at offset: Int) throws {
+    func `A comparison with seeded content finds one wrong byte`(at offset: Int) throws {
         var bytes = SeededContent(seed: 5, size: size).bytes(0..<size)
         try directory.write(bytes, to: "file")
         #expect(try SeededContent.verify(fileAt: directory.path("file"), seed: 5, size: size) == nil)
@@ -28,7 +28,7 @@ struct SeededContentTests {
         #expect(try SeededContent.verify(fileAt: directory.path("file"), seed: 5, size: size) == Int64(offset))
     }
 
-    @Test func findsMisplacedBlocksAndWrongLengths() throws {
+    @Test func `A comparison finds misplaced blocks and wrong lengths`() throws {
         let content = SeededContent(seed: 5, size: size)
         let (first, second) = (content.bytes(0..<65_536), content.bytes(65_536..<131_072))
         try directory.write(second + first + content.bytes(131_072..<size), to: "swapped")

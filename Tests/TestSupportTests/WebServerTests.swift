@@ -28,14 +28,14 @@ struct WebServerTests {
         #expect(try content.firstMismatch(inFileAt: "\(server.documents)\(WebServer.uploadPath)new") == nil)
     }
 
-    @Test func nginx() async throws {
+    @Test func `nginx serves files and stores uploads`() async throws {
         let server = try await WebServer.nginx()
         try await servesFilesAndTakesUploads(server)
         server.stop()
         #expect(try await get(server.url("/file")).code == 7)
     }
 
-    @Test func nginxWithTLSAndHTTP2() async throws {
+    @Test func `nginx serves files over TLS and HTTP/2`() async throws {
         var options = WebServer.NginxOptions()
         let certificates = try await TestCertificates()
         options.certificates = certificates
@@ -47,7 +47,7 @@ struct WebServerTests {
         #expect(try await get(server.url("/file")).code == 60)
     }
 
-    @Test func nginxThatWantsAClientCertificate() async throws {
+    @Test func `nginx can require a client certificate`() async throws {
         var options = WebServer.NginxOptions()
         let certificates = try await TestCertificates()
         options.certificates = certificates
@@ -62,7 +62,7 @@ struct WebServerTests {
         #expect(fetched.heads.hasPrefix("HTTP/1.1 200"))
     }
 
-    @Test func nginxWithALimit() async throws {
+    @Test func `nginx can limit the rate of a response`() async throws {
         var options = WebServer.NginxOptions()
         options.limitRate = 1_000_000
         let server = try await WebServer.nginx(options)
@@ -72,7 +72,7 @@ struct WebServerTests {
         #expect(start.duration(to: .now) > .milliseconds(900))
     }
 
-    @Test func apache() async throws {
+    @Test func `Apache serves files, stores uploads, and requires Basic or Digest credentials`() async throws {
         let server = try await WebServer.apache()
         try await servesFilesAndTakesUploads(server)
         #expect(try await get(server.url("/basic/file")).status == 401)
@@ -82,7 +82,7 @@ struct WebServerTests {
         #expect(try await get(server.url("/digest/file"), "--digest", "-u", "night:wrong").status == 401)
     }
 
-    @Test func saysWhyItDoesNotStart() async throws {
+    @Test func `A web server with an invalid configuration throws an error`() async throws {
         var options = WebServer.NginxOptions()
         options.extra = "no such directive;"
         await #expect(throws: WebServer.CannotStart.self) { try await WebServer.nginx(options) }

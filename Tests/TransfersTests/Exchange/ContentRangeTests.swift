@@ -11,7 +11,7 @@ import Transfers
         ("bytes */0", .unsatisfied(total: 0)),
         ("bytes 0-9223372036854775806/9223372036854775807", .bytes(first: 0, last: .max - 1, total: .max)),
     ])
-    func understands(field: String, range: ContentRange) {
+    func `A valid Content-Range is parsed`(field: String, range: ContentRange) {
         #expect(ContentRange(field: field) == range)
     }
 
@@ -21,7 +21,7 @@ import Transfers
         "bytes 10-99/100 x", "bytes 10-99/9223372036854775808", "bytes 99999999999999999999-1/2", "bytes 1 -2/3",
         "bytes 0-9223372036854775807/*",
     ])
-    func refuses(field: String) {
+    func `An invalid Content-Range is refused`(field: String) {
         #expect(ContentRange(field: field) == nil)
     }
 }

@@ -17,7 +17,7 @@ import Transfers
         "unixsum=:AQ==:,sha-256=:\(base64):",
         "a;b=1,c=(1 2),sha-256=:\(base64):",
     ])
-    func understands(field: String) {
+    func `A valid digest is parsed, whatever other members the field has`(field: String) {
         #expect(DigestFields.parse([field]) == [sha256])
     }
 
@@ -27,7 +27,7 @@ import Transfers
         "sha-256=:\(base64):, sha-256=?1", "sha-256=:\(base64):, A=1", "sha-256=:\(base64):,", "sha-256=\"\(base64)\"",
         "sha-1=:2jmj7l5rSw0yVb/vlWAYkK/YBwk=:",
     ])
-    func ignores(field: String) {
+    func `An invalid field contains no digest`(field: String) {
         #expect(DigestFields.parse([field]).isEmpty)
     }
 

@@ -81,7 +81,7 @@ import Transfers
         Row(testDescription: "trouble without an exchange", code: .inputOutput, point: nil, attribution: .nobody),
     ]
 
-    @Test(arguments: rows) func whom(_ row: Row) {
+    @Test(arguments: rows) func `Each failure is attributed to the cause in its row`(_ row: Row) {
         let failure = TransferFailure(row.code, "", status: row.status)
         #expect(
             FailureAttribution.of(

@@ -51,7 +51,7 @@ import Transfers
         ("http://example.org?x", "download"), ("", "download"), ("http://example.org/%2e%2e", "download"),
         ("http://example.org/%00%1B", "download"), ("http://example.org/?a=http://b/c", "download"),
     ])
-    func url(url: String, name: String) {
+    func `The last path component of the URL names the file`(url: String, name: String) {
         #expect(FileName.derive(contentDisposition: nil, url: url) == name)
     }
 
@@ -63,7 +63,7 @@ import Transfers
             ("\u{202E}\u{2066}a", "a"), ("👩‍👩‍👧.png", "👩‍👩‍👧.png"), ("a\u{85}b", "ab"), ("-rf", "-rf"), ("日本.pdf", "日本.pdf"),
             ("/\u{301}x", "\u{301}x"),
         ] as [(String, String?)])
-    func sanitize(name: String, expected: String?) {
+    func `A name from a server becomes safe, or is discarded`(name: String, expected: String?) {
         #expect(FileName.sanitize(name) == expected)
     }
 
@@ -82,7 +82,7 @@ import Transfers
         ("a.b.txt", "a.b (1).txt"), ("tar.gz", "tar (1).gz"), ("Mr. Smith went", "Mr. Smith went (1)"),
         ("v1.2.3", "v1.2 (1).3"),
     ])
-    func numbered(name: String, expected: String) {
+    func `The number of a taken name is inserted before the extension`(name: String, expected: String) {
         #expect(FileName.numbered(name, 1) == expected)
     }
 

@@ -15,7 +15,7 @@ import Testing
         ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800),
         ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
     ])
-    func understands(text: String, seconds: Double) {
+    func `All three formats of an HTTP date are parsed`(text: String, seconds: Double) {
         #expect(HTTPDate.parse(text) == seconds)
     }
 
@@ -25,7 +25,7 @@ import Testing
         "Sun, 06 Nuv 1994 08:49:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 194 08:49:37 GMT",
         "Sun, 06 Nov 1994 08:49:37 GMT x", "1994-11-06T08:49:37Z", "Sun Nov 6 08:49:37 94",
     ])
-    func refuses(text: String) {
+    func `An invalid HTTP date is refused`(text: String) {
         #expect(HTTPDate.parse(text) == nil)
     }
 

@@ -100,7 +100,7 @@ import Transfers
     }
 
     /// Checks random tasks with an intermittent host against invariants.
-    @Test func randomWalk() {
+    @Test func `Random tasks with an intermittent host never break a rule of the pauses`() {
         let seed = ExchangeRandom.printedSeed("randomWalk")
         var random = ExchangeRandom(seed: seed)
         for _ in 0..<500 {

@@ -33,7 +33,7 @@ import Transfers
         [direct, proxied, other, otherProxied].map { table.allowance($0, 10) == 0 }
     }
 
-    @Test func whoWaits() {
+    @Test func `A failure pauses only the routes that share its cause`() {
         #expect(Self.paused(Self.table(Self.direct, .address)) == [true, false, false, false])
         #expect(Self.paused(Self.table(Self.proxied, .address)) == [false, true, false, false])
         #expect(Self.paused(Self.table(Self.proxied, .proxy)) == [false, true, false, true])
@@ -163,7 +163,7 @@ import Transfers
     }
 
     /// Checks random tasks on few routes: no task fails twice for the same cause, and no task waits for ever.
-    @Test func randomWalk() {
+    @Test func `Random failures on few routes make no task fail twice for one cause or wait for ever`() {
         let seed = ExchangeRandom.printedSeed("randomWalk")
         var random = ExchangeRandom(seed: seed)
         let ways = [Self.direct, Self.proxied, Self.other, Self.otherProxied]

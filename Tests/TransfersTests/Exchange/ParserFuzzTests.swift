@@ -33,21 +33,21 @@ import Transfers
         }
     }
 
-    @Test func dates() {
+    @Test func `Arbitrary bytes never trap the parser of HTTP dates`() {
         forInputs([oldDate, "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"], seed: 1) { text in
             guard let seconds = HTTPDate.parse(text), seconds >= 0 else { return }
             always(HTTPDate.parse(HTTPDate.format(seconds)) == seconds, "\(text)")
         }
     }
 
-    @Test func contentRanges() {
+    @Test func `Arbitrary bytes never trap the parser of Content-Range`() {
         forInputs(["bytes 10-99/100", "bytes */100", "bytes 0-1/*"], seed: 2) { text in
             guard case .bytes(let first, let last, let total)? = ContentRange(field: text) else { return }
             always(first >= 0 && first <= last && last < total ?? .max, "\(text)")
         }
     }
 
-    @Test func validators() {
+    @Test func `Arbitrary bytes never trap the parser of validators`() {
         forInputs(["\"abc\"", "W/\"abc\""], seed: 3) { text in
             let validators = Validators(entityTag: text, lastModified: text, date: text)
             always(!validators.contradicts(validators), "\(text)")
@@ -57,7 +57,7 @@ import Transfers
         }
     }
 
-    @Test func urls() {
+    @Test func `Arbitrary bytes never trap the parser of URLs`() {
         forInputs(
             ["http://u:p@example.org:80/a/../b?q#f", "https://[::1]:8/x", "http://bücher.example/ä", "example.org/x"],
             seed: 4, count: 50_000
@@ -70,7 +70,7 @@ import Transfers
         }
     }
 
-    @Test func locations() {
+    @Test func `Arbitrary bytes never trap the parser of redirect locations`() {
         forInputs(["/a/../b?q#f", "//other/x", "x/y", "?q", "http://u@h/"], seed: 5, count: 20_000) { text in
             let redirect = RedirectPolicy.next(
                 status: 302, location: text, from: "http://example.org/a/b", method: "GET", hop: 0)
@@ -83,7 +83,7 @@ import Transfers
         }
     }
 
-    @Test func fileNames() {
+    @Test func `Arbitrary bytes never lead to an unsafe file name`() {
         forInputs(
             [
                 "attachment; filename=\"a b.txt\"", "attachment; filename*=UTF-8''a%20b.txt; filename=x",
@@ -95,7 +95,7 @@ import Transfers
         }
     }
 
-    @Test func digests() {
+    @Test func `Arbitrary bytes never trap the parser of digests`() {
         forInputs(["sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:, md5=:AA==:"], seed: 7) { text in
             for checksum in DigestFields.parse([text]) {
                 always(checksum.hex.utf8.count == checksum.algorithm.hexLength, "\(text)")
@@ -103,7 +103,7 @@ import Transfers
         }
     }
 
-    @Test func retryAfter() {
+    @Test func `Arbitrary bytes never trap the parser of Retry-After`() {
         forInputs(["120", "1.5", oldDate], seed: 9) { text in
             guard let field = RetryAfter(field: text) else { return }
             always((0...3600).contains(RetrySchedule.retryAfter(field, now: someTime)), "\(text)")

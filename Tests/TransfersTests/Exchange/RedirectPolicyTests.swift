@@ -15,7 +15,7 @@ import Transfers
     }
 
     @Test(arguments: [200, 206, 300, 304, 305, 306, 309, 404])
-    func finalStatuses(status: Int) {
+    func `Other statuses than those of a redirect are final`(status: Int) {
         #expect(next(status, "/x") == .none)
     }
 
@@ -38,7 +38,7 @@ import Transfers
             ("./a:b", "https://example.org/a/a:b"),
             ("..", "https://example.org/"), (".", "https://example.org/a/"), ("/a//b/", "https://example.org/a//b/"),
         ] as [(String, String?)])
-    func resolvesReferences(location: String, url: String?) {
+    func `The Location is resolved against the URL of the request`(location: String, url: String?) {
         #expect(target(location) == url)
     }
 
@@ -56,7 +56,7 @@ import Transfers
     }
 
     @Test(arguments: ["http://example.org/x", "ftp://example.org/x", "file:///etc/passwd", "https://", "javascript:1"])
-    func refusesTargets(location: String) {
+    func `A redirect to another scheme, or from https to http, is refused`(location: String) {
         guard case .refuse(let failure) = next(302, location) else {
             Issue.record("not refused")
             return

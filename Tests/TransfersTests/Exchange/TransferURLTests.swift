@@ -86,7 +86,7 @@ import Transfers
         #expect(failure?.message.contains("hunter2") == false)
     }
 
-    @Test func parts() throws {
+    @Test func `A URL is split into credential, origin, host and port`() throws {
         let url = try TransferURL(parsing: "https://j%C3%BCrgen:p%40%3A%2F:x@EXAMPLE.org/a")
         #expect(url.credential == Credential(user: "jürgen", password: "p@:/:x"))
         #expect(url.origin == "https://example.org:443")

@@ -14,7 +14,7 @@ import Transfers
         ("\"a\"", true), ("\"\"", true), ("\"\u{FC}/+=:\"", true), ("W/\"a\"", false), ("w/\"a\"", false), ("a", false),
         ("\"a", false), ("\"a\"b", false), ("\"a b\"", false), ("\"", false), ("W/", false), ("\"a\u{7F}\"", false),
     ])
-    func strongTags(tag: String, isStrong: Bool) {
+    func `An entity tag is strong only if it is quoted and not marked as weak`(tag: String, isStrong: Bool) {
         #expect(Validators(entityTag: tag).strongEntityTag == (isStrong ? tag : nil))
     }
 
@@ -27,7 +27,9 @@ import Transfers
         (oldDate, "soon", false),
         ("yesterday", serverDate, false),
     ])
-    func strongDates(modified: String, date: String?, isStrong: Bool) {
+    func `A modification date is strong only if it is earlier than the response's date`(
+        modified: String, date: String?, isStrong: Bool
+    ) {
         let validators = Validators(lastModified: modified, date: date)
         #expect(validators.strongLastModified == (isStrong ? modified : nil))
     }
@@ -81,7 +83,7 @@ import Transfers
     ]
 
     @Test(arguments: pairs)
-    func comparison(pair: Pair) {
+    func `Each pair of validators matches, differs or proves nothing, as its row says`(pair: Pair) {
         #expect(pair.left.contradicts(pair.right) == pair.contradicts)
         #expect(pair.right.contradicts(pair.left) == pair.contradicts)
         #expect(pair.left.confirms(pair.right) == pair.confirms)

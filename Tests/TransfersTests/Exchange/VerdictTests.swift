@@ -235,7 +235,7 @@ import Transfers
 
     // MARK: Other statuses
 
-    @Test func unsatisfiedRange() {
+    @Test func `A 416 proves a complete file only if its length and validators match`() {
         let answer = head(416, ["Content-Range": "bytes */100"])
         #expect(judge(answer, partial(100)) == .alreadyComplete)
         #expect(judge(answer, partial(100, of: nil)).startsAgain)
@@ -326,7 +326,9 @@ import Transfers
         (nil, nil, 7, false, "truncated"), (nil, 50, 50, true, "more"), (nil, 50, 49, true, "truncated"),
         (nil, 50, 51, true, "tooLong"), (0, 0, 0, true, "whole"),
     ])
-    func end(total: Int64?, announcedEnd: Int64?, count: Int64, complete: Bool, expected: String) {
+    func `The byte counts and the kind of end decide whether a body is whole`(
+        total: Int64?, announcedEnd: Int64?, count: Int64, complete: Bool, expected: String
+    ) {
         let verdict = Verdict.judgeEnd(total: total, announcedEnd: announcedEnd, count: count, complete: complete)
         switch verdict {
         case .whole: #expect(expected == "whole")

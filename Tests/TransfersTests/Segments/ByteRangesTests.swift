@@ -5,7 +5,7 @@ import Transfers
 
 @Suite struct ByteRangesTests {
     /// Compared with a set of single bytes.
-    @Test func randomSets() throws {
+    @Test func `Sets of random ranges equal sets of their single bytes`() throws {
         let seed = ExchangeRandom.printedSeed("byte ranges")
         var random = ExchangeRandom(seed: seed)
         func range() -> Range<Int64> {

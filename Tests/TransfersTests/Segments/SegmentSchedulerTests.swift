@@ -318,7 +318,7 @@ import Transfers
     }
 
     /// Reports about ended connections, and positions beyond the end, change nothing.
-    @Test func lateReports() {
+    @Test func `The scheduler ignores reports of ended connections, and positions after the end`() {
         var scheduler = Self.two()
         #expect(scheduler.ended(ConnectionID(9), position: 64 << 20, .complete, now: 1).isEmpty)
         #expect(scheduler.answered(Self.first, served: 0..<64 << 20, now: 1).isEmpty)

@@ -19,7 +19,7 @@ import Transfers
 
     /// 64 MiB with one of four connections at 0.1 MB/s and the others at 10 MB/s, compared with 30.1 MB/s.
     @Test(arguments: [0, 1, 2, 3], [nil, 4])
-    func slowConnection(slow: Int, forced: Int?) {
+    func `One slow connection of four does not delay the download`(slow: Int, forced: Int?) {
         var script = SegmentNetwork.Script()
         script.rate = { number, _ in number == slow ? 100_000 : 10_000_000 }
         let network = Self.network(script, connections: 4, forced: forced)
@@ -33,7 +33,7 @@ import Transfers
 
     /// The same, but the replacement of the slow connection is slow as well.
     @Test(arguments: [0, 1, 2, 3], [nil, 4])
-    func slowPlace(slow: Int, forced: Int?) {
+    func `A slow connection with a slow replacement does not delay the download`(slow: Int, forced: Int?) {
         var script = SegmentNetwork.Script()
         script.place = { $0 == slow ? 100_000 : 10_000_000 }
         let network = Self.network(script, connections: 4, forced: forced)
@@ -60,7 +60,7 @@ import Transfers
 
     /// More connections do not help: the scheduler settles at one within a second, and tries others less and less
     /// often.
-    @Test func sharedBottleneck() {
+    @Test func `The scheduler settles at one connection if more of them bring no speed`() {
         var script = SegmentNetwork.Script()
         script.rate = { _, _ in 50_000_000 }
         script.total = { _ in 5_000_000 }
@@ -76,7 +76,7 @@ import Transfers
     }
 
     /// The same with rates that vary by a fifth: one or two connections, with almost no loss.
-    @Test func noisyBottleneck() {
+    @Test func `A bottleneck with noisy rates keeps one or two connections`() {
         let seed = ExchangeRandom.printedSeed("noise")
         var random = ExchangeRandom(seed: seed)
         for _ in 0..<20 {
@@ -109,7 +109,7 @@ import Transfers
 
     /// Rate-limited servers send a burst and wait (nginx's limit_rate: for a second), so short measurements are chance.
     @Test(arguments: [0.15, 0.25, 0.4, 1.0], (2..<12).map { Double($0) / 100 })
-    func bursts(burst: Double, latency: Double) {
+    func `Bursts of a rate-limited server do not hide that more connections help`(burst: Double, latency: Double) {
         let network = Self.network(Self.bursts(of: burst, after: latency, rate: 1_000_000))
         network.run(for: 8)
         #expect(network.running.count == 6)
@@ -131,7 +131,7 @@ import Transfers
     }
 
     /// A path with a high latency: measurements take longer, and the number is still found.
-    @Test func longPath() {
+    @Test func `The scheduler finds the number of connections on a path with high latency`() {
         var script = SegmentNetwork.Script()
         script.latency = 0.3
         script.rate = { _, _ in 2_000_000 }
@@ -143,7 +143,8 @@ import Transfers
     }
 
     /// Connections break after this many bytes, wherever they are.
-    @Test(arguments: [1, 70_000, 1_000_000, 3_333_333]) func dyingConnections(after bytes: Int64) {
+    @Test(arguments: [1, 70_000, 1_000_000, 3_333_333])
+    func `Connections that break after some bytes do not stop the download`(after bytes: Int64) {
         for dying in 1...6 {
             var script = SegmentNetwork.Script()
             script.dies = { $0 == dying ? bytes : nil }
@@ -178,7 +179,8 @@ import Transfers
     }
 
     /// With very short parts, more connections help little, and cost almost nothing.
-    @Test(arguments: [128 << 10, 1 << 20, 5_000_000]) func cappedRanges(cap: Int64) {
+    @Test(arguments: [128 << 10, 1 << 20, 5_000_000]) func `Ranges that a server caps cost almost no speed`(cap: Int64)
+    {
         var script = SegmentNetwork.Script()
         script.cap = cap
         let network = Self.network(script)
@@ -189,7 +191,7 @@ import Transfers
     }
 
     /// Such parts are not worth their requests: the first response continues alone.
-    @Test func tinyParts() {
+    @Test func `A server that sends tiny parts is left with one connection`() {
         var script = SegmentNetwork.Script()
         script.cap = 10_000
         let network = Self.network(script)
@@ -199,7 +201,7 @@ import Transfers
         #expect(network.wasted == 0)
     }
 
-    @Test func earlyParts() {
+    @Test func `Parts that start early do not stop the download`() {
         var script = SegmentNetwork.Script()
         script.early = 100_000
         let network = Self.network(script)
@@ -208,7 +210,9 @@ import Transfers
     }
 
     /// A connection becomes silent: other connections fetch its bytes within its timeout.
-    @Test(arguments: [0, 1, 2]) func stalledConnection(number: Int) {
+    @Test(arguments: [0, 1, 2]) func `Other connections fetch the bytes of a connection that becomes silent`(
+        number: Int
+    ) {
         var script = SegmentNetwork.Script()
         script.rate = { $0 == number && $1 > 0.7 ? 0 : 10_000_000 }
         let network = Self.network(script, mebibytes: 256, connections: 4)
@@ -230,7 +234,7 @@ import Transfers
     }
 
     /// The network is gone silently: connections are replaced after growing timeouts, then the task waits.
-    @Test func deadNetwork() {
+    @Test func `Connections to a dead network are replaced after growing timeouts, then the task waits`() {
         var script = SegmentNetwork.Script()
         script.rate = { _, time in time > 1 ? 0 : 10_000_000 }
         let network = Self.network(script)
@@ -243,7 +247,7 @@ import Transfers
     }
 
     /// A mirror at a tenth of the speed loses its part; both together are not slower than the fast one alone.
-    @Test func mirrors() {
+    @Test func `A slow mirror does not slow the download`() {
         var script = SegmentNetwork.Script()
         script.total = { $0 == 0 ? 20_000_000 : 2_000_000 }
         script.rate = { _, _ in 20_000_000 }

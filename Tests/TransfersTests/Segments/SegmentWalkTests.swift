@@ -4,7 +4,7 @@ import Transfers
 
 /// Random servers, events and crashes, checked with the invariants of ``SegmentNetwork``.
 @Suite struct SegmentWalkTests {
-    @Test func randomWalk() throws {
+    @Test func `Random servers and events never break an invariant of segments`() throws {
         let seed = ExchangeRandom.printedSeed("segments")
         var random = ExchangeRandom(seed: seed)
         var outcomes: [String: Int] = [:]
@@ -41,7 +41,7 @@ import Transfers
     }
 
     /// The service or the machine crashes repeatedly. The next run continues only bytes that the checkpoints prove.
-    @Test func crashes() throws {
+    @Test func `After random crashes the next run continues only the bytes that checkpoints prove`() throws {
         let seed = ExchangeRandom.printedSeed("crashes")
         var random = ExchangeRandom(seed: seed)
         for round in 0..<60 {

@@ -121,7 +121,7 @@ import Transfers
         #expect(after.partial == before.partial)
     }
 
-    @Test(arguments: 1...200) func randomWalks(_ seed: Int) {
+    @Test(arguments: 1...200) func `Random events never lead to an illegal task`(_ seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         var record = Self.record()
         var now = Self.start
