@@ -37,8 +37,8 @@ package struct FailurePause: Hashable, Sendable {
         }
     }
 
-    /// Seconds until the next attempt after an error on this machine, such as a full disk. The pause is short because
-    /// the cause may end at any moment, and the attempt costs no server a request.
+    /// The number of seconds until the next attempt after an error on this machine, such as a full disk. The pause is
+    /// short because the cause may end at any moment, and the attempt costs no server a request.
     package static let ofThisMachine: Double = 10
 
     /// Decides the pause after a failed attempt.

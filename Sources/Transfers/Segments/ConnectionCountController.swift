@@ -1,4 +1,4 @@
-/// Finds the number of connections by measuring: as many as raise the total rate, and no more.
+/// Finds the number of connections by measuring. It uses as many connections as raise the total rate, and no more.
 ///
 /// This is a pure value; times are boot seconds. These are the phases and their legal exits:
 ///
@@ -9,8 +9,8 @@
 struct ConnectionCountController: Hashable, Sendable {
     /// The wanted number of connections.
     private(set) var target = 1
-    /// The number of the first connection that was begun for the current trial. Earlier ones are the standard of
-    /// comparison.
+    /// The number of the first connection that was begun for the current trial. Connections with lower numbers are the
+    /// standard of comparison.
     private(set) var newcomersFrom = 0
     private var phase = Phase.settling(since: nil)
     private var trial = Trial.standard
@@ -28,11 +28,11 @@ struct ConnectionCountController: Hashable, Sendable {
 
     /// The question that the current measurement answers.
     private enum Trial: Hashable {
-        /// The rate of the current number.
+        /// The measurement of the rate with the current number of connections.
         case standard
-        /// Whether the current number is faster than `lower`.
+        /// The check whether the current number of connections is faster than `lower`.
         case more(than: Level)
-        /// Whether the current, smaller number is about as fast as a larger one.
+        /// The check whether the current, smaller number of connections is about as fast as a larger one.
         case enough
     }
 
@@ -44,18 +44,18 @@ struct ConnectionCountController: Hashable, Sendable {
     /// The measured inputs of the decision.
     struct Reading {
         var now: Double
-        /// The bytes of the file that have arrived so far.
+        /// The number of bytes of the file that have arrived so far.
         var bytes: Int64
         /// The connections that receive bytes.
         var flows: [RateMeasurement.Flow]
-        /// The most connections that may be used.
+        /// The maximum number of connections that may be used.
         var most: Int
         /// The number of missing bytes.
         var missing: Int64
-        /// Seconds from request to response; nil without a response.
+        /// The time in seconds from request to response; nil without a response.
         var latency: Double?
-        /// Whether the newest connections themselves are slow: the total did not rise, but the other connections kept
-        /// their rates.
+        /// Whether the newest connections themselves are slow. In this case the total did not rise, although the other
+        /// connections kept their rates.
         var newcomersLag: (Double) -> Bool
         /// The number that the next connection will get.
         var nextConnection: Int
@@ -66,12 +66,12 @@ struct ConnectionCountController: Hashable, Sendable {
         if case .resting = phase { false } else { true }
     }
 
-    /// The end of the rest.
+    /// The end of the rest; nil while the controller does not rest.
     var nextTrial: Double? {
         if case .resting(let until) = phase { until } else { nil }
     }
 
-    /// Decides from a reading of the bytes received by now.
+    /// Decides the wanted number of connections from a reading.
     mutating func update(_ reading: Reading) {
         if target > reading.most {
             target = reading.most
@@ -156,22 +156,24 @@ struct ConnectionCountController: Hashable, Sendable {
         levels = []
     }
 
-    /// The shortest measurement in seconds. On a fast path, two tenths contain some dozens of bursts. On a slow path, a
-    /// new connection reaches its speed within four latencies of about three round trips each.
+    /// Returns the shortest measurement in seconds. On a fast path, two tenths contain some dozens of bursts. On a slow
+    /// path, a new connection reaches its speed within four latencies of about three round trips each.
     private static func window(_ latency: Double?) -> Double {
         min(2, max(0.2, 4 * (latency ?? 0)))
     }
 
-    /// Seconds after which a measurement ends even if connections are pausing: bursts may be a second apart.
+    /// The number of seconds after which a measurement ends even if connections are pausing. Bursts may be a second
+    /// apart.
     private static let longestMeasurement: Double = 2.5
-    /// Seconds that new connections may take to begin. After that, the measurement starts without them.
+    /// The number of seconds that new connections may take to begin. After that, the measurement starts without them.
     private static let longestSettling: Double = 2
     /// The smallest relative rise that counts; a smaller one may be chance.
     private static let leastGain = 0.08
-    /// The required share of the ideal gain, which is the gain if each new connection were as fast as the earlier ones.
+    /// The required share of the ideal gain. The ideal gain is that of new connections which are as fast as the earlier
+    /// ones.
     private static let gainShare = 0.25
-    /// A smaller number of connections is preferred if it reaches this share of the larger number's rate. Measurements
-    /// vary by as much.
+    /// The share of a larger number's rate at which a smaller number of connections is preferred. Measurements vary by
+    /// as much as the difference.
     private static let enoughShare = 0.92
     /// The shortest remaining time in seconds for which another connection is worthwhile.
     private static let leastLeft: Double = 1

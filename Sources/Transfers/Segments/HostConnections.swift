@@ -1,20 +1,21 @@
 /// The number of connections that an origin is known to accept, while that knowledge is valid.
 ///
-/// Stored for each origin next to its `HostBackoff`, set by ``SegmentAction/limitHost(source:connections:until:)``, and
-/// used for the ``SegmentLimits`` of every split download to that origin. Times are boot seconds.
+/// The service stores this value for each origin next to its `HostBackoff`.
+/// ``SegmentAction/limitHost(source:connections:until:)`` sets it, and the ``SegmentLimits`` of every split download to
+/// that origin use it. Times are boot seconds.
 package struct HostConnections: Hashable, Sendable {
     private var connections = Int.max
     private var until: Double = 0
 
     package init() {}
 
-    /// The known number; nil if nothing is known, or if the knowledge is outdated.
+    /// Returns the known number; nil if nothing is known, or if the knowledge is outdated.
     package func most(now: Double) -> Int? {
         now < until ? connections : nil
     }
 
-    /// Records that the origin refused more than this number. Of several records, the smallest number and the longest
-    /// time apply.
+    /// Records that the origin refused more than this number of connections. If there are several records, the smallest
+    /// number and the longest time apply.
     package mutating func limit(to connections: Int, until: Double, now: Double) {
         self.connections = min(max(1, connections), most(now: now) ?? .max)
         self.until = max(until, self.until)

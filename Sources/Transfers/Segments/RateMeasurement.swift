@@ -7,12 +7,13 @@ struct RateMeasurement: Hashable, Sendable {
     struct Flow {
         var id: ConnectionID
         var received: Int64
-        /// Whether it received bytes since the previous reading, not counting those that arrived with the response.
+        /// Whether the connection received bytes since the previous reading, not counting bytes that arrived with the
+        /// response.
         var isFlowing: Bool
     }
 
     let since: Double
-    /// The bytes of the file that had arrived when the measurement began.
+    /// The number of bytes of the file that had arrived when the measurement began.
     private let before: Int64
     private var pulses: [ConnectionID: Pulse]
 
@@ -26,16 +27,17 @@ struct RateMeasurement: Hashable, Sendable {
         for flow in flows { pulses[flow.id, default: Pulse(flow, now)].read(flow.received, now) }
     }
 
-    /// The rate in bytes per second; nil while a connection pauses and no complete burst of it was measured.
+    /// Returns the rate in bytes per second. Returns nil while a connection pauses and none of its complete bursts was
+    /// measured.
     ///
     /// - Parameters:
     ///   - flows: the values of the last call of ``read(_:now:)``.
-    ///   - bytes: the bytes of the file that have arrived by now.
+    ///   - bytes: the number of bytes of the file that have arrived by now.
     ///   - isDue: whether the measurement must end with the known values.
     func rate(_ flows: [Flow], bytes: Int64, now: Double, isDue: Bool) -> Double? {
         let elapsed = now - since
         guard elapsed > 0 else { return nil }
-        // The rest came over connections that have ended meanwhile.
+        // The other bytes came over connections that have ended meanwhile.
         var rest = bytes - before
         var sum: Double = 0
         for flow in flows {
@@ -70,11 +72,11 @@ private struct Pulse: Hashable, Sendable {
         if flow.isFlowing { first = start }
     }
 
-    /// The bytes that this connection had received when the measurement began.
+    /// The number of bytes that this connection had received when the measurement began.
     var before: Int64 { start.bytes }
 
     mutating func read(_ received: Int64, _ now: Double) {
-        // Two readings in quick succession would see a pause everywhere.
+        // Two readings in quick succession would make every connection look paused.
         guard now - last.time >= Self.shortestPause else { return }
         let mark = Mark(time: now, bytes: received)
         defer { last = mark }
@@ -98,7 +100,7 @@ private struct Pulse: Hashable, Sendable {
         return first.flatMap { latest.time - $0.time < Self.leastCycle ? nil : Self.rate(from: $0, to: latest) }
     }
 
-    /// The mean rate in bytes per second since the measurement began, including pauses.
+    /// Returns the mean rate in bytes per second since the measurement began, including pauses.
     func mean(_ now: Double) -> Double {
         now > start.time ? Double(last.bytes - start.bytes) / (now - start.time) : 0
     }
@@ -109,10 +111,10 @@ private struct Pulse: Hashable, Sendable {
 
     /// The shortest pause in seconds.
     private static let shortestPause: Double = 0.05
-    /// Seconds without a pause after which bytes count as a steady flow: twice the interval between readings, minus a
-    /// little.
+    /// The number of seconds without a pause after which bytes count as a steady flow: a little less than twice the
+    /// interval between readings.
     private static let leastSpan: Double = 0.19
-    /// The shortest distance in seconds between two bursts of a measurement: either may be observed a tenth of a second
-    /// late.
+    /// The shortest distance in seconds between two bursts of a measurement. Each burst may be observed a tenth of a
+    /// second late.
     private static let leastCycle: Double = 0.29
 }

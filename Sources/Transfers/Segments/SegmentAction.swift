@@ -13,29 +13,29 @@ package struct ConnectionID: Hashable, Sendable, Comparable, CustomStringConvert
 
 /// An action that the scheduler requests. Actions are executed in order.
 package enum SegmentAction: Hashable, Sendable {
-    /// Request exactly these bytes from `source` (0 is the task's own URL) over a new connection.
+    /// Requests exactly these bytes from `source` (0 is the task's own URL) over a new connection.
     case begin(ConnectionID, source: Int, range: Range<Int64>)
-    /// Let the connection write up to this offset and then end, even if its response continues. The connection may
+    /// Lets the connection write up to this offset and then end, even if its response continues. The connection may
     /// already have ended or passed the offset.
     case setEnd(ConnectionID, Int64)
-    /// Cancel the connection. It counts as running until its end is reported.
+    /// Cancels the connection. The connection counts as running until its end is reported.
     case stop(ConnectionID, SegmentStop)
-    /// Stop using this mirror.
+    /// Stops the use of this mirror.
     case dropSource(Int, reason: String)
-    /// Limit the origin of this source to this number of connections for all transfers, until this boot second.
+    /// Limits the origin of this source to this number of connections for all transfers, until this boot second.
     case limitHost(source: Int, connections: Int, until: Double)
-    /// Use only one connection from now on.
+    /// Restricts the download to one connection from now on.
     case single(reason: String)
-    /// The scheduler is done: all bytes are written. Connections that are still running were stopped.
+    /// The scheduler has finished because all bytes are written. Connections that were still running have been stopped.
     case finished
-    /// The scheduler is done: truncate the file to its contiguous beginning, and request the rest over a single
-    /// connection at once.
+    /// The scheduler has finished. The file must be truncated to its contiguous beginning, and the rest requested over
+    /// a single connection at once.
     case fallBack(reason: String)
-    /// The scheduler is done: nothing runs, and the task must handle the last ``SegmentEnd/refused(_:)`` with the bytes
-    /// it has.
+    /// The scheduler has finished. No connection is running, and the task must handle the last
+    /// ``SegmentEnd/refused(_:)`` with the bytes it has.
     case refused
-    /// The scheduler is done: nothing runs and no request may be sent now. The task waits with its bytes as after any
-    /// failure, at least until this boot second if one is given.
+    /// The scheduler has finished. No connection is running, and the scheduler may send no request now. The task waits
+    /// with its bytes as after any failure. If a boot second is given, the task waits at least until then.
     case exhausted(notBefore: Double?)
 }
 
@@ -45,11 +45,11 @@ package enum SegmentStop: String, Hashable, Sendable {
     case stalled
     /// The connection is far slower than the others.
     case slow
-    /// Other connections have received its bytes.
+    /// Other connections have received the bytes of this connection.
     case redundant
     /// The connection does not raise the total rate, or exceeds a new limit.
     case surplus
-    /// Its source is no longer used.
+    /// The source of the connection is no longer used.
     case distrusted
     /// All bytes have arrived.
     case finished
@@ -66,7 +66,7 @@ package enum SegmentEnd: Hashable, Sendable {
     /// The server answered 429 or 503, because there are too many connections. `until` is in boot seconds, from
     /// `Retry-After`.
     case busy(until: Double?)
-    /// The server requires another form of the request (``RangeCondition``), which the caller remembers.
+    /// The server requires another form of the request (``RangeCondition``). The caller remembers that form.
     case again
     /// The response shows that the parts of this source are not reliable. None of its bytes was written.
     case distrusted(String)

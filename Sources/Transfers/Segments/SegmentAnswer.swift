@@ -41,7 +41,7 @@ package struct SegmentRequest: Hashable, Sendable {
 package enum SegmentAnswer: Hashable, Sendable {
     /// The body has these bytes. They are written up to the connection's end.
     case serves(Range<Int64>, SourceIdentity)
-    /// Cancel, and send another request in this form: ``SegmentEnd/again``.
+    /// The exchange is cancelled, and another request is sent in this form. The result is ``SegmentEnd/again``.
     case again(RangeCondition)
     /// The result is ``SegmentEnd/busy(until:)``.
     case busy(RetryAfter?, TransferFailure)
@@ -54,7 +54,8 @@ package enum SegmentAnswer: Hashable, Sendable {
 }
 
 extension SegmentAnswer {
-    /// The verdict on a request that ended without a response for the task; nil if only the end itself matters.
+    /// Creates the verdict on a request that ended without a response for the task. Returns nil if only the end itself
+    /// matters.
     package init?(unanswered outcome: ExchangeEnd.Outcome) {
         guard case .challenged(let challenge) = outcome else { return nil }
         self = .refused(.question(challenge), because: "the server sent a challenge")
@@ -78,9 +79,9 @@ extension SegmentRequest {
         return ExchangePlan(offset: range.lowerBound, condition: condition, headers: headers)
     }
 
-    /// Judges a response like ``Verdict/judge(head:plan:partial:policy:now:)``, but never replaces the file: where that
-    /// function would start again, this source is no longer used for parts. Verdicts that make the task wait or end are
-    /// left to the task, which keeps all bytes.
+    /// Judges a response like ``Verdict/judge(head:plan:partial:policy:now:)``, but never replaces the file. Where that
+    /// function would start again, this one stops the use of the source for parts. Verdicts that make the task wait or
+    /// end are left to the task, which keeps all bytes.
     ///
     /// - Parameters:
     ///   - file: the file as the task's own URL described it.
@@ -108,7 +109,7 @@ extension SegmentRequest {
         partial.isVerified = !file.digests.isEmpty
         partial.mediaType = known.mediaType
         partial.doubt = known.doubt
-        // A part is checked below. Any other response from another URL is trusted more readily.
+        // The code below checks parts. Any other response from another URL is trusted more readily.
         partial.isOfAnotherURL = known.isOfAnotherURL && head.status != 206 && !head.isPart
         var policy = policy
         // A refused extra connection says nothing about the task.
@@ -143,8 +144,8 @@ extension SegmentRequest {
 }
 
 extension SourceIdentity {
-    /// The reason to doubt that a mirror has this file. Nil if the length is the same and a digest will verify the
-    /// whole file. The entity tag is not considered, because each mirror chooses its own.
+    /// Returns the reason to doubt that a mirror has this file. Returns nil if the length is the same and a digest will
+    /// verify the whole file. The entity tag is not considered, because each mirror chooses its own.
     fileprivate func doubt(_ head: ResponseHead) -> String? {
         guard head.total == total else { return "the mirror's file has another length" }
         guard !digests.isEmpty else {

@@ -19,8 +19,8 @@ package enum SegmentEligibility {
         }
     }
 
-    /// The reason against several connections, after a head was accepted. `count` bytes of the file are on disk or in
-    /// progress before this response.
+    /// Returns the reason against several connections, after a head was accepted. `count` bytes of the file are on disk
+    /// or in progress before this response.
     ///
     /// - Parameters:
     ///   - head: the head of the accepted response.
@@ -39,8 +39,9 @@ package enum SegmentEligibility {
         return total - count >= leastMissing ? nil : .tooLittleLeft
     }
 
-    /// The fewest missing bytes. A new connection needs time to open and to reach its speed. With a round trip of a
-    /// tenth of a second, the first connection receives this much meanwhile, and no gain could be measured.
+    /// The minimum number of missing bytes for a split. A new connection needs time to open and to reach its speed.
+    /// With a round trip of a tenth of a second, the first connection receives this many bytes in that time, and no
+    /// gain could be measured.
     package static let leastMissing: Int64 = 4 << 20
 }
 

@@ -2,11 +2,11 @@ import NightshiftAPI
 
 /// The limits of a split download.
 package struct SegmentLimits: Hashable, Sendable {
-    /// The number of connections to one host: the session's limit minus those that other transfers use.
+    /// The number of connections to one host: the session's limit minus the connections that other transfers use.
     package var connectionsPerHost: Int
-    /// The fixed number from `--connections N`, without measuring.
+    /// The fixed number of connections from `--connections N`, which is used without measuring.
     package var forced: Int?
-    /// Whether the task is discretionary: it uses at most one connection per source.
+    /// Whether the task is discretionary. Such a task uses at most one connection per source.
     package var isDiscretionary: Bool
 
     package init(connectionsPerHost: Int, forced: Int? = nil, isDiscretionary: Bool = false) {
@@ -20,7 +20,7 @@ extension SegmentLimits {
     /// The number of connections to one source.
     var perSource: Int { isDiscretionary ? 1 : max(1, connectionsPerHost) }
 
-    /// The number of connections to all sources together.
+    /// Returns the number of connections to all sources together.
     package func inAll(sources: Int) -> Int {
         if isDiscretionary { return 1 }
         return max(1, min(perSource * max(1, sources), forced ?? .max, Limits.connectionsPerTask))

@@ -1,4 +1,4 @@
-/// The ends of connections, and their effect on later connections.
+/// Handling of the ends of connections, and of their effect on later connections.
 extension SegmentScheduler {
     mutating func conclude(_ connection: SegmentConnection, _ end: SegmentEnd, _ now: Double) {
         let source = connection.source
@@ -12,7 +12,7 @@ extension SegmentScheduler {
         case .stopped:
             if connection.stopping == .stalled { sources[source].stalls += 1 }
         case .failed:
-            // A connection that received bytes is followed by another one, as in an ordinary download that continues.
+            // If a connection received bytes, another one follows, as in an ordinary download that continues.
             if connection.received >= Self.leastProgress { sources[source].failures = 0 } else { failed(source, now) }
         case .busy(let until):
             refused(source, until: until, now)
@@ -40,8 +40,8 @@ extension SegmentScheduler {
         }
     }
 
-    /// Handles a refusal because of too many connections: the connections with responses stay; if even one was too
-    /// many, one stays.
+    /// Handles a refusal because of too many connections. The limit becomes the number of connections with responses.
+    /// If the limit already is that number or a smaller one, it becomes 1.
     private mutating func refused(_ source: Int, until: Double?, _ now: Double) {
         sources[source].pausedUntil = max(sources[source].pausedUntil, until ?? now + Self.refusalPause)
         let others = connections.count { $0.source == source && $0.flows }
@@ -51,8 +51,8 @@ extension SegmentScheduler {
         notices.append(.limitHost(source: source, connections: cap, until: max(until ?? 0, now + Self.refusalLength)))
     }
 
-    /// Handles a source whose parts are not reliable. A mirror is dropped. The task's own URL keeps one connection;
-    /// without one, a single exchange fetches the rest and judges the file again.
+    /// Handles a source whose parts are not reliable. A mirror is dropped. The task's own URL keeps one connection. If
+    /// it has no connection, a single exchange fetches the rest and judges the file again.
     mutating func distrust(_ source: Int, _ reason: String) {
         guard source == 0 else {
             guard !sources[source].isDropped else { return }
@@ -91,19 +91,20 @@ extension SegmentScheduler {
 
     /// The share of a connection's earlier rate that is still expected after a slower connection.
     private static let rateMemory = 0.7
-    /// The fewest bytes that make a connection worthwhile: the most that a handshake costs.
+    /// The minimum number of bytes that make a connection worthwhile: the most bytes that a handshake costs.
     private static let leastProgress: Int64 = 64 << 10
-    /// Seconds before the next request to a source whose last two connections received nothing; doubled each time.
+    /// The number of seconds before the next request to a source whose last two connections received nothing. The pause
+    /// doubles each time.
     private static let shortestPause: Double = 0.5
     private static let longestPause: Double = 30
-    /// The number of consecutive connections without bytes, while others receive bytes, after which the server is
-    /// assumed to accept no more.
+    /// The number of consecutive connections without bytes, while others receive bytes, after which the scheduler
+    /// assumes that the server accepts no more.
     private static let failuresOfTooMany = 3
-    /// Seconds without another request after a refusal that names no time.
+    /// The number of seconds without another request after a refusal that names no time.
     private static let refusalPause: Double = 5
-    /// Seconds for which a refusal applies to the origin. Servers limit per second or per minute, and a longer download
-    /// can afford another attempt.
+    /// The number of seconds for which a refusal applies to the origin. Servers limit per second or per minute, and a
+    /// longer download can afford another attempt.
     private static let refusalLength: Double = 600
-    /// The number of forms of a range request: with a tag, with a date, without a condition.
+    /// The number of forms of a range request: with a tag, with a date, and without a condition.
     private static let mostRepetitions = 3
 }

@@ -2,15 +2,15 @@ import Store
 
 /// The choice of connections to cancel.
 extension SegmentScheduler {
-    /// Stops connections whose bytes have been received by others.
+    /// Stops connections whose bytes other connections have received.
     mutating func stopRedundant() -> [SegmentAction] {
         stop(.redundant) { connection, missing in
             connection.position < connection.range.upperBound && missing.clamped(to: connection.rest).isEmpty
         }
     }
 
-    /// Stops connections whose silence is longer than their earlier behaviour explains. If no other request could be
-    /// sent, the last connection is left to its own timeouts.
+    /// Stops connections that have been silent for longer than their earlier behaviour explains. If no other request
+    /// could be sent, the last connection is left to its own timeouts.
     mutating func stopSilent(_ now: Double) -> [SegmentAction] {
         guard singleReason == nil else { return [] }
         let sources = sources
@@ -25,16 +25,17 @@ extension SegmentScheduler {
         }
     }
 
-    /// The only connection with bytes while its source has not sent any requested part. If it were cancelled and the
-    /// source did not support ranges after all, the download would start again. So others are requested in addition to
-    /// it.
+    /// The only connection that has received bytes, while its source has not yet sent any requested part. If this
+    /// connection were cancelled and the source did not support ranges after all, the download would start again. Other
+    /// connections are therefore requested in addition to it.
     private var irreplaceable: ConnectionID? {
         let flowing = connections.filter(\.flows)
         guard mostConnections > 1, flowing.count == 1, !sources[flowing[0].source].hasSentParts else { return nil }
         return flowing[0].id
     }
 
-    /// Stops connections beyond the wanted or allowed number: the slowest first, and among equal ones the newest.
+    /// Stops connections beyond the wanted or allowed number. The slowest connections are stopped first, and among
+    /// equally slow ones the newest.
     mutating func stopSurplus() -> [SegmentAction] {
         var actions: [SegmentAction] = []
         for source in sources.indices {
@@ -64,7 +65,7 @@ extension SegmentScheduler {
         }
     }
 
-    /// Stops a connection that is far slower than the others. A new one may use a better path or source.
+    /// Stops a connection that is far slower than the others. A new connection may use a better path or source.
     mutating func stopSlow(_ now: Double) -> [SegmentAction] {
         guard singleReason == nil, slowStops < Self.mostSlowStops, limits.forced != nil || !countController.isSearching,
             connections.allSatisfy(\.flows)
@@ -99,11 +100,11 @@ extension SegmentScheduler {
 
     /// The share of the others' mean rate below which a connection is stopped.
     private static let hopelessShare = 0.125
-    /// Seconds that a connection has before its rate is judged.
+    /// The number of seconds that a connection has before its rate is judged.
     private static let trialTime: Double = 1
     /// The shortest remaining time in seconds for which a new connection is worthwhile.
     private static let leastLeft: Double = 2
-    /// The most connections that are replaced for being slow. A server that slows connections down deliberately is not
-    /// fought.
+    /// The maximum number of connections that are replaced because they are slow. If a server slows connections down
+    /// deliberately, the scheduler accepts that after this number.
     private static let mostSlowStops = 4
 }

@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Store
 
-/// The assignment of bytes to connections.
+/// Assignment of bytes to connections.
 extension SegmentScheduler {
     /// Moves the ends of connections back to the ends of their responses, over bytes that no other connection fetches.
     /// This costs no request.
@@ -26,7 +26,7 @@ extension SegmentScheduler {
         return actions
     }
 
-    /// Begins connections while the limits allow more and there are bytes for them.
+    /// Begins connections while the limits allow more and bytes are left for them.
     mutating func beginConnections(_ now: Double) -> [SegmentAction] {
         var actions: [SegmentAction] = []
         while connections.count < wantedConnections {
@@ -41,14 +41,14 @@ extension SegmentScheduler {
         return actions
     }
 
-    /// The missing bytes that no connection fetches.
+    /// The missing bytes that are not assigned to any connection.
     private var unowned: ByteRanges {
         var rest = map.missing
         for connection in connections { rest.remove(connection.rest) }
         return rest
     }
 
-    /// The sources that may get another connection: untried ones first, then fast ones in turn, then slow ones.
+    /// Returns the sources that may get another connection: untried ones first, then fast ones in turn, then slow ones.
     ///
     /// Fast sources take turns, because a second connection to a source may only share the bandwidth of the first.
     private func usableSources(_ now: Double) -> [Int] {
@@ -72,14 +72,14 @@ extension SegmentScheduler {
 
     // MARK: - Rates
 
-    /// The expected rate in bytes per second of one more connection to a source.
+    /// Returns the expected rate in bytes per second of one more connection to a source.
     private func expectedRate(_ source: Int) -> Double {
         let own = connections.filter { $0.source == source }.compactMap(\.rate.bytesPerSecond)
         return Self.typical(own + [sources[source].rate].compactMap(\.self))
             ?? Self.typical(connections.compactMap(\.rate.bytesPerSecond)) ?? Self.assumedRate
     }
 
-    /// The mean of the rates that are not far below the fastest.
+    /// Returns the mean of the rates that are not far below the highest rate.
     private static func typical(_ rates: [Double]) -> Double? {
         guard let fastest = rates.max(), fastest > 0 else { return nil }
         let near = rates.filter { $0 >= fastest * slowShare }
@@ -121,7 +121,7 @@ extension SegmentScheduler {
         return rate > 0 ? Double(connections[index].rest.count) / rate : .infinity
     }
 
-    /// Takes over a part of a connection's remaining bytes, or races it for all of them.
+    /// Lets a new connection take over a part of another connection's remaining bytes, or race it for all of them.
     private mutating func share(_ index: Int, _ source: Int, _ now: Double) -> [SegmentAction] {
         let victim = connections[index]
         let rest = victim.rest
@@ -163,20 +163,22 @@ extension SegmentScheduler {
         (offset + alignment - 1) / alignment * alignment
     }
 
-    /// A source below this share of the best source's rate per connection is used last.
+    /// The share of the best source's rate per connection below which a source is used last.
     private static let slowSourceShare = 0.5
-    /// The alignment of cuts in bytes. It makes writes whole pages, and makes cuts easy to recognise.
+    /// The alignment in bytes of the offsets at which parts are divided. Writes then cover whole pages, and the offsets
+    /// are easy to recognise.
     private static let alignment: Int64 = 64 << 10
-    /// The fewest bytes that justify a separate request.
+    /// The minimum number of bytes that justify a separate request.
     private static let leastPart: Double = 262_144
-    /// The fewest bytes that stay with the other connection, because it may have advanced since the last reading.
+    /// The minimum number of bytes that stay with the other connection, because it may have advanced since the last
+    /// reading.
     private static let leastKept: Int64 = 64 << 10
-    /// The shortest gain in seconds; smaller gains are lost in measurement errors.
+    /// The smallest gain in seconds that counts. Smaller gains are lost in measurement errors.
     private static let leastSaved = 0.1
-    /// The most bytes that may be requested twice.
+    /// The maximum number of bytes that may be requested twice.
     private static let mostRaced = 1 << 20
-    /// The share of the remaining time within which a racing connection must finish. Otherwise it does not justify the
-    /// double bytes.
+    /// The share of the remaining time within which a racing connection must finish. A slower race does not justify
+    /// fetching bytes twice.
     private static let racedShare = 0.7
     /// The number of latencies after which a connection without a response is assumed to receive nothing.
     private static let lateTimeout: Double = 3

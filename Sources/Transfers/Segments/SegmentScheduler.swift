@@ -19,23 +19,23 @@ package struct SegmentScheduler: Sendable {
     var connections: [SegmentConnection] = []
     var sources: [SegmentSource]
     var countController = ConnectionCountController()
-    /// The reason for a single connection, if a response has given one.
+    /// The reason, found in a response, why only one connection may be used.
     var singleReason: String?
-    /// The reason why no range can be requested at all.
+    /// The reason why ranges cannot be requested from any source.
     var fallBackReason: String?
     /// Whether the task must handle the last response.
     var isRefused = false
     var lastConnection = -1
-    /// The last input of positions, in boot seconds.
+    /// The time of the last input of positions, in boot seconds.
     var sampledAt: Double
     /// The number of connections that were replaced for being slow.
     var slowStops = 0
     /// Whether a connection has received its first bytes since the last input of positions.
     var isReadingDue = false
-    /// The actions that were decided while an input was handled.
+    /// The actions that were decided while an input was being handled.
     var notices: [SegmentAction] = []
 
-    /// - Parameter sources: the number of URLs: the task's own and its mirrors.
+    /// - Parameter sources: the number of URLs: the task's own URL and its mirrors.
     package init(map: SegmentMap, limits: SegmentLimits, sources: Int = 1, now: Double) {
         self.map = map
         self.limits = limits
@@ -50,9 +50,9 @@ extension SegmentScheduler {
     /// Takes over the response of a single exchange as connection 0, which fetches all missing bytes.
     ///
     /// - Parameters:
-    ///   - position: the file offset after its last byte.
-    ///   - servedEnd: the offset at which its body ends.
-    ///   - begunAt: the time of its request; `answeredAt`: the time of its head.
+    ///   - position: the file offset after the last byte of the exchange.
+    ///   - servedEnd: the offset at which the response's body ends.
+    ///   - begunAt: the time of the request; `answeredAt`: the time of the head.
     package mutating func adopt(
         position: Int64, servedEnd: Int64, begunAt: Double, answeredAt: Double, now: Double
     ) -> [SegmentAction] {
@@ -76,7 +76,8 @@ extension SegmentScheduler {
         return decide(now)
     }
 
-    /// Handles an accepted response. It carries the bytes `served`; those after the connection's range are not wanted.
+    /// Handles an accepted response, which carries the bytes `served`. Bytes after the connection's range are not
+    /// wanted.
     package mutating func answered(_ id: ConnectionID, served: Range<Int64>, now: Double) -> [SegmentAction] {
         guard !isOver, let index = index(id), connections[index].answeredAt == nil else { return [] }
         let asked = connections[index].rest
@@ -101,10 +102,11 @@ extension SegmentScheduler {
         return decide(now)
     }
 
-    /// Handles the current positions of the connections. Due at ``nextDeadline``, and allowed at any time.
+    /// Handles the current positions of the connections. Callers must call this at ``nextDeadline``, and may call it at
+    /// any time.
     package mutating func progressed(_ positions: [ConnectionID: Int64], now: Double) -> [SegmentAction] {
         guard !isOver else { return [] }
-        // The machine was asleep or too busy for readings, so this silence proves nothing.
+        // The machine was asleep or too busy for readings, so this silence does not show a problem.
         let unheard = now - sampledAt - readingInterval
         for index in connections.indices {
             if unheard > 0 { connections[index].heardAt = min(now, connections[index].heardAt + unheard) }
@@ -116,9 +118,9 @@ extension SegmentScheduler {
         return decide(now)
     }
 
-    /// Handles the end of a connection; `position` is the offset after its last byte. Best called after
-    /// ``progressed(_:now:)``: the bytes it leaves, and those that other connections can give up, are reassigned at
-    /// once.
+    /// Handles the end of a connection; `position` is the offset after its last byte. Callers should call
+    /// ``progressed(_:now:)`` first. The bytes that the connection leaves, and bytes that other connections can give
+    /// up, are reassigned at once.
     package mutating func ended(
         _ id: ConnectionID, position: Int64, _ end: SegmentEnd, now: Double
     ) -> [SegmentAction] {
@@ -136,18 +138,18 @@ extension SegmentScheduler {
         return isOver ? [] : decide(now)
     }
 
-    /// Records synced bytes: those that ``map`` listed as written when the sync began.
+    /// Records synced bytes: the bytes that ``map`` listed as written when the sync began.
     package mutating func synced(_ ranges: ByteRanges) {
         map.sync(ranges)
     }
 
-    /// The latest time for the next input of positions; nil if nothing is waited for.
+    /// The latest time for the next input of positions; nil if none is needed.
     package var nextDeadline: Double? {
         guard !isOver else { return nil }
         return isReadingDue ? sampledAt : sampledAt + readingInterval
     }
 
-    /// The part that each connection fetches now, for a display.
+    /// The part that each connection fetches now, for display.
     package var segments: [(id: ConnectionID, source: Int, range: Range<Int64>)] {
         connections.map { ($0.id, $0.source, $0.rest) }
     }
@@ -163,7 +165,7 @@ extension SegmentScheduler {
         return ConnectionID(lastConnection)
     }
 
-    /// The most connections that may run.
+    /// The maximum number of connections that may run.
     var mostConnections: Int {
         guard singleReason == nil else { return 1 }
         let used = sources.filter { !$0.isDropped }
@@ -182,7 +184,7 @@ extension SegmentScheduler {
         return rate > 0 ? Double(map.missing.count) / rate : .infinity
     }
 
-    /// Seconds from one reading to the next.
+    /// The number of seconds from one reading to the next.
     private var readingInterval: Double {
         guard mostConnections > 1 else { return Self.idleInterval }
         let isClose = countController.isSearching || secondsLeft < Self.endGame
@@ -243,14 +245,14 @@ extension SegmentScheduler {
     }
 
     private func flow(_ connection: SegmentConnection, _ now: Double) -> RateMeasurement.Flow {
-        // Bytes directly after the response were already prepared by the server.
+        // Bytes that arrive directly after the response were already prepared by the server.
         let isNew = now - (connection.answeredAt ?? now) < Self.searchInterval / 2
         return RateMeasurement.Flow(
             id: connection.id, received: connection.received,
             isFlowing: connection.heardAt == now && connection.received > 0 && !isNew)
     }
 
-    /// Ends the other connection at the offset where the part begins that this connection has taken over.
+    /// Ends the relieved connection at the offset where the part of `connection` begins.
     private mutating func endRelieved(by connection: SegmentConnection) {
         guard let relieved = connection.relieves.flatMap(index), connections[relieved].stopping == nil,
             connection.range.lowerBound < connections[relieved].toldEnd
@@ -265,7 +267,8 @@ extension SegmentScheduler {
         let count = max(0, position - before)
         connections[index].rate.add(count, over: now - max(sampledAt, answeredAt))
         guard count > 0 else { return }
-        // It may also have received bytes of parts whose own connections had no response yet. They are valid as well.
+        // The ended connection may also have received bytes of parts whose own connections had no response yet. These
+        // bytes are valid as well.
         map.write(before..<position)
         let range = connections[index].range
         connections[index].range = range.lowerBound..<max(range.upperBound, min(position, map.total))
@@ -276,16 +279,17 @@ extension SegmentScheduler {
         sources[connections[index].source].stalls = 0
     }
 
-    /// The smallest useful part in bytes. The parts of a server that sends less are not worth the requests.
+    /// The smallest useful part in bytes. If a server sends smaller parts, they are not worth the requests.
     static let leastServed: Int64 = 64 << 10
-    /// The share of the others' mean rate below which a new connection is slow by itself.
+    /// The share of the others' mean rate below which a new connection itself counts as slow.
     static let slowShare = 0.25
     /// The share of their earlier rate above which the other connections count as undisturbed.
     static let keptShare = 0.85
-    /// Seconds between readings: while searching for the number or near the end; otherwise; and with one connection.
+    /// The number of seconds between readings while the scheduler searches for the number of connections, and near the
+    /// end. The next two constants are for other times and for a single connection.
     private static let searchInterval: Double = 0.1
     private static let interval: Double = 0.5
     private static let idleInterval: Double = 1
-    /// The remaining seconds that count as near the end.
+    /// The number of remaining seconds below which the download counts as near the end.
     private static let endGame: Double = 2
 }
