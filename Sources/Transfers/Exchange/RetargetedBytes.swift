@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// The number of bytes of a download that came from another URL than the task's current one.
+/// The bytes of a download that came from another URL than the task's current one.
 ///
 /// A new URL may lead to the same file on another server with its own validators, or to another file. The download may
 /// continue from these bytes in one of three cases:

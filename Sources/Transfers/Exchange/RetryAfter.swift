@@ -3,7 +3,7 @@ import NightshiftAPI
 /// The value of a `Retry-After` field (RFC 9110, section 10.2.3).
 package enum RetryAfter: Hashable, Sendable {
     case seconds(Double)
-    /// The number of seconds since 1970.
+    /// A date in seconds since 1970.
     case date(Double)
 
     /// Parses a number of seconds or a date; returns nil for anything else. Fractions of seconds, which some servers

@@ -11,7 +11,7 @@ import Store
 package enum SuspectResponses {
     /// The number of consecutive responses of one kind after which the last one is trusted.
     package static let enough = 5
-    /// The number of seconds until the request is repeated after the first, the second and each further suspect
+    /// The numbers of seconds until the request is repeated after the first, the second and each further suspect
     /// response. Together they are three quarters of an hour: enough time to log in at a portal, or to change networks.
     private static let pauses: [Double] = [30, 120, 480, 1_920]
 

@@ -9,7 +9,7 @@ package struct TaskQuery: Sendable {
     package var states: Set<TaskState>?
     /// The id after which the page begins.
     package var after: TaskID?
-    /// The most tasks of one page, 1...``Limits/pageSize``.
+    /// The maximum number of tasks on one page, 1...``Limits/pageSize``.
     package var limit: Int
 
     package init(
@@ -27,7 +27,7 @@ package struct TaskQuery: Sendable {
 /// A query for journal entries, oldest first.
 package struct JournalQuery: Sendable {
     package var task: TaskID?
-    /// The app of the entries: those about the app itself, and those about tasks of its sessions.
+    /// The app whose entries are listed: entries about the app itself, and entries about tasks of its sessions.
     package var app: AppID?
     package var since: Date?
     package var after: Int64

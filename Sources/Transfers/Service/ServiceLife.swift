@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// The life cycle of the service as a pure value.
+/// The life cycle of the service, as a pure value. The phases and their legal exits are:
 ///
 /// - `recovering`: the service reads the state left by its previous run. ``begin()`` leads to `running`, ``stop()`` to
 ///   `stopping`.

@@ -38,8 +38,8 @@ extension TransferService {
         return TaskActionAnswer(results: request.tasks.compactMap { results[$0] })
     }
 
-    /// The order in which the tasks are stopped: running ones last. Each stop lets other tasks start, which should not
-    /// be tasks that the same request stops.
+    /// Returns the order in which the tasks are stopped: running ones last. Each stop lets other tasks start, and these
+    /// should not be tasks that the same request stops.
     private func workingOrder(of request: TaskActionRequest) -> [TaskID] {
         guard request.action == .suspend || request.action == .cancel else { return request.tasks }
         let running = claims.starting.union(active.keys)
@@ -80,7 +80,7 @@ extension TransferService {
     private func transition(
         each ids: [TaskID], _ event: @escaping @Sendable (TaskRecord) -> TaskEvent?
     ) async throws(Problem) -> [(TaskID, Result<Transition, Problem>)] {
-        // The set is fixed here: tasks that begin to finish after this point are waited for.
+        // The set is determined at this point. If a task begins to finish later, the service waits for it.
         let placed = Set(ids.filter { finishing.contains($0) })
         let free = ids.filter { !placed.contains($0) }
         for id in free {
@@ -135,6 +135,7 @@ extension TransferService {
         }
     }
 
-    /// Small enough that other commits do not wait long, and large enough that the cost of a sync does not matter.
+    /// The number of tasks per transaction. It is small enough that other commits do not wait long, and large enough
+    /// that the cost of a sync does not matter.
     private static let tasksPerTransaction = 250
 }

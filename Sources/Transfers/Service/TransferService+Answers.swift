@@ -11,7 +11,7 @@ extension TransferService {
     func addAnswers(to request: inout WireRequest, _ record: TaskRecord) -> [String: OriginAnswer] {
         request.handlesCookies = record.sendsRedirectCookies
         guard record.app != nil else { return [:] }
-        // The app's library decides how to use these cookies.
+        // The library in the app decides how to use these cookies.
         request.notesCookies = true
         let kept = appSessions[answersOf: record.session]
         request.asksAbout = kept.asksAbout(record.id)
@@ -32,12 +32,12 @@ extension TransferService {
             request.proxy = Self.proxy(proxy, credential)
         }
         var shown = kept.byOrigin
-        // The task's own credential is sent as well.
+        // The exchange also sends the task's own credential.
         shown[record.origin, default: OriginAnswer()].credential = request.credential
         return shown
     }
 
-    /// The URL of a proxy with a name and password.
+    /// Returns the URL of a proxy with a name and password.
     private static func proxy(_ url: String, _ credential: Credential) -> String {
         let allowed = CharacterSet.alphanumerics
         let words = [credential.user, credential.password].map {
@@ -46,8 +46,8 @@ extension TransferService {
         return ProxyAddress(url).url(userinfo: words.joined(separator: ":"))
     }
 
-    /// Handles a server's challenge: the task waits for its app's answer, unless the app has already answered it for
-    /// another task.
+    /// Handles a server's challenge. The task waits for its app's answer, unless the app has already answered the
+    /// challenge for another task.
     func challenged(_ id: TaskID, _ asked: Challenge) async {
         guard let transfer = active[id] else { return }
         var challenge = asked
@@ -66,7 +66,7 @@ extension TransferService {
         await tell(id) { $0.asked(question, $1, &$2) }
     }
 
-    /// Applies an app's answer: the task continues with it, or ends.
+    /// Applies an app's answer to a question. The task continues with the answer, or ends.
     package func answer(
         _ app: AppID, _ identifier: String, _ answer: MessageAnswer
     ) async throws(Problem) {
@@ -103,7 +103,7 @@ extension TransferService {
         _ = try await cancel(id, producingResumeData: true)
     }
 
-    /// Begins a task whose begin date has passed, as the app has answered.
+    /// Handles the app's answer for a task whose begin date has passed, so that the task can start.
     private func begin(_ message: StoredMessage, _ answer: MessageAnswer) async throws(Problem) {
         guard answer.disposition == .continueLoading || answer.disposition == .performDefaultHandling else {
             throw .invalid(
@@ -133,7 +133,7 @@ extension TransferService {
                 if record.origin != replacement.origin { try transaction.move(&record, to: replacement.origin) }
             },
             { $0.question == .delayedRequest ? .answer : nil })
-        // The owner changed the URL while the answer was processed, which withdrew the question.
+        // The owner changed the URL while the service processed the answer. This change withdrew the question.
         guard before.question == .delayedRequest else { throw Self.noMessage(answer) }
         if after.upload == nil { abandonUpload(before) }
     }

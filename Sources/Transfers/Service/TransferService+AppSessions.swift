@@ -6,10 +6,11 @@ import Scheduler
 package import Sessions
 import Store
 
-/// Sessions of apps. The app's library creates them and knows them by the app's own identifier. See
+/// Sessions of apps. The app's library creates these sessions and knows them by the app's own identifiers. See
 /// `docs/decisions/0009`.
 extension TransferService {
-    /// Creates the session, or attaches to an existing one. Existing tasks keep the settings they were created with.
+    /// Creates the session, or attaches to an existing one. Existing tasks keep the settings that they were created
+    /// with.
     package func attach(
         _ app: AppID, _ identifier: String, _ settings: SessionSettings
     ) async throws(Problem) -> SessionAttachment {
@@ -31,14 +32,14 @@ extension TransferService {
         throw .sessionInUse("Process \(holder) is already attached to session '\(session)'.")
     }
 
-    /// Whether the process is running or stopped. A zombie, whose parent has not yet collected its status, does not
-    /// count.
+    /// Returns whether the process is running or stopped. A zombie, whose parent has not yet collected its status, does
+    /// not count.
     private static func lives(_ process: Int32) -> Bool {
         ProcessStatistics(of: process).map { !$0.isZombie } ?? false
     }
 
-    /// Accepts tasks that the app has numbered. A task that already exists is not added twice: the answer contains its
-    /// id again.
+    /// Accepts tasks that the app has numbered. If a task already exists, it is not added twice, and the answer
+    /// contains its id.
     ///
     /// - Parameters:
     ///   - process: the process whose descriptors the upload sources name.
@@ -55,7 +56,7 @@ extension TransferService {
         do throws(Problem) {
             return try await addTasks(request.tasks, session, process, terms)
         } catch {
-            // The same request may arrive twice at once. The other request has then already added these tasks.
+            // The same request may arrive twice at the same time. The other one has then already added these tasks.
             let known = try await known(numbers, session)
             guard known.count == numbers.count else { throw error }
             return numbers.compactMap { known[$0] }
@@ -79,15 +80,16 @@ extension TransferService {
             ? []
             : try await enqueue(new.map { $0.opened(by: process) }, in: session, on: terms) { index, record in
                 if new[index].sourceDescriptor != nil {
-                    // The copy is made from the descriptor that the process has open, but people see the name of the
-                    // file.
+                    // The copy is made from the descriptor that the process has open, but messages for people contain
+                    // the name of the file.
                     record.uploadSource = record.sentFiles
                     record.request.source = new[index].request.source
                 }
                 record.taskIdentifier = new[index].taskIdentifier
                 record.clientData = new[index].clientData
                 if new[index].asksBeforeBeginning ?? false, let date = new[index].request.earliestBeginDate {
-                    // A begin date that passed while the request was sent counts as reached: the app is asked at once.
+                    // A begin date that passed while the request was being sent counts as reached, so the app is asked
+                    // at once.
                     record.beginAt = date.timeIntervalSince1970
                     record.asksFirst = true
                 }
@@ -96,7 +98,7 @@ extension TransferService {
         return numbers.compactMap { all[$0] }
     }
 
-    /// The tasks of the session that have not ended.
+    /// Returns the tasks of the session that have not ended.
     package nonisolated func sessionTasks(
         _ app: AppID, _ identifier: String, after: TaskID?, limit: Int
     ) async throws(Problem) -> SessionTaskPage {
@@ -143,7 +145,7 @@ extension TransferService {
         let tasks = try await ask { transaction in
             try sessions.flatMap { try transaction.unfinishedTasks(session: $0) }
         }
-        // Continues with the other tasks even if the disk failed for one of them.
+        // The loop continues with the other tasks even if the disk failed for one of them.
         var problem: Problem?
         for task in tasks {
             do throws(Problem) {
@@ -156,8 +158,8 @@ extension TransferService {
     }
 
     /// Lets the app's tasks run without restrictions after the user has returned to the app. The rows of the tasks are
-    /// already updated (``StoreTransaction/liftHolds(of:at:)``): running transfers follow them, and waiting tasks may
-    /// start.
+    /// already updated (``StoreTransaction/liftHolds(of:at:)``). This function updates running transfers to match their
+    /// rows, and starts waiting tasks.
     package func cameToFront(_ app: AppID) async {
         for (id, transfer) in active where transfer.record.app == app && transfer.record.isDiscretionForced {
             active[id]?.record.liftDiscretion()

@@ -10,13 +10,15 @@ extension TransferService {
         return status(of: try outcome.get())
     }
 
-    /// Makes the same change to each task, in one transaction. A refusal for one task does not affect the others.
+    /// Makes the same change to each task, in one transaction. If the change is refused for one task, the others still
+    /// get it.
     ///
     /// - Returns: the results, in the order of `ids`.
     func change(
         each ids: [TaskID], _ change: TaskChange
     ) async throws(Problem) -> [(TaskID, Result<TaskRecord, Problem>)] {
-        // A task that starts during the change would start with its old values, so all of them are blocked.
+        // A task that starts during the change would start with its old values, so the start of all these tasks is
+        // blocked.
         for id in ids { claims.hold(id) }
         for id in ids { await started(id) }
         let written: Result<[(TaskID, Result<TaskRecord, Problem>)], Problem>
@@ -59,7 +61,7 @@ extension TransferService {
         return .success(record)
     }
 
-    /// Applies the change to the running transfer of a task, so that it follows its row.
+    /// Applies the change to the running transfer of a task, so that the transfer agrees with its row.
     private func apply(_ change: TaskChange, _ id: TaskID, _ record: TaskRecord) {
         guard let transfer = active[id] else { return }
         noteStart(id)
@@ -68,7 +70,7 @@ extension TransferService {
         if change.rateLimit != nil { shareRate(id) }
     }
 
-    /// Returns when no start of the task is in progress.
+    /// Waits until no start of the task is in progress.
     private func started(_ id: TaskID) async {
         while claims.isStarting(id) {
             await withCheckedContinuation { claims.add($0, for: id) }

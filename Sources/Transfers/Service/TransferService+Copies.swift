@@ -58,14 +58,15 @@ extension TransferService {
         }
     }
 
-    /// Whether the file system of a path responds now. The service's own file system always counts as responding.
+    /// Returns whether the file system of a path responds now. The service's own file system always counts as
+    /// responding.
     nonisolated func answers(_ path: String) async -> Bool {
         guard let place = fileSystems.place(of: path) else { return true }
         guard fileSystems.silence(of: place) == nil else { return false }
         return await answers(place, path)
     }
 
-    /// Whether a file system responds before it counts as silent.
+    /// Returns whether a file system responds before it counts as silent.
     private nonisolated func answers(_ place: FileSystemKey, _ path: String) async -> Bool {
         await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
             let waiting = FirstAnswer(continuation)
@@ -100,7 +101,7 @@ private final class FirstAnswer: Sendable {
 }
 
 extension SourceCopies {
-    /// Copies all files of an upload, or none. An upload is not refused because an optional copy could not be made.
+    /// Copies all files of an upload, or none. If an optional copy cannot be made, the upload is accepted without it.
     fileprivate func copy(
         _ source: UploadSource, _ policy: SnapshotPolicy
     ) -> Result<UploadSource?, TransferFailure> {

@@ -3,9 +3,9 @@ package import NightshiftAPI
 import Scheduler
 import Store
 
-/// Changes of the device state, which transfers follow at once.
+/// Handling of changes of the device state, which take effect on transfers at once.
 extension TransferService {
-    /// Applies a new device state: transfers that are no longer allowed are interrupted and keep their bytes, and
+    /// Applies a new device state. Transfers that are no longer allowed are interrupted and keep their bytes, and
     /// allowed ones are admitted.
     ///
     /// The last device state before ``run()`` is the initial one.
@@ -26,7 +26,7 @@ extension TransferService {
         }
     }
 
-    /// The initial waits of new tasks that the device state blocks, with the indices of these tasks.
+    /// Returns the initial waits of new tasks that the device state blocks, with the indices of these tasks.
     func heldFromTheFirst(_ records: [TaskRecord], _ now: ClockReading) -> [(index: Int, entry: JournalEntry)] {
         let classes = records.map { record in
             record.state == .waiting && record.notBefore == nil && record.beginAt == nil ? record.needs : nil
@@ -60,7 +60,7 @@ extension TransferService {
         }
     }
 
-    /// Interrupts transfers that received nothing during their connection check.
+    /// Interrupts transfers that received no bytes during their connection check.
     func endProbations() {
         let awake = now.awakeSeconds
         for (id, transfer) in active {

@@ -2,9 +2,9 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// Bytes that need proof before the service discards or continues them.
+/// Handling of bytes that need proof before the service discards or continues them.
 extension TransferService {
-    /// Ends the waits for a log-in, because the network no longer requires one or another network is in use.
+    /// Ends the waits for a log-in, because the network no longer requires a log-in or the device uses another network.
     func endPortalWaits() async {
         _ = try? await store.write { try $0.endPortalPauses() }
     }
@@ -22,7 +22,8 @@ extension TransferService {
             JournalEntry(time: now.date, decision: .restarted, task: transfer.record.id, detail: reason))
     }
 
-    /// The reason why a mirror must not fill the gaps of a file; nil if it may, or if the current URL is not a mirror.
+    /// Returns the reason why a mirror must not fill the gaps of a file. Returns nil if it may, or if the current URL
+    /// is not a mirror.
     func gapsObstacle(_ transfer: ActiveTransfer) -> TransferFailure? {
         guard !transfer.mayRestart, let partial = transfer.record.partial,
             partial.sourceIdentity(checksum: transfer.record.request.checksum) == nil

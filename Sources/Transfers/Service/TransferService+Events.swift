@@ -4,13 +4,15 @@ import Store
 
 /// The journal as an event stream.
 extension TransferService {
-    /// A stream of the journal from an entry on, including new entries as they are written, and of progress in between.
+    /// Returns a stream of the journal, starting at an entry and including new entries as they are written. Progress
+    /// reports arrive between the entries.
     package nonisolated func events(_ query: EventQuery) async throws(Problem) -> AsyncStream<ServiceEvent> {
         var cursor = query.lastEventID ?? store.journalSignal.last
         var first: [ServiceEvent] = []
         if let last = query.lastEventID {
             let oldest = try await ask { try $0.firstJournalEntry() }
-            // Entries that the reader has not received were deleted, or its last entry belongs to another database.
+            // Entries that the reader has not received were deleted, or the reader's last entry belongs to another
+            // database.
             if last > store.journalSignal.last || last + 1 < oldest ?? 0 {
                 cursor = store.journalSignal.last
                 first = [.reset(lastEntry: cursor)]
@@ -21,7 +23,7 @@ extension TransferService {
     }
 
     private nonisolated func journal(_ query: EventQuery) -> StoredEventReader<ServiceEvent>.Source {
-        // A query with thousands of ids costs more than reading and dropping unwanted entries.
+        // A query with thousands of ids costs more than reading all entries and dropping the unwanted ones.
         let named = query.tasks.flatMap { $0.count <= Self.namedTasks ? $0 : nil }
         return StoredEventReader<ServiceEvent>.Source(
             signal: store.journalSignal, page: 256,
@@ -38,6 +40,7 @@ extension TransferService {
             report: { .progress($0) }, isOver: { await self.isStopping })
     }
 
-    /// The most tasks that the query names. With more tasks, the stream filters the entries itself.
+    /// The maximum number of tasks that the query names. If there are more tasks, the stream filters the entries
+    /// itself.
     private static let namedTasks = 32
 }

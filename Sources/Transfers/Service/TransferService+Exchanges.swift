@@ -7,12 +7,12 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// Consecutive exchanges of a task, until all its bytes have arrived or it has to wait.
+/// The number of consecutive exchanges of a task, until all its bytes have arrived or it has to wait.
 extension TransferService {
     /// Begins a task that the scheduler has admitted.
     func begin(_ record: TaskRecord) async {
         let now = now
-        // Queues of several sessions may lead to one origin. The first task that begins is the probe.
+        // Queues of several sessions may lead to one origin. The first task that begins is the probe of that origin.
         guard hosts.admit(way(of: record), now: now.bootSeconds) else { return }
         noteStart(record.id)
         admissions.turns.began(
@@ -47,7 +47,7 @@ extension TransferService {
         guard let place = start.place else { return await download(start, opening.open()) }
         active[record.id] = start
         let path = record.request.destination?.directory ?? record.partial?.path ?? ""
-        // The queue must not wait for another file system.
+        // The queue of reports must not wait for another file system.
         reporting.yield { service in
             let opened = await service.fileSystems.run(place, .files, path) {
                 opening.open()
@@ -94,7 +94,7 @@ extension TransferService {
                 return await trouble(transfer, failure)
             }
             if await fillGaps(&transfer, gaps) { return }
-            // Another file system may have taken long to respond, so the transfer may have changed.
+            // The other file system may have taken long to respond, so the transfer may have changed.
             guard let latest = active[start.record.id], latest.wishes === start.wishes, latest.phase == .preparing
             else {
                 return closeFile(gaps.descriptor, at: transfer.place)
@@ -139,7 +139,7 @@ extension TransferService {
         exchangeBegan(transfer)
     }
 
-    /// The settings for judging responses to the requests of a download.
+    /// Returns the settings for judging responses to the requests of a download.
     func responsePolicy(_ transfer: ActiveTransfer) -> ResponsePolicy {
         let record = transfer.record
         var policy = ResponsePolicy(
@@ -199,11 +199,11 @@ extension TransferService {
             interrupt(id, .diskSpace)
             return
         }
-        // The next exchange, if it has begun, may be using the file.
+        // The next exchange may have begun, and may be using the file.
         guard case .download(let same, _)? = active[id]?.exchange, same === receiver else { return }
         let place = transfer.place
         await onFileSystem(place, .files, path ?? "") { [partials] in
-            // This path holds bytes of an outdated version. The next new version would use the same path.
+            // This path holds the bytes of an outdated version, and the next new version would use the same path.
             unlink(partials.freshPath(for: saved))
             if let former, former.path != path, let inode = former.inode,
                 FileStanding(name: former.path)?.inode == inode

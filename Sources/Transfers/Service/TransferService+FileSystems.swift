@@ -6,13 +6,13 @@ import Mounts
 import NightshiftAPI
 import Store
 
-/// Calls to file systems other than the service's own, and the handling of transfers when these do not respond.
+/// Calls to file systems other than the service's own, and the handling of transfers whose file systems do not respond.
 extension TransferService {
-    /// An abandoned exchange: its file system did not respond when its task had to stop.
+    /// An abandoned exchange. Its file system did not respond when the task had to stop.
     struct LeftExchange {
         let task: TaskID
         let place: FileSystemKey
-        /// The positions of its connections that have not ended.
+        /// The positions of the exchange's connections that have not ended.
         var positions: [ByteMeter]
         /// The files to close when the last connection has ended.
         var files: Set<Int32>
@@ -22,7 +22,7 @@ extension TransferService {
 
     // MARK: - The file system of a task
 
-    /// The file system of a task's files; nil for the service's own.
+    /// Returns the file system of a task's files; nil for the service's own file system.
     nonisolated func fileSystem(of record: TaskRecord) -> FileSystemKey? {
         // A partial file is never a link, so the lookup uses its folder, which many files share.
         let paths =
@@ -42,7 +42,8 @@ extension TransferService {
 
     // MARK: - Calls
 
-    /// Runs `body` on the thread for the file system: in place for the service's own.
+    /// Runs `body` on the thread for the file system. For the service's own file system, runs it at once on the calling
+    /// thread.
     ///
     /// - Returns: nil if the service stops before another file system responds.
     @discardableResult
@@ -64,7 +65,7 @@ extension TransferService {
         fileSystems.post(place, .files, path(of: file)) { close(file) }
     }
 
-    /// The path of an open file, for people. The kernel returns it without accessing the file system.
+    /// Returns the path of an open file, for people. The kernel returns it without accessing the file system.
     nonisolated func path(of file: Int32) -> String {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(file)")) ?? "an open file"
     }
@@ -92,7 +93,7 @@ extension TransferService {
         guard let transfer = active[id], transfer.wishes === wishes, transfer.run.canBeLeft, let place = transfer.place
         else { return }
         switch transfer.exchange {
-        // A file that is being synced or truncated has no exchange.
+        // A file that is being synced or truncated has no exchange to abandon.
         case _ where transfer.run.phase != .exchanging, .starting: break
         case .download(let receiver, _):
             leftExchanges.append(LeftExchange(task: id, place: place, positions: [receiver.position], files: []))
@@ -126,17 +127,17 @@ extension TransferService {
         await schedule()
     }
 
-    /// Handles the end of an abandoned upload whose files are closed.
+    /// Handles the end of an abandoned upload after its files were closed.
     func leftClosed(_ position: ByteMeter) async {
         leftExchanges.removeAll { left in left.positions.contains { $0 === position } }
         await schedule()
     }
 
-    /// Whether an abandoned exchange may still write bytes for a task.
+    /// Returns whether an abandoned exchange may still write bytes for a task.
     func isLeft(_ id: TaskID) -> Bool { leftExchanges.contains { $0.task == id } }
 
-    /// Seconds that a stopping task waits for its file system: longer than a working one needs, and too short for
-    /// people to notice.
+    /// The number of seconds that a stopping task waits for its file system: longer than a working file system needs,
+    /// and too short for people to notice.
     private static let leavingSeconds: Double = 0.4
 
     // MARK: - Silent file systems
@@ -175,7 +176,8 @@ extension TransferService {
         watchFileSystems()
     }
 
-    /// Checks that the transport's threads for other file systems respond; called once a second while they are in use.
+    /// Checks that the transport's threads for other file systems respond. Called once a second while these threads are
+    /// in use.
     func askThreads() {
         for transfer in active.values {
             guard let place = transfer.place, transfer.run.phase == .exchanging,
@@ -194,7 +196,7 @@ extension TransferService {
         awaitedThreads.remove(place)
     }
 
-    /// The wait of a task whose file system does not respond; nil if it responds.
+    /// Returns the wait of a task whose file system does not respond; nil if the file system responds.
     func silentWait(at place: FileSystemKey?, _ now: ClockReading) -> Wait? {
         fileSystems.silence(of: place).map { silence in
             Wait(
@@ -203,7 +205,8 @@ extension TransferService {
         }
     }
 
-    /// The transfers that hold a place. A transfer on a silent file system does not prevent others from starting.
+    /// The transfers that hold a place. Transfers on a silent file system are not included, so that they do not prevent
+    /// others from starting.
     var placeHolders: [ActiveTransfer] {
         let silent = fileSystems.silences
         guard !silent.isEmpty else { return Array(active.values) }
@@ -234,7 +237,7 @@ extension TransferService {
 }
 
 extension TransferFailure {
-    /// The failure for a call to a file system that has not returned.
+    /// Returns the failure for a call to a file system that has not returned.
     static func silentDestination(_ silence: HangWatch.Silence, _ now: ClockReading) -> TransferFailure {
         let since = now.wallTime(ofBootSeconds: silence.since).formatted(.iso8601)
         return TransferFailure(

@@ -6,13 +6,13 @@ import Mounts
 import NightshiftAPI
 import Store
 
-/// The steps from the last byte to the published file, for many files at a time. This code executes the actions of each
-/// ``FinishRun`` and sends it the results. It decides nothing.
+/// The steps from the last byte to the published file, for many files at the same time. This code executes the actions
+/// of each ``FinishRun`` and sends it the results. The ``FinishRun`` makes all decisions.
 extension TransferService {
     /// A finishing file with the next actions of its run.
     private typealias Step = (job: Publisher.Job, actions: [FinishAction])
 
-    /// Takes over a download whose bytes are all in `descriptor`. Its connection is free from now on.
+    /// Takes over a download whose bytes are all in `descriptor`. Other tasks may use its connection from now on.
     func finish(_ transfer: ActiveTransfer, _ descriptor: Int32, _ entries: [JournalEntry]) async {
         let run = FinishRun(
             record: transfer.record, entries: entries, wasContinued: transfer.startCount > 0 || transfer.wasDivided)
@@ -36,11 +36,11 @@ extension TransferService {
         }
         guard let found else { return }
         await execute([told(job) { $0.arrived(size: found.size, hasHoles: found.hasHoles, now: now) }])
-        // The connection is free, even though the disk has work left.
+        // The connection is free, although the disk still has work to do for this file.
         await schedule()
     }
 
-    /// The current path of a finishing file, for people.
+    /// Returns the current path of a finishing file, for people.
     private func path(of job: Publisher.Job) -> String {
         job.record.request.destination?.directory ?? job.record.partial?.path ?? ""
     }
@@ -53,8 +53,8 @@ extension TransferService {
         return (job, actions)
     }
 
-    /// Executes the actions of files, each in its order, and the actions that follow. Writes of several files share one
-    /// commit.
+    /// Executes the actions for each file in their order, and then the actions that result from them. Writes for
+    /// several files share one commit.
     ///
     /// - Returns: the files that are ready to get their names.
     @discardableResult
@@ -162,11 +162,11 @@ extension TransferService {
         reporting.yield { await $0.drain(place) }
     }
 
-    /// Publishes finished files batch by batch until none is left.
+    /// Publishes finished files batch by batch until the queue is empty.
     private func drain(_ place: FileSystemKey?) async {
         while let jobs = finishing.nextBatch(at: place) {
             await publish(jobs, at: place)
-            // Transfers may have been blocked because too many files were finishing.
+            // Too many finishing files may have kept transfers from starting.
             await schedule()
         }
     }
@@ -238,20 +238,21 @@ extension TransferService {
         await schedule()
     }
 
-    /// Continues finishing tasks that are not in progress. If there are crash suspects, this is left to a later
-    /// scheduling pass, because suspects are retried first and in isolation.
+    /// Continues finishing tasks that are not in progress. If there are crash suspects, a later scheduling pass does
+    /// this, because suspects are retried first and in isolation.
     func settleFinishing() async throws(StoreError) {
         finishing.settlesAfterTrials = admissions.trials.isPending
         if !finishing.settlesAfterTrials { try await takeUpFinishing() }
     }
 
-    /// Continues all finishing tasks that are not in progress: a crash or a full disk interrupted them.
+    /// Continues all finishing tasks that are not in progress because of a crash or a full disk.
     func takeUpFinishing() async throws(StoreError) {
         finishing.settlesAfterTrials = false
         for record in try await store.read({ try $0.finishingTasks() }) { try await takeUp(record.id) }
     }
 
-    /// Continues one finishing task. Its row is read again, because the task may have ended since the list was read.
+    /// Continues one finishing task. This function reads the task's row again, because the task may have ended since
+    /// the list was read.
     func takeUp(_ id: TaskID) async throws(StoreError) {
         guard !finishing.contains(id), let record = try await store.read({ try $0.readableTask(id) }),
             record.state == .finishing, !finishing.contains(id)

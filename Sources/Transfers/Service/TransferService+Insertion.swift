@@ -6,20 +6,20 @@ import Store
 extension TransferService {
     private enum Insertion: Sendable {
         case inserted(EnqueueResponse)
-        /// Nothing was inserted, because the terms of the records were outdated.
+        /// The transaction inserted nothing, because the terms of the records were outdated.
         case onOtherTerms(AppTaskTerms)
     }
 
     /// Inserts tasks under the terms that hold in the transaction that inserts them.
     ///
-    /// If the terms have changed since they were read, the records are made again with the new terms. Each repetition
-    /// needs a change of the app's state, so this ends.
+    /// If the terms have changed since they were read, the records are made again with the new terms. The repetition
+    /// ends, because each one needs another change of the app's state.
     nonisolated func insert(
         _ records: [TaskRecord], in session: SessionID, continuing sources: [String: TaskRecord],
         on query: AppTaskTerms.Query?, _ now: ClockReading
     ) async throws(Problem) -> EnqueueResponse {
-        // This check must precede the transaction, which must not wait for a file system. A running task that creates
-        // such a file does so before it ends.
+        // This check must come before the transaction, which must not wait for a file system. A running task that
+        // creates a file with one of these names does so before it ends.
         let existing = Set(
             records.indices.filter { index in
                 let record = records[index]
@@ -61,7 +61,7 @@ extension TransferService {
         }
         if let obstacle = try transaction.obstacle(toMaking: session) { return .failure(obstacle) }
         if try transaction.sessionSettings(session) == nil { try transaction.putSession(session, SessionSettings()) }
-        // The app assigns the numbers, and may send the same request twice at once.
+        // The app assigns the numbers, and may send the same request twice at the same time.
         for record in records where record.taskIdentifier != 0 {
             guard try transaction.task(record.taskIdentifier, of: session) == nil else {
                 return .failure(.conflict("The session already has a task \(record.taskIdentifier)."))
@@ -105,7 +105,7 @@ extension TransferService {
         return .success(EnqueueResponse(ids: ids, joined: joined.sorted { $0.key < $1.key }.map(\.value)))
     }
 
-    /// The running tasks that records join, by the records' indices. Throws a problem if a name is taken.
+    /// Returns the running tasks that records join, by the records' indices. Throws a problem if a name is taken.
     private static func joins(
         _ records: [TaskRecord], _ existing: Set<Int>, _ transaction: StoreTransaction
     ) throws -> Result<[Int: TaskID], Problem> {
@@ -114,7 +114,7 @@ extension TransferService {
         for (index, record) in records.enumerated() {
             guard let destination = record.request.destination, destination.isExact, let path = destination.path else {
                 guard record.joinURL != nil else { continue }
-                // Each of several equal requests has a task of its own.
+                // If several requests are equal, each of them still gets its own task.
                 let others = try transaction.tasksToJoin(record).filter { !joined.values.contains($0.id) }
                 joined[index] = record.joined(among: others)
                 continue
@@ -134,7 +134,7 @@ extension TransferService {
 }
 
 extension TaskRecord {
-    /// The same record under other terms.
+    /// Returns the same record under other terms.
     fileprivate func on(_ terms: AppTaskTerms, _ now: ClockReading) -> TaskRecord {
         var record = self
         if terms.isInBackground { record.forceDiscretion() }

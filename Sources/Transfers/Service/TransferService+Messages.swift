@@ -7,10 +7,10 @@ import Store
 
 /// Messages for apps: delivered as a stream, and deleted when the app has handled them.
 extension TransferService {
-    /// The session's messages, stored ones first and then new ones, with progress in between.
+    /// Returns the session's messages, stored ones first and then new ones, with progress in between.
     ///
-    /// Only one process reads at a time: another one is refused while the first lives and reads. The same process may
-    /// start again.
+    /// Only one process reads at a time. Another process is refused while the first one lives and reads. The same
+    /// process may start again.
     package func messages(
         _ app: AppID, _ identifier: String, process: Int32
     ) async throws(Problem) -> AsyncStream<SessionEvent> {
@@ -19,8 +19,8 @@ extension TransferService {
         try requireFree(session, for: process)
         let former = appSessions.reader(of: session)
         let reader = StoredEventReader(messages(of: session, app), after: 0)
-        // There is no suspension between the check and this line, so of two simultaneous readers the second finds the
-        // first.
+        // Between the check and this line, no other code of the actor runs. If two readers arrive at the same time, the
+        // second therefore finds the first.
         appSessions.put(reader, of: process, for: session)
         await former?.end()
         return AsyncStream(unfolding: { await reader.next() })
@@ -54,7 +54,7 @@ extension TransferService {
             report: { .progress($0) }, isOver: { await self.isStopping })
     }
 
-    /// Deletes the messages that the app has handled, and with them the service's copies of files.
+    /// Deletes the messages that the app has handled, together with the service's copies of files.
     package nonisolated func acknowledge(
         _ app: AppID, _ identifier: String, _ ids: [Int64]
     ) async throws(Problem) {

@@ -7,16 +7,17 @@ import Store
 
 /// The start of transfers: from waiting rows to running transfers.
 extension TransferService {
-    /// The part of the store that one scheduling decision needs.
+    /// The part of the store's content that one scheduling decision needs.
     private struct Queue: Sendable {
         var lanes: [Lane] = []
-        /// The requirements of each lane's tasks that are ready to start, before the device state is considered.
+        /// The requirements of each per-origin queue's tasks that are ready to start. The device state is not
+        /// considered.
         var rules: [LaneID: [TransferRules]] = [:]
-        /// The first tasks that the device state allows, per lane.
+        /// The first tasks of each per-origin queue that the device state allows.
         var candidates: [LaneID: (small: [Admission.Candidate], large: [Admission.Candidate])] = [:]
         var times = QueueTimes()
 
-        /// The requirement classes of the tasks that wait in a lane.
+        /// Returns the requirement classes of the tasks that wait in a per-origin queue.
         func classes(of lane: Lane) -> [RequirementClass] {
             let isLoopback = Loopback.contains(origin: lane.origin)
             return (rules[lane.id] ?? []).map { RequirementClass(rules: $0, isLoopback: isLoopback) }
@@ -72,28 +73,28 @@ extension TransferService {
         let records = try await store.read { transaction in
             try plan.start.compactMap { try transaction.readableTask($0) }
         }
-        // A row that cannot be read must not take the place of another task.
+        // A row that cannot be read must not use up the place of another task.
         if records.count < plan.start.count { admissions.loop.request() }
         await makeWay(for: records)
-        // The device state may have changed since the queue was read, and a task that ran then may be in a pause now.
+        // The device state may have changed since the queue was read. A task that was running then may be paused now.
         for record in records where !isStopping && isReady(record) {
             guard !admissions.trials.crashSuspects.contains(record.id) else { continue }
             await begin(record)
         }
     }
 
-    /// Whether the task can start now, judged by its row, its owner's requests and the device state.
+    /// Returns whether the task can start now, judged by its row, its owner's requests and the device state.
     func isReady(_ record: TaskRecord) -> Bool {
         record.state == .waiting && record.question == nil && record.beginAt == nil && !claims.isHeld(record)
             && record.notBefore ?? 0 <= now.bootSeconds && !bounds.isSleeping && bounds.hold(record) == nil
     }
 
-    /// Waits for the isolated retry of suspects: nothing else starts, but deadlines of waiting tasks still apply.
+    /// Waits for the isolated retry of crash suspects. Nothing else starts, but deadlines of waiting tasks still apply.
     private func waitForTrial() async throws(StoreError) {
         _ = try await releaseDue(try await store.read { try $0.nextTimes() })
         let times = try await store.read { try $0.nextTimes() }
         let now = now.bootSeconds
-        // A task that could not be ended now is tried again with the next change.
+        // If a task could not be ended now, the service tries again with the next change.
         let next = [times.relaxesAt, times.deadline].compactMap(\.self).filter { $0 > now }
         setAlarm(at: next.reduce(admissions.trials.trial?.until ?? now, min))
     }
@@ -108,7 +109,7 @@ extension TransferService {
         if admissions.look.note(discretionary: discretionary) { environment.activity(admissions.look.activity) }
     }
 
-    /// Ends waits and tasks whose time has come, and relaxes requirements of others; returns false if nothing was due.
+    /// Ends waits and tasks whose time has come, and relaxes requirements of others. Returns false if nothing was due.
     private func releaseDue(_ times: QueueTimes) async throws(StoreError) -> Bool {
         let now = now
         var isReleased =
@@ -122,10 +123,11 @@ extension TransferService {
         }
         guard times.deadline ?? .infinity <= now.bootSeconds else { return isReleased }
         let overdue = try await store.read { try $0.overdueTasks(bootSeconds: now.bootSeconds, limit: 1_000) }
-        // A task that cannot be ended now does not block the queue: it is tried again with the next change.
+        // A task that cannot be ended now does not block the queue. The service tries to end it again with the next
+        // change.
         for id in overdue where !finishing.contains(id) {
-            // A running task has to stop first, which may take long on a slow disk. Its end causes the next scheduling
-            // pass.
+            // A running task has to stop first, which may take long on a slow disk. When the task has ended, the next
+            // scheduling pass follows.
             guard active[id] == nil else {
                 interrupt(id, .starting)
                 continue
@@ -154,14 +156,14 @@ extension TransferService {
     }
 
     private func readQueue() async throws(StoreError) -> Queue {
-        // Rows of running tasks still say 'waiting', so more rows are read by that number.
+        // Rows of running tasks still say 'waiting', so the query reads that many additional rows.
         let margin = active.count + finishing.count + claims.count + leftExchanges.count
         let limit = bounds.limits.maximumTransfers
         return try await store.read { [moment = bounds.moment, held = claims.sessions] transaction in
             var queue = Queue()
             queue.times = try transaction.nextTimes()
             queue.lanes = try transaction.readyLanes()
-            // Lanes of blocked sessions start nothing, but their running transfers still count.
+            // Per-origin queues of blocked sessions start no transfers, but their running transfers still count.
             for lane in queue.lanes where !held.contains(lane.session) {
                 queue.rules[lane.id] = try transaction.readyRules(lane: lane.id)
                 let allowed = queue.classes(of: lane).filter { $0.hold(moment) == nil }.map(\.rules)
@@ -186,7 +188,7 @@ extension TransferService {
             origin: lane.origin)
     }
 
-    /// The candidates that are neither running nor about to start.
+    /// Returns the candidates that are neither running nor about to start.
     private func candidates(_ rows: [Admission.Candidate]?, _ now: Double) -> [Admission.Candidate] {
         (rows ?? []).filter { !isBusy($0.id) }.map { row in
             var row = row
@@ -208,7 +210,7 @@ extension TransferService {
                 detail: "For \(seconds) s it received fewer than \(rate) bytes per second."))
     }
 
-    /// The rate in bytes per second below which a transfer is slow.
+    /// Returns the rate in bytes per second below which a transfer is slow.
     func pace(leastOf transfer: ActiveTransfer) -> Double {
         Pace.minimum(
             ownLimit: transfer.record.request.rateLimit, serviceLimit: bounds.limits.rateLimit,
@@ -217,7 +219,7 @@ extension TransferService {
 
     /// Measures the rate of each running transfer.
     ///
-    /// - Returns: whether a transfer has become slow, or is no longer slow.
+    /// - Returns: whether a transfer has become slow, or has stopped being slow.
     func readPaces() -> Bool {
         let time = now.bootSeconds
         var hasChanged = false
@@ -230,15 +232,15 @@ extension TransferService {
         return hasChanged
     }
 
-    /// The number of transfers that the state of a route allows to start.
+    /// Returns the number of transfers that the state of a route allows to start.
     func allowance(_ way: HostTable.Way, _ now: Double) -> Int {
         if bounds.isSleeping { return 0 }
-        // So many complete files wait for the disk that more downloads would not help.
+        // So many complete files are waiting for the disk that more downloads would not finish any sooner.
         if finishing.count(besides: Set(fileSystems.silences.keys)) >= Self.finishingLimit { return 0 }
         return hosts.allowance(way, now)
     }
 
-    /// The route of a lane's tasks to their origin.
+    /// Returns the route of a per-origin queue's tasks to their origin.
     nonisolated func way(of lane: Lane) -> HostTable.Way {
         HostTable.Way(origin: lane.origin, proxy: lane.proxy ?? fallbackProxy(for: lane.origin))
     }
@@ -261,7 +263,7 @@ extension TransferService {
         let beginAt = times.beginAt.map { now.bootSeconds + $0 - now.wallSeconds }
         // Another operation of the store may have failed during this scheduling pass.
         let paused = admissions.pausedUntil.flatMap { $0 > now.bootSeconds ? $0 : nil }
-        // A task that could not be ended now is tried again with the next change.
+        // If a task could not be ended now, the service tries again with the next change.
         let deadline = times.deadline.flatMap { $0 > now.bootSeconds ? $0 : nil }
         return ([times.notBefore, beginAt, times.relaxesAt, deadline, plan.nextDeadline, paused] + hostEnds)
             .compactMap(\.self).min()
@@ -284,17 +286,17 @@ extension TransferService {
         setAlarm(at: until)
     }
 
-    /// Seconds until the next attempt after a failed write to the store, or after a full disk.
+    /// The number of seconds until the next attempt after a failed write to the store, or after a full disk.
     static let storePause = FailurePause.ofThisMachine
     private static let finishingLimit = 512
 }
 
 extension StoreTransaction {
-    /// The first tasks of a lane with these rules and one size.
+    /// Returns the first tasks of a per-origin queue with these requirements and one size.
     fileprivate func heads(
         _ lane: LaneID, _ rules: [TransferRules], isLarge: Bool, limit: Int
     ) throws -> [Admission.Candidate] {
-        // These are two queries, because tasks of one kind could fill the limit and hide the other kind.
+        // Two queries are needed, because tasks of one kind could fill the limit and hide the other kind.
         try [false, true].flatMap { hasFailed in
             let classes = try rules.map { rules in
                 try readyTasks(lane: lane, rules: rules, isLarge: isLarge, hasFailed: hasFailed, limit: limit).map {

@@ -4,11 +4,11 @@ import Logging
 import NightshiftAPI
 package import Store
 
-/// Steps that run once, when the service starts.
+/// The steps that run once, when the service starts.
 extension TransferService {
     /// Loads the user's settings and records the start of the service. Must be called once, before ``run()`` and before
-    /// the first request is answered. An earlier request would use other settings, and its journal entry would precede
-    /// the start.
+    /// the first request is answered. Otherwise that request would use other settings, and its journal entry would
+    /// precede the start.
     ///
     /// - Throws: ``StoreError`` if the rows cannot be read.
     package func prepare() async throws(StoreError) {
@@ -23,7 +23,7 @@ extension TransferService {
         apply(limits, order)
     }
 
-    /// Continues the work of the previous run of the service, however that run ended.
+    /// Continues the work of the previous run of the service, even if that run crashed or was killed.
     ///
     /// - Throws: ``StoreError`` if the rows cannot be read.
     func recover() async throws(StoreError) {
@@ -51,8 +51,8 @@ extension TransferService {
         }
     }
 
-    /// Deletes tasks that ended a month ago, so that the list does not grow without limit. The month is measured in
-    /// time that the service observed to pass: a wrong wall clock deletes nothing.
+    /// Deletes tasks that ended a month ago, so that the list does not grow without limit. The month is the time that
+    /// the service has seen pass, so a wrong wall clock does not cause deletions.
     private func forgetOldTasks() async throws(StoreError) {
         while true {
             let old = try await store.read { [now = now] transaction in
@@ -97,7 +97,8 @@ extension TransferService {
         }
     }
 
-    /// Removes stored files that a crash left: their apps have handled them, or their tasks are gone.
+    /// Removes stored files that a crash has left. The apps of these files have handled them, or the tasks of the files
+    /// are gone.
     private func removeHandledFiles() async throws(StoreError) {
         let folder = environment.paths.files.path
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -109,8 +110,8 @@ extension TransferService {
                 tasks.filter { id in
                     // The file stays if the row of its task is invalid.
                     guard let record = try? transaction.task(id) else { return try transaction.has(id) }
-                    // The task of this upload does not name the response file: the upload is sent again and gets
-                    // another response.
+                    // The task of this upload does not name the response file. The upload will be sent again and will
+                    // get another response.
                     if record.kind == .upload, record.file == nil { return false }
                     return try record.app == nil || !record.state.isTerminal || transaction.hasMessages(id)
                 })
@@ -126,8 +127,8 @@ extension TransferService {
         for path in copies.subtracting(needed) { unlink(path) }
     }
 
-    /// Removes the service's files for tasks; files at their destinations belong to their owners. Returns when the
-    /// files on the service's own file system are gone.
+    /// Removes the service's files for tasks. Files at their destinations belong to their owners and stay. Returns when
+    /// the files on the service's own file system are gone.
     func removeFiles(of records: [TaskRecord]) async {
         let elsewhere = records.filter { fileSystem(of: $0) != nil }
         for record in elsewhere { removeSoon(record) { [self] in removeFiles(of: record) } }
@@ -145,7 +146,7 @@ extension TransferService {
         sources.remove(record)
     }
 
-    /// More tasks than can end in one commit.
+    /// A number of tasks that is larger than the number that can end in one commit.
     private static let endedJustBefore = 1_000
     /// The retention time of ended tasks, in seconds.
     private static let history: Double = 30 * 86_400

@@ -7,15 +7,15 @@ import Store
 
 /// Reports for clients.
 extension TransferService {
-    /// The public status of a task.
+    /// Returns the public status of a task.
     func status(of record: TaskRecord) -> TaskStatus { wholeStatus(of: record).shown }
 
-    /// The full status of a task for its app. It adds the state that only this actor knows: whether the task runs, its
-    /// rate, and its wait.
+    /// Returns the full status of a task for its app. The status includes the state that only this actor knows: whether
+    /// the task runs, its rate, and its wait.
     func wholeStatus(of record: TaskRecord) -> TaskStatus {
         let now = now
-        // The row is updated before this actor's memory. A client that received the end of the task must not see it
-        // running.
+        // The row is updated before this actor's memory. A client that was notified of the task's end must not be told
+        // afterwards that the task runs.
         if record.state.isTerminal { return record.status(now: now) }
         guard let transfer = active[record.id] else {
             var status = record.status(now: now)
@@ -48,7 +48,7 @@ extension TransferService {
         return status
     }
 
-    /// The wait of a task: the stored one, or the one that follows from the device state.
+    /// Returns the wait of a task: the stored one, or the one that follows from the device state.
     private func wait(of record: TaskRecord, _ now: ClockReading) -> Wait {
         let since = Date(timeIntervalSince1970: max(record.createdAt, record.wait?.since ?? 0))
         let pause = hosts.pause(way(of: record), now.bootSeconds)
@@ -91,7 +91,7 @@ extension TransferService {
         }
     }
 
-    /// The wait of a task that could run if other transfers did not hold the places.
+    /// Returns the wait of a task that cannot start because other transfers use all places.
     private func placeInQueue(of record: TaskRecord, since: Date) -> Wait {
         var lane =
             admissions.look.lanes[record.lane]
@@ -115,7 +115,7 @@ extension TransferService {
         return Wait(reason: reason, since: since, detail: detail)
     }
 
-    /// The current state with its reason, and the decisions that led to it.
+    /// Returns the current state with its reason, and the decisions that led to it.
     package func explain(_ id: TaskID) async throws(Problem) -> Explanation {
         let (found, history) = try await ask { transaction in
             (try transaction.task(id), try transaction.history(of: id, limit: 50))
@@ -155,7 +155,7 @@ extension TransferService {
 
     package func status() async throws(Problem) -> ServiceStatus {
         var counts = try await ask { try $0.countsByState() }
-        // Only this actor knows which tasks run: their rows say 'waiting'.
+        // Only this actor knows which tasks run. The rows of these tasks say 'waiting'.
         let waiting = (counts[.waiting] ?? 0) - active.count
         counts[.waiting] = max(0, waiting)
         counts[.running] = active.count
@@ -180,10 +180,10 @@ extension TransferService {
         return status
     }
 
-    /// The progress of running tasks.
+    /// Returns the progress of running tasks.
     func progress(of tasks: Set<TaskID>?, session: SessionID?) -> [TaskProgress] {
         active.values.filter { transfer in
-            // For a transfer that is stopping, the journal reports the final count.
+            // If a transfer is stopping, the journal reports the final count.
             (transfer.run.phase == .preparing || transfer.run.phase == .exchanging)
                 && (tasks?.contains(transfer.record.id) ?? true)
                 && (session.map { $0 == transfer.record.session } ?? true)

@@ -2,10 +2,10 @@ import Foundation
 package import NightshiftAPI
 import Store
 
-/// A new URL for an existing task, because the old one has expired or another server is better.
+/// Changes of the URL of an existing task, because the old URL has expired or another server is better.
 extension TransferService {
-    /// Gives a new URL to a task that has failed or has not ended. Its bytes are kept until a response disproves that
-    /// they belong to the file there: see ``RetargetedBytes``.
+    /// Gives a new URL to a task that has failed or has not ended. The bytes on disk are kept until a response shows
+    /// that they do not belong to the file at the new URL. See ``RetargetedBytes``.
     package func retarget(_ id: TaskID, _ request: RetargetRequest) async throws(Problem) -> TaskStatus {
         guard request.clientData?.utf8.count ?? 0 <= Limits.clientDataLength else {
             throw .invalid(
@@ -35,7 +35,7 @@ extension TransferService {
         return status(of: after)
     }
 
-    /// The reason why a task must keep its URL; nil if it may get another one.
+    /// Returns the reason why a task must keep its URL; nil if the URL may change.
     private static func refusal(_ record: TaskRecord) -> Problem? {
         switch record.state {
         case .completed:
@@ -65,7 +65,7 @@ extension TransferService {
         )
     }
 
-    /// The task with its new URL, as a new request would be accepted now.
+    /// Returns the task with its new URL, as if it had been added now.
     private static func replacement(
         of record: TaskRecord, by request: RetargetRequest, _ settings: SessionSettings, _ now: ClockReading
     ) throws(Problem) -> TaskRecord {

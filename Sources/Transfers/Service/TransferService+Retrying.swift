@@ -6,15 +6,15 @@ import Store
 extension TransferService {
     /// Ends the wait of one task after a failure, and all pauses on the route to its origin.
     ///
-    /// A task that runs, or waits for another reason, is not changed.
+    /// Does not change a task that runs or that waits for another reason.
     package func retry(_ id: TaskID) async throws(Problem) -> TaskStatus {
         let answer = try await retry(RetryRequest(tasks: [id]))
         if let refusal = answer.refused.first { throw refusal.problem }
         return try await task(id)
     }
 
-    /// Ends the waits of many tasks, or of all tasks that wait after a failure. A refusal for one task does not affect
-    /// others.
+    /// Ends the waits of the given tasks, or of all tasks that wait after a failure. If one task cannot be retried, the
+    /// others still are.
     package func retry(_ request: RetryRequest) async throws(Problem) -> RetryResponse {
         guard let tasks = request.tasks else { return try await retryAll() }
         guard (1...Limits.tasksPerRequest).contains(tasks.count) else {
@@ -22,7 +22,7 @@ extension TransferService {
         }
         try RequestRules.check(tasks)
         let now = now
-        // A running task needs no retry, and only its transfer may write its row.
+        // A running task needs no retry, and only its transfer may write the task's row.
         let busy = Set(tasks.filter(isBusy))
         let (response, ways) = try await change { transaction -> Result<(RetryResponse, Set<HostTable.Way>), Problem> in
             var response = RetryResponse(count: 0)
@@ -71,7 +71,7 @@ extension TransferService {
         return RetryResponse(count: count)
     }
 
-    /// The reason why a task cannot be retried; nil if it can, or if it needs no retry.
+    /// Returns the reason why a task cannot be retried. Returns nil if it can be retried, or if it needs no retry.
     private static func refusal(_ record: TaskRecord) -> Problem? {
         let id = record.id
         switch record.state {

@@ -6,7 +6,7 @@ import Mounts
 import NightshiftAPI
 import Store
 
-/// Executes the actions of transfer runs and sends them the results. This code decides nothing.
+/// Executes the actions of transfer runs and sends the runs the results. The runs make all decisions.
 extension TransferService {
     typealias RunInput = (inout TransferRun, RunContext, inout HostTable) -> [TransferAction]
 
@@ -86,7 +86,7 @@ extension TransferService {
         if active[id]?.run.exchangeBegan().contains(.cancel) == true { cancelExchange(id) }
     }
 
-    /// Ends the exchange of a task. The next step is decided when it has ended.
+    /// Ends the exchange of a task. The next step is decided after the exchange has ended.
     func interrupt(_ id: TaskID, _ reason: WaitReason) {
         interrupt(id, .wait(reason))
     }

@@ -4,7 +4,7 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// The results of answers and ends of the connections of a download.
+/// Handling of the answers and the ends of a download's connections.
 extension TransferService {
     /// Handles an accepted response on one connection.
     func segmentAnswered(_ id: TaskID, _ receiver: SegmentReceiver) async {
@@ -29,20 +29,20 @@ extension TransferService {
         }
         acceptSegment(id, reception.head, url: segments.sources[source].url)
         let now = now.bootSeconds
-        // The time of the answer is also a time to check all connections.
+        // The answer is also an occasion to check all connections.
         let actions = active[id]?.segments?.scheduler.answered(number, served: served, now: now) ?? []
         return actions + (active[id]?.segments?.scheduler.progressed(segments.positions, now: now) ?? [])
     }
 
-    /// Stores the digests of the whole file that a source announces. They are verified at the end, whichever source
-    /// sent them.
+    /// Stores the digests of the whole file that a source announces. They are verified at the end, even if the bytes
+    /// came from other sources.
     private func takeDigests(_ id: TaskID, of head: ResponseHead) {
         guard let known = active[id]?.record.partial?.digests else { return }
         active[id]?.record.partial?.digests = DigestFields.merged(
             known, DigestFields.expected(head: head, wholeBody: false))
     }
 
-    /// Handles the first response of a download that continues with gaps.
+    /// Handles the first response to a download that continues with gaps.
     private func acceptSegment(_ id: TaskID, _ head: ResponseHead, url: String) {
         guard var transfer = active[id], !transfer.isAccepted, let partial = transfer.record.partial else { return }
         let missing = (partial.total ?? 0) - transfer.startCount
@@ -116,7 +116,7 @@ extension TransferService {
         }
     }
 
-    /// Handles the end of a connection. The scheduler decides what follows, unless another decision was already made.
+    /// Handles the end of a connection. The scheduler decides the next step, unless another decision was already made.
     private func ended(_ id: TaskID, _ number: ConnectionID, _ end: SegmentEnd) async {
         guard let transfer = active[id], let segments = transfer.segments,
             let position = segments.connections[number]?.position.value

@@ -5,7 +5,8 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// Downloads over several connections: from the first response that can be split to the actions of the scheduler.
+/// Downloads over several connections: from the first response that can be split to the execution of the scheduler's
+/// actions.
 extension TransferService {
     // MARK: - Beginning
 
@@ -16,7 +17,8 @@ extension TransferService {
             transfer.isAccepted, transfer.singleReason == nil,
             case .download(let receiver, let handle) = transfer.exchange, receiver.ceiling.value == .max,
             let partial = transfer.record.partial,
-            // This function runs for every transfer whenever one ends, so small files are excluded here.
+            // Whenever a transfer ends, this function runs for every other transfer. It therefore excludes small files
+            // first.
             (partial.total ?? 0) - receiver.position.value >= SegmentEligibility.leastMissing,
             let reception = receiver.reception, let descriptor = reception.descriptor,
             let identity = partial.sourceIdentity(checksum: transfer.record.request.checksum),
@@ -42,7 +44,7 @@ extension TransferService {
 
     /// Continues a file that has gaps.
     ///
-    /// - Returns: false if a single connection must continue instead: the file was truncated to its contiguous
+    /// - Returns: false if a single connection must continue instead. The file was then truncated to its contiguous
     ///   beginning, and `transfer` is updated.
     func fillGaps(_ transfer: inout ActiveTransfer, _ opened: OpenPartial) async -> Bool {
         guard let map = opened.segments, var partial = transfer.record.partial else { return false }
@@ -83,8 +85,8 @@ extension TransferService {
 
     // MARK: - Allowed connections
 
-    /// The number of connections that a download may use now: the limit of its session for this host, minus those that
-    /// others use there.
+    /// Returns the number of connections that a download may use now: the limit of its session for this host, minus the
+    /// connections that other transfers use there.
     private func segmentLimits(_ transfer: ActiveTransfer) -> SegmentLimits {
         let record = transfer.record
         let others = placeHolders.filter { $0.record.lane == record.lane && $0.record.id != record.id }
@@ -98,14 +100,15 @@ extension TransferService {
             isDiscretionary: record.rules.discretion != .none)
     }
 
-    /// Closes connections that are needed by tasks which start immediately afterwards.
+    /// Closes connections because tasks that start immediately afterwards need them.
     func makeWay(for records: [TaskRecord]) async {
         claims.reserved = records.reduce(into: [:]) { $0[$1.lane, default: 0] += 1 }
         await spreadConnections()
         claims.reserved = [:]
     }
 
-    /// Applies the current limit to every download: it rises when other transfers end, and falls when others begin.
+    /// Applies the current limit to every split download. The limit rises when other transfers end, and falls when
+    /// others begin.
     func spreadConnections() async {
         let now = now.bootSeconds
         for id in active.keys.sorted() {
@@ -143,14 +146,14 @@ extension TransferService {
             guard let segments = active[id]?.segments else { return }
             switch action {
             case .begin(let number, let source, let range):
-                // A connection that begins after the end of the others would never be ended.
+                // If a connection began after all others were ended, nothing would end that connection.
                 guard active[id]?.stopping == nil, segments.conclusion == nil else { continue }
                 begin(number, source, range, id, segments)
                 begun = true
             case .setEnd(let number, let end):
                 guard let connection = segments.connections[number] else { continue }
                 connection.end.value = end
-                // Without this, the connection would end only when its next byte arrives.
+                // Otherwise the connection would end only when its next byte arrives.
                 if connection.position.value >= end { connection.handle.cancel() }
             case .stop(let number, _):
                 active[id]?.segments?.connections[number]?.isStopped = true
@@ -205,7 +208,7 @@ extension TransferService {
             source: source, handle: handle, position: receiver.position, end: receiver.end)
     }
 
-    /// Commits that bytes may follow gaps, and then allows such bytes.
+    /// Commits that the file may have gaps, and then allows bytes after gaps.
     private func recordSegments(_ id: TaskID) async {
         guard var transfer = active[id], let segments = transfer.segments, !segments.isRecorded else { return }
         if !transfer.wasDivided { note(.divided, id, nil) }
@@ -238,7 +241,8 @@ extension TransferService {
 }
 
 extension DownloadReceiver.Reception {
-    /// The offset at which the response's body ends; nil if ranges of its file cannot be requested, or are not needed.
+    /// Returns the offset at which the response's body ends; nil if ranges of the file cannot be requested, or are not
+    /// needed.
     fileprivate func servedEnd(method: String, count: Int64) -> Int64? {
         let (representation, end): (Representation, Int64?)
         switch verdict {
@@ -256,7 +260,7 @@ extension DownloadReceiver.Reception {
 }
 
 extension ActiveTransfer {
-    /// The sources of the file. The one that is requested first determines the file.
+    /// Returns the sources of the file. The source that is requested first determines the file.
     fileprivate func sources(_ identity: SourceIdentity) -> [SegmentedDownload.Source] {
         run.round.all.enumerated().map { index, url in
             SegmentedDownload.Source(url: url, identity: index == 0 ? identity : nil)

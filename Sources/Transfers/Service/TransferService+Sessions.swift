@@ -44,7 +44,8 @@ extension TransferService {
             where try await !end(task, producingResumeData: false) {
                 endless.insert(task)
             }
-            // A task that was added meanwhile got a successful answer, so it is cancelled like the others.
+            // The client that added a task meanwhile got a successful answer, so this task is cancelled like the
+            // others.
             while let part = try await removePart(of: id, endless) {
                 await removeFiles(of: part.records)
                 if part.isLast { return }
@@ -55,11 +56,12 @@ extension TransferService {
     /// The tasks of a session that one commit has deleted.
     private struct RemovedPart: Sendable {
         var records: [TaskRecord]
-        /// Whether the session was deleted as well.
+        /// Whether the same commit deleted the session.
         var isLast: Bool
     }
 
-    /// Deletes some of a session's tasks, because it may have a million; or the last ones, together with the session.
+    /// Deletes some of a session's tasks, because a session may have a million. If these are the last ones, also
+    /// deletes the session.
     ///
     /// - Returns: nil if the session has a task that has not ended and is not in `endless`.
     private func removePart(of id: SessionID, _ endless: Set<TaskID>) async throws(Problem) -> RemovedPart? {
@@ -76,10 +78,11 @@ extension TransferService {
         }
     }
 
-    /// Few enough that other commits do not wait long, and that their rows fit in memory.
+    /// The number of tasks that are removed in one commit. It is small enough that other commits do not wait long, and
+    /// that the rows fit in memory.
     private static let removedAtOnce = 1_000
 
-    /// Allows tasks of these sessions to start again, after all of them had to end.
+    /// Allows tasks of these sessions to start again, after their existing tasks had to end.
     func letGo(_ sessions: [SessionID]) {
         for session in sessions { claims.letGo(session) }
         reporting.yield { await $0.schedule() }
@@ -87,8 +90,8 @@ extension TransferService {
 
     /// Cancels a task, or waits for its end if it is already ending.
     ///
-    /// - Returns: whether it was cancelled. Otherwise it has ended or nothing runs for it: its row cannot be read, or
-    ///   its file waits to be published.
+    /// - Returns: whether the task was cancelled. Otherwise it has ended or nothing runs for it: its row cannot be
+    ///   read, or its file waits to be published.
     /// - Throws: 503 if the disk has failed; the task then continues.
     @discardableResult
     func end(
@@ -100,8 +103,8 @@ extension TransferService {
                 return true
             } catch {
                 guard error.status != 503 else { throw error }
-                // A task that has just ended needs no cancellation. A finishing one ends by itself, or can be cancelled
-                // after this wait.
+                // A task that has just ended needs no cancellation. A finishing task ends without one, or can be
+                // cancelled after this wait.
                 await quiet(task)
             }
         }

@@ -6,7 +6,7 @@ import Store
 
 /// Protection against tasks that crash the service repeatedly: see ``StartTrials``.
 extension TransferService {
-    /// Reads which tasks were running when the previous run of the service ended, and holds back crash suspects.
+    /// Reads which tasks were running when the previous run of the service ended, and blocks crash suspects.
     func examineStarts() async throws(StoreError) {
         let known = try await store.read { try $0.faults() }
         let (trials, findings) = StartTrials.examine(starts.legacy, known: known)
@@ -33,7 +33,7 @@ extension TransferService {
         starts.takeOver()
     }
 
-    /// Starts the next suspects that can start. Returns true while nothing else may start.
+    /// Starts the next crash suspects that can start. Returns true while nothing else may start.
     func trySuspects() async throws(StoreError) -> Bool {
         let tried = admissions.trials.tick(now: now.bootSeconds)
         for task in tried where !isUnderWay(task) { _ = admissions.trials.ended(task, now: now.bootSeconds) }
@@ -49,7 +49,8 @@ extension TransferService {
         return admissions.trials.trial != nil
     }
 
-    /// The suspects that can start now, the likeliest first. Tasks that will never start are removed from the suspects.
+    /// Returns the crash suspects that can start now, the likeliest first. Tasks that will never start are removed from
+    /// the crash suspects.
     private func readySuspects() async throws(StoreError) -> [TaskID] {
         let crashSuspects = admissions.trials.crashSuspects
         guard !crashSuspects.isEmpty else { return [] }
@@ -65,7 +66,7 @@ extension TransferService {
                 continue
             }
             guard !isBusy(task), record.state == .finishing || canStart(record) else { continue }
-            // The suspect could not start although nothing else ran.
+            // The crash suspect could not start although nothing else ran.
             guard active.isEmpty || admissions.trials.interruptsOthers(task) else {
                 admissions.trials.removeSuspect(task)
                 continue
@@ -91,7 +92,7 @@ extension TransferService {
         logger.warning(
             "Crash suspects are retried in isolation",
             metadata: ["tasks": "\(tasks.map { "\($0)" }.joined(separator: ", "))"])
-        // The likeliest suspect begins last, because it is then retried first after another crash.
+        // The likeliest crash suspect begins last, because it is then retried first after another crash.
         for record in records.reversed() where !isStopping && !claims.isHeld(record.id) {
             if record.state == .finishing {
                 try await takeUp(record.id)
@@ -103,7 +104,7 @@ extension TransferService {
         for task in tasks where !isUnderWay(task) { admissions.trials.postpone(task, now: now.bootSeconds) }
     }
 
-    /// Ends the exchanges of other tasks, and returns when nothing runs for them.
+    /// Ends the exchanges of other tasks, and waits until nothing runs for these tasks.
     private func interruptAndWait(_ tasks: [TaskID]) async {
         for task in tasks { interrupt(task, .starting) }
         for task in tasks { await quiet(task) }
@@ -128,7 +129,7 @@ extension TransferService {
         starts.begin(task, at: now.bootSeconds, faults: admissions.trials.faults[task] ?? 0)
     }
 
-    /// Records in the start log that no work for the task is in progress.
+    /// Records in the start log that the work for the task has ended.
     func endStart(_ task: TaskID) {
         starts.end(task)
         let wasTrial = admissions.trials.trial != nil

@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Store
 
-/// Store operations for the API's methods: errors of the store become problems.
+/// Store operations for the methods of the API. They convert errors of the store into problems.
 extension TransferService {
     nonisolated func ask<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value

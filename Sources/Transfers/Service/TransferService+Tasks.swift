@@ -14,7 +14,7 @@ extension TransferService {
         try await accept(request).ids
     }
 
-    /// Like ``enqueue(_:)``, but also returns the tasks that existed before.
+    /// Returns like ``enqueue(_:)``, but also returns the tasks that existed before.
     package nonisolated func accept(_ request: EnqueueRequest) async throws(Problem) -> EnqueueResponse {
         guard let app = request.app else { return try await enqueue(request.tasks, in: request.session ?? .terminal) }
         guard let name = request.session?.rawValue, !name.isEmpty else {
@@ -24,7 +24,8 @@ extension TransferService {
         if try await ask({ try $0.sessionSettings(session) }) == nil {
             _ = try await attach(app, name, SessionSettings())
         } else {
-            // Another client may have used the session's name before. The session's app is woken for those tasks, too.
+            // Another client may have used the session's name before. The session's app will then be woken for that
+            // client's tasks as well.
             try await change { .success(try $0.claimSession(app, name)) }
         }
         return try await enqueue(request.tasks, in: session)
@@ -32,7 +33,7 @@ extension TransferService {
 
     /// - Parameters:
     ///   - terms: the effect of the app's state on the tasks; nil if no app adds them.
-    ///   - complete: adds the fields of the task at an index that only the caller knows.
+    ///   - complete: a function that adds fields that only the caller knows to the task at an index.
     nonisolated func enqueue(
         _ tasks: [TaskRequest], in session: SessionID,
         on terms: AppTaskTerms.Query? = nil,
@@ -53,7 +54,7 @@ extension TransferService {
             )
         }
         for task in tasks { try await expectSources(of: task) }
-        // A destination on a file system that does not respond is checked when the task starts.
+        // If a destination is on a file system that does not respond, it is checked when the task starts.
         var silent: Set<String> = []
         let destinations = (tasks + sources.values.map(\.request)).compactMap(\.destination?.directory)
         for directory in Set(destinations) where !(await answers(directory)) {
@@ -136,7 +137,8 @@ extension TransferService {
         return TaskPage(tasks: found, unreadable: unreadable, next: after)
     }
 
-    /// The number of rows that are read at once for a page. Rows that do not fit into the page are read unnecessarily.
+    /// The number of rows that are read at the same time for a page. If rows do not fit into the page, they were read
+    /// unnecessarily.
     static let rowsAtOnce = 100
 
     package func suspend(_ id: TaskID) async throws(Problem) -> TaskStatus {
@@ -170,7 +172,7 @@ extension TransferService {
         return .cancel(resumeData: keeps ? newToken() : nil, failure: failure)
     }
 
-    /// Whether no task can continue this one: it was cancelled without resume data.
+    /// Returns whether the task was cancelled without resume data, so that no other task can continue it.
     static func isAbandoned(_ record: TaskRecord) -> Bool { record.state == .cancelled && record.resumeData == nil }
 
     /// Deletes a task that has ended, with its resume data and all files that the service stores for it.
@@ -212,8 +214,8 @@ extension TransferService {
         for record in records { abandonUpload(record) }
     }
 
-    /// The absolute path of the file that the service stores for a task: a download without destination, or the
-    /// response body of an upload.
+    /// Returns the absolute path of the file that the service stores for a task: the file of a download without
+    /// destination, or the response body of an upload.
     package nonisolated func keptFile(_ id: TaskID) async throws(Problem) -> String {
         guard let record = try await ask({ try $0.task(id) }) else { throw Self.noTask(id) }
         guard record.state.isTerminal else { throw .conflict("Transfer \(id) has not ended yet.") }
@@ -271,7 +273,7 @@ extension TransferService {
                 storeFailed(StoreError(.other, error.detail ?? error.title))
                 return false
             }
-            // The task is being published, or is gone. The queue checks it again.
+            // The task is being published, or is gone. The queue will check it again.
             logger.debug(
                 "A task could not be timed out",
                 metadata: ["task": "\(id)", "problem": "\(error.detail ?? error.title)"])
@@ -282,7 +284,7 @@ extension TransferService {
     /// A task before and after a transition.
     typealias Transition = (before: TaskRecord, after: TaskRecord)
 
-    /// Changes a task for which nothing runs.
+    /// Changes a task that is idle.
     static func transition(
         _ id: TaskID, _ now: ClockReading, in transaction: StoreTransaction,
         also: (StoreTransaction, inout TaskRecord) throws -> Void, _ event: (TaskRecord) -> TaskEvent?
@@ -294,7 +296,7 @@ extension TransferService {
         do throws(IllegalTransition) {
             entries = try after.apply(event, now: now)
         } catch {
-            // Clients may request any event, whatever the state of the task.
+            // Clients may request any event in any state of the task.
             return .failure(.conflict("Transfer \(id) is \(error.state.rawValue)."))
         }
         for entry in entries { try transaction.record(entry) }
@@ -311,7 +313,7 @@ extension TransferService {
         .conflict("All bytes of transfer \(id) have arrived. It is being moved to its destination.")
     }
 
-    /// Returns when nothing runs for the task.
+    /// Waits until the task is idle.
     func quiet(_ id: TaskID) async {
         while active[id] != nil || claims.isStarting(id) || finishing.contains(id) {
             await withCheckedContinuation { claims.add($0, for: id) }
@@ -322,7 +324,7 @@ extension TransferService {
         .notFound("There is no transfer \(id).")
     }
 
-    /// The cancelled task that the resume data belongs to.
+    /// Returns the task that the resume data belongs to.
     private static func source(_ record: TaskRecord?, _ pointer: String) throws(Problem) -> TaskRecord {
         guard let record else {
             throw .invalid(
@@ -331,7 +333,7 @@ extension TransferService {
         return record
     }
 
-    /// The request, with missing fields filled in from the task that it continues.
+    /// Returns the request, with missing fields filled in from the task that it continues.
     private static func continued(_ task: TaskRequest, _ source: TaskRecord?) -> TaskRequest {
         guard let old = source?.request.moved(to: task.url) else { return task }
         var request = task

@@ -5,7 +5,7 @@ import NightshiftAPI
 import Sessions
 import Store
 
-/// Work that is done once a second, only while transfers run. Apps that read progress get it four times a second.
+/// Work that is done once a second while transfers run. Apps that read progress get it four times a second.
 extension TransferService {
     func startTicker() {
         guard timers.ticker == nil, !isStopping else { return }
@@ -25,7 +25,7 @@ extension TransferService {
             }
             due = now.bootSeconds + 1
             endProbations()
-            // The place of a slow transfer may be given to a task of another origin.
+            // The service may give the place of a slow transfer to a task of another origin.
             if readPaces() { reporting.yield { await $0.schedule() } }
             store.journalSignal.wakeWaiters()
             store.messageSignal.wakeWaiters()
@@ -47,12 +47,12 @@ extension TransferService {
         }
     }
 
-    /// Seconds between two progress reports to an app: often enough for a smooth progress bar. Apple's systems report
-    /// at the same rate.
+    /// The number of seconds between two progress reports to an app: few enough for a smooth progress bar. Apple's
+    /// systems report at the same rate.
     private static let appProgressSeconds = 0.25
 
-    /// Commits attempts that last a while. If the service crashes repeatedly, its next run thus knows which tasks it
-    /// tried. Shorter attempts cause no write.
+    /// Commits attempts that have lasted a while. If the service crashes repeatedly, its next run thus knows which
+    /// tasks were tried. Shorter attempts cause no write.
     func noteAttemptsSoon() {
         guard timers.attemptNotes == nil, !isStopping else { return }
         timers.attemptNotes = Task { await self.noteAttempts() }
@@ -75,7 +75,7 @@ extension TransferService {
         timers.attemptNotes = nil
     }
 
-    /// Checkpoints a download on another file system in the background, because that may take long.
+    /// Checkpoints a download on another file system in the background, because the sync may take long.
     private func checkpointElsewhere(_ id: TaskID) {
         guard checkpoints.insert(id).inserted else { return }
         reporting.yield { service in
@@ -88,7 +88,7 @@ extension TransferService {
         checkpoints.remove(id)
     }
 
-    /// Commits the starts of transfers a moment later, unless the transfers end earlier. Starts of the same moment
+    /// Commits the starts of transfers after a short delay, unless the transfers end earlier. Starts within this delay
     /// share one commit.
     func noteStartsSoon() {
         guard timers.startNotes == nil, !isStopping else { return }
@@ -129,14 +129,15 @@ extension TransferService {
         else { return }
         let position = receiver.position.value
         guard transfer.run.isCheckpointDue(new: position - partial.synced, now: now.bootSeconds) else { return }
-        // The file is opened again, not duplicated. The exchange may close its own descriptor meanwhile. Also, the
-        // kernel reports a failed write once to each open file, and the final sync must receive that error, too.
+        // The code opens the file again and does not duplicate the descriptor, for two reasons. The exchange may close
+        // its own descriptor meanwhile. The kernel reports a failed write once to each open file, and the final sync
+        // must receive that error, too.
         guard let isSynced = await sync(partial.path, at: transfer.place) else { return }
         guard case .download(let same, _)? = active[id]?.exchange, same === receiver else { return }
         await tell(id) { run, _, _ in run.checkpointed(isSynced, received: position, synced: position, now) }
     }
 
-    /// Checkpoints bytes that may follow gaps.
+    /// Checkpoints a download whose bytes may follow gaps.
     private func checkpointSegments(_ id: TaskID) async {
         let now = now
         guard let transfer = active[id], transfer.isAccepted, let segments = transfer.segments,
@@ -160,7 +161,7 @@ extension TransferService {
         }
     }
 
-    /// Whether the file's bytes could be synced; nil if the file cannot be opened.
+    /// Returns whether the file's bytes could be synced; nil if the file cannot be opened.
     private func sync(_ path: String, at place: FileSystemKey?) async -> Bool? {
         if let place {
             let isSynced = await fileSystems.run(place, .sync, path) { () -> Bool? in
@@ -179,6 +180,7 @@ extension TransferService {
         }
     }
 
-    /// Seconds: longer than a small file takes on a good network, and shorter than any useful run of the service.
+    /// The delay in seconds: longer than a small file takes on a good network, and shorter than any useful run of the
+    /// service.
     private static let noteDelay: Double = 0.1
 }

@@ -5,8 +5,8 @@ import Store
 
 /// The only code in the service that changes a task's state and commits it.
 extension TransferService {
-    /// Applies `event` to a task. Call it only where the event is legal; if it may have become obsolete, check
-    /// ``TaskRecord/allows(_:)`` first.
+    /// Applies `event` to a task. Call this function only where the event is legal. If the event may have become
+    /// obsolete, check ``TaskRecord/allows(_:)`` first.
     ///
     /// An illegal event is logged, fails only this task, and ends its exchange: see
     /// ``TaskRecord/transition(_:now:onFault:)``.
@@ -22,7 +22,7 @@ extension TransferService {
         }
     }
 
-    /// Commits a task together with its entries. Returns false after a failure, which is then already handled.
+    /// Commits a task together with its entries. Handles a failure, and then returns false.
     func save(_ record: TaskRecord, _ entries: [JournalEntry]) async -> Bool {
         await save([(record, entries)])
     }

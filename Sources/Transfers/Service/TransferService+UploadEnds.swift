@@ -5,7 +5,7 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// The remains of uploads, on this machine and on servers.
+/// Removal of the remains of uploads, on this machine and on servers.
 extension TransferService {
     /// Stores the body of a server's response.
     ///
@@ -36,7 +36,7 @@ extension TransferService {
     }
 
     /// Asks the server to delete an upload that is no longer wanted. Sends the request once, while a network is
-    /// available, and only a few such requests at a time. Other uploads expire on the server.
+    /// available, and only a few such requests at the same time. Other uploads expire on the server.
     func abandonUpload(_ record: TaskRecord) {
         guard let resource = record.upload, let files = record.sentFiles, !isStopping,
             let request = ResumableUpload(record.uploadTarget(files), resource: resource).cancellation(),
@@ -55,15 +55,15 @@ extension TransferService {
         bounds.endCancellation()
     }
 
-    /// Removes all bytes of an ended task that no other task continues, on this machine and on the server.
+    /// Removes all bytes of an ended task that will not be continued, on this machine and on the server.
     func discard(_ record: TaskRecord) {
         removeSoon(record) { [partials] in partials.discard(record) }
         sources.remove(record)
         abandonUpload(record)
     }
 
-    /// Removes the bytes of many tasks outside the actor. Returns when the bytes on the service's own file system are
-    /// gone.
+    /// Removes the bytes of many tasks without blocking the actor. Returns when the bytes on the service's own file
+    /// system are gone.
     func discard(_ records: [TaskRecord]) async {
         let own = records.filter { fileSystem(of: $0) == nil }
         for record in records where fileSystem(of: record) != nil { discard(record) }

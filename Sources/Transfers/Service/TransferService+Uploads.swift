@@ -15,7 +15,7 @@ extension TransferService {
         }
         guard let place = start.place else { return await upload(start, source, UploadFiles.open(source, of: record)) }
         active[record.id] = start
-        // The queue must not wait for another file system.
+        // The queue of reports must not wait for another file system.
         reporting.yield { service in
             let opened = await service.fileSystems.run(place, .files, source.files.first?.path ?? "") {
                 UploadFiles.open(source, of: record)
@@ -75,8 +75,8 @@ extension TransferService {
         transfer.shown = addAnswers(to: &wire, record)
         wire.apply(request)
         if let range = request.body { wire.body = UploadBody(files.pieces(range), meter: receiver.sent) }
-        // A server that has just reported its offset wants the rest, and a server that stores partial uploads may
-        // receive the body early.
+        // A server that has just reported its offset expects the rest. A server that stores partial uploads may receive
+        // the body early.
         wire.asksBeforeLargeBody = request.purpose == .create && hosts.uploadProtocol(of: record.origin) == nil
         // Repeating an append at the same offset is an error, and some servers then drop the upload.
         wire.mayRepeatBody = request.purpose != .append
@@ -87,18 +87,18 @@ extension TransferService {
         exchangeBegan(transfer)
     }
 
-    /// The protocol for a new upload of the task.
+    /// Returns the protocol for a new upload of the task.
     private func uploadProtocol(of record: TaskRecord) -> UploadProtocol {
         switch record.request.resumption {
         case .plain: .plain
         case .tus: .tus
-        // An upload in several requests would have to meet the condition in each of them.
+        // An upload in several requests would have to satisfy the condition in each of them.
         case .draft where record.request.asksConditionally, nil where record.request.asksConditionally: .plain
         case .draft, nil: hosts.uploadProtocol(of: record.origin) ?? .draft(.latest)
         }
     }
 
-    /// Records where the server stores the upload while the upload is sent.
+    /// Records the location at which the server stores the upload, while the upload is being sent.
     private func uploadKept(_ id: TaskID, _ receiver: UploadReceiver) async {
         guard let transfer = active[id], case .upload(let current, _, _) = transfer.exchange, current === receiver,
             let resource = receiver.upload.resource
@@ -170,7 +170,7 @@ extension TransferService {
         }
     }
 
-    /// Commits the progress of an upload. After a crash, the next run can thus detect a server that has lost bytes.
+    /// Commits the progress of an upload. After a crash, the next run can thus detect that a server has lost bytes.
     func checkpointUpload(_ id: TaskID, _ receiver: UploadReceiver) async {
         guard let resource = receiver.upload.resource else { return }
         let sent = receiver.progress

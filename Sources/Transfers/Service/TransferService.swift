@@ -11,7 +11,7 @@ package import Store
 /// The transfers of one user. This actor accepts tasks, executes them and explains them, and implements the transfer
 /// routes of the local API.
 ///
-/// When a method returns, its changes are on disk. Every method throws only ``Problem``. The rows of the store are
+/// When a method returns, its changes are on disk. Methods throw only ``Problem``. The rows of the store are
 /// authoritative; this actor holds only running transfers. See `docs/architecture.md` for the life of a download.
 package actor TransferService {
     /// The dependencies of the service.
@@ -22,10 +22,10 @@ package actor TransferService {
         package var clock: any ServiceClock
         /// The device state when the service starts; ``TransferService/apply(_:)`` receives changes.
         package var moment: DeviceState
-        /// Called when the first discretionary task may run, and when the last one no longer may.
+        /// A function that is called when the first discretionary task may run, and when the last one no longer may.
         package var activity: @Sendable (TransferActivity) -> Void
         package var fallback: NetworkFallback
-        /// Returns numbers in 0..<1, for jitter.
+        /// A function that returns numbers in 0..<1, for jitter.
         package var random: @Sendable () -> Double
         package var logger: Logger
         /// A file in the format of proc_pid_mountinfo(5), which lists the file systems.
@@ -51,7 +51,7 @@ package actor TransferService {
     /// The network settings of tasks that have none of their own.
     package struct NetworkFallback: Sendable {
         package var proxy: String?
-        /// The proxy variables of the service, used if ``proxy`` is nil.
+        /// The proxy variables of the service, which are used if ``proxy`` is nil.
         package var proxyVariables: ProxyVariables
         package var tls: TLSSettings?
 
@@ -61,7 +61,7 @@ package actor TransferService {
             self.tls = tls
         }
 
-        /// The proxy for a URL; empty or nil for none.
+        /// Returns the proxy for a URL; empty or nil for no proxy.
         package func proxy(for url: String) -> String? { proxy ?? proxyVariables.proxy(for: url) }
 
         /// The names of the environment variables that set the proxies.
@@ -102,9 +102,9 @@ package actor TransferService {
     struct Timers {
         /// The alarm for the next change that depends on time.
         var alarm = Alarm()
-        /// The work of every second while something runs.
+        /// The task that does the work of every second while transfers run.
         var ticker: Task<Void, Never>?
-        /// The task that commits attempts which last a while.
+        /// The task that commits attempts that have lasted a while.
         var attemptNotes: Task<Void, Never>?
         /// The task that checks for file system calls without a response, while there are any.
         var silence: Task<Void, Never>?
@@ -158,7 +158,7 @@ package actor TransferService {
         }
         for id in active.keys { interrupt(id, .starting) }
         for id in active.keys { await quiet(id) }
-        // A task on a slow file system is left to the next run of the service: its row shows how far it is.
+        // A task on a slow file system is left to the next run of the service. The task's row shows its progress.
         for id in finishing.tasks where fileSystem(ofFinishing: id) == nil { await quiet(id) }
         await waitForOtherFileSystems()
         fileSystems.giveUp()
@@ -181,7 +181,7 @@ package actor TransferService {
     nonisolated var logger: Logger { environment.logger }
 
     private func followWallClock() async {
-        // Begin dates are wall-clock times, so a change of the clock may bring them nearer.
+        // Begin dates are wall-clock times, so a change of the clock may bring them closer.
         for await _ in environment.clock.wallClockChanges() { await schedule() }
     }
 }

@@ -1,10 +1,10 @@
 import Scheduler
 import Store
 
-/// The state that scheduling decisions keep from one pass to the next. This is a pure value.
+/// The state that the scheduler keeps from one scheduling pass to the next. This is a pure value.
 struct Admissions {
     var loop = PumpLoop()
-    /// The turns of new and failed tasks in lanes with only one connection.
+    /// The turns of new and failed tasks in per-origin queues with only one connection.
     var turns = ConnectionTurns<LaneID>()
     /// The requirement classes that the device state blocked at the last decision, with the start of each block.
     var heldClasses = RequirementClasses()
@@ -13,6 +13,6 @@ struct Admissions {
     var yields = YieldHistory()
     /// The crash suspects, which are retried in isolation before anything else starts.
     var trials = StartTrials()
-    /// The boot second until which nothing starts, because the store cannot be written.
+    /// The boot second until which transfers do not start, because the store cannot be written.
     var pausedUntil: Double?
 }

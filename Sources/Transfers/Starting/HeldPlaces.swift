@@ -3,7 +3,7 @@ struct HeldPlaces {
     private var counts: [String: Int] = [:]
     private var slow = 0
 
-    /// - Parameter running: the origin of each running transfer, and whether it is slow.
+    /// - Parameter running: the origin of each running transfer, and whether the transfer is slow.
     init(_ running: [(origin: String, isSlow: Bool)]) {
         for (origin, isSlow) in running {
             counts[origin, default: 0] += 1
@@ -11,8 +11,8 @@ struct HeldPlaces {
         }
     }
 
-    /// The sentence, such as "32 transfers run: 6 of http://a.example, 6 of http://b.example, 20 of 4 other hosts. 12
-    /// of them receive almost no bytes."
+    /// The sentence, for example "32 transfers run: 6 of http://a.example, 6 of http://b.example, 20 of 4 other hosts.
+    /// 12 of them receive almost no bytes."
     var sentence: String {
         let total = counts.values.reduce(0, +)
         let ranked = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }

@@ -1,10 +1,10 @@
 package import Scheduler
 package import Store
 
-/// The inputs of the last scheduling decision, used to explain it. This is a pure value.
+/// The inputs of the last scheduling decision, which are needed to explain it. This is a pure value.
 package struct LastSchedulingPass: Sendable {
     package private(set) var lanes: [LaneID: Admission.Lane] = [:]
-    /// The discretionary tasks that run or may run.
+    /// The activity of discretionary tasks that run or may run.
     package private(set) var activity = TransferActivity()
 
     package init() {}

@@ -1,5 +1,5 @@
-/// Runs scheduling passes one after the other, never two at once. A request during a pass causes another pass. This is
-/// a pure value.
+/// A loop that runs scheduling passes one after the other, never two at the same time. A request during a pass causes
+/// another pass. This is a pure value.
 package struct PumpLoop: Sendable {
     private var isRunning = false
     private var isRequested = false
@@ -11,7 +11,7 @@ package struct PumpLoop: Sendable {
 
     /// Begins the loop.
     ///
-    /// - Returns: whether the caller must run it, with ``next()`` until that returns false.
+    /// - Returns: whether the caller must run the loop by calling ``next()`` until it returns false.
     package mutating func begin() -> Bool {
         request()
         guard !isRunning else { return false }
@@ -21,7 +21,7 @@ package struct PumpLoop: Sendable {
 
     /// Decides whether another pass follows.
     ///
-    /// - Parameter isStopping: whether no transfer may start any longer.
+    /// - Parameter isStopping: whether transfers may no longer start.
     /// - Returns: whether a pass was requested since the last one began.
     package mutating func next(isStopping: Bool) -> Bool {
         guard isRequested, !isStopping else {

@@ -21,24 +21,24 @@ package struct ServiceBounds: Sendable {
 
     package var isSleeping: Bool { moment.conditions.isSleeping }
 
-    /// The reason why a task has to wait now; nil if it may run.
+    /// Returns the reason why a task has to wait now; nil if it may run.
     package func hold(_ record: TaskRecord) -> WaitReason? { record.needs.hold(moment) }
 
-    /// An explanation of the reason for the journal and `why`; nil if the reason is enough.
+    /// Returns an explanation of the reason for the journal and `why`; nil if the reason needs no explanation.
     package func detail(of reason: WaitReason, _ record: TaskRecord) -> String? {
         record.needs.detail(of: reason, moment)
     }
 
-    /// The values that decide whether a task may run.
+    /// Returns the values that decide whether a task may run.
     package func inputs(_ record: TaskRecord) -> [String: String] { record.needs.inputs(moment) }
 
-    /// Whether the network that a task uses requires a log-in first (captive portal).
+    /// Returns whether the network that a task uses requires a log-in first (captive portal).
     package func isBehindPortal(_ record: TaskRecord) -> Bool {
         moment.conditions.network.connectivity == .portal && !record.needs.isLoopback
     }
 
-    /// Begins a request that asks a task's server to delete an upload: only while a network is available, and a few at
-    /// a time.
+    /// Begins a request that asks a task's server to delete an upload. Allowed only while a network is available, and
+    /// for a few requests at the same time.
     ///
     /// - Returns: whether the request may be sent now. If so, ``endCancellation()`` must follow.
     package mutating func beginCancellation(of record: TaskRecord) -> Bool {

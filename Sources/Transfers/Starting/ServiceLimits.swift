@@ -2,7 +2,7 @@ package import NightshiftAPI
 
 /// The user's limits for the service. This is a pure value.
 package struct ServiceLimits: Hashable, Sendable {
-    /// The rate of all transfers together in bytes per second; nil is unlimited.
+    /// The maximum rate of all transfers together in bytes per second; nil is unlimited.
     package var rateLimit: Int64?
     package var maximumTransfers = Self.defaultMaximumTransfers
 
@@ -11,7 +11,7 @@ package struct ServiceLimits: Hashable, Sendable {
 
     package init() {}
 
-    /// The limits from the settings; missing values get their defaults.
+    /// Creates the limits from the settings. Missing values get their defaults.
     package init(_ settings: ServiceSettings) {
         rateLimit = settings.rateLimit
         maximumTransfers = settings.maximumTransfers ?? Self.defaultMaximumTransfers
@@ -21,7 +21,7 @@ package struct ServiceLimits: Hashable, Sendable {
         ServiceSettings(rateLimit: rateLimit, maximumTransfers: maximumTransfers)
     }
 
-    /// The limits after a change.
+    /// Returns the limits after a change.
     ///
     /// - Parameter settings: nil values leave a limit unchanged; a rate limit of 0 removes the limit.
     package func changed(by settings: ServiceSettings) -> ServiceLimits {

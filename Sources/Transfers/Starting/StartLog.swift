@@ -4,14 +4,15 @@ import Glibc
 package import NightshiftAPI
 import Synchronization
 
-/// A log of the running tasks, in a file that survives the process however it ends.
+/// A log of the running tasks, in a file that survives the process even if the process crashes.
 ///
-/// It is written without a sync: data that a process has written survives its crash, and after a power cut no task is
-/// to blame. Without the file (no space, an error) nothing is known, and no task is blamed. Thread-safe.
+/// The log is written without a sync. Data that a process has written survives its crash, and a power cut is not caused
+/// by a task. If the file cannot be written (no space, an error), no task becomes a crash suspect. Thread-safe.
 package final class StartLog: Sendable {
-    /// The state in which the previous process ended.
+    /// The state in which the previous process of the service ended.
     package struct Legacy: Sendable, Hashable {
-        /// The signal of the crash that ended it; nil if it stopped in order or was killed from outside.
+        /// The signal of the crash that ended the process; nil if the process stopped in order or was killed from
+        /// outside.
         package var fault: Int32?
         /// The tasks that were running, the latest start first, each only once.
         package var underWay: [Attempt]
@@ -25,9 +26,9 @@ package final class StartLog: Sendable {
     /// A task that was running when the process ended.
     package struct Attempt: Sendable, Hashable {
         package var task: TaskID
-        /// The seconds that it had been running at the crash; 0 without a crash.
+        /// The number of seconds that the task had been running at the crash; 0 without a crash.
         package var seconds: Double
-        /// The number of earlier crashes during which it was running.
+        /// The number of earlier crashes during which the task was running.
         package var faults: Int
 
         package init(_ task: TaskID, seconds: Double = 0, faults: Int = 0) {
@@ -67,17 +68,19 @@ package final class StartLog: Sendable {
 
     /// Opens the file at `path`, creates it if needed, and takes it over unless it records a crash.
     ///
-    /// A crash stays in the file until ``takeOver()``, so that nothing is lost if this process is killed before.
+    /// A recorded crash stays in the file until ``takeOver()``, so that it is not lost if this process is killed
+    /// earlier.
     package init(path: String, bootID: String) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         legacy = Self.read(descriptor, bootID: bootID)
         self.bootID = bootID
         state = Mutex(State(descriptor: descriptor))
-        // A crash before any task runs must not find tasks of an earlier process in the file.
+        // If this process crashes before it runs a task, the next one must not find tasks of an earlier process in the
+        // file.
         if legacy.fault == nil { takeOver() }
     }
 
-    /// Begins to use the file for this process, after the log of the previous one was stored elsewhere.
+    /// Begins to use the file for this process, after the log of the previous process was stored elsewhere.
     package func takeOver() {
         state.withLock { state in
             guard state.descriptor >= 0, state.holdsLegacy else { return }
@@ -99,10 +102,10 @@ package final class StartLog: Sendable {
         if descriptor >= 0 { Glibc.close(descriptor) }
     }
 
-    /// Installs handlers that record each crash of this process before it ends. Called once, by a process with only one
-    /// service.
+    /// Installs handlers that record each crash of this process before the process ends. Called once, by a process with
+    /// only one service.
     package func catchFaults() {
-        // A separate descriptor, which stays open as long as the process can crash.
+        // This separate descriptor stays open as long as the process can crash.
         let own = state.withLock { fcntl($0.descriptor, F_DUPFD_CLOEXEC, 0) }
         if own >= 0 { nightshift_note_faults(own, Int64(Self.faultPlace)) }
     }
@@ -115,9 +118,9 @@ package final class StartLog: Sendable {
         }
     }
 
-    /// Records that the task is running, or that a change was made to it that could cause a crash.
+    /// Records that the task is running, or that the task was changed in a way that could cause a crash.
     ///
-    /// - Parameter faults: the number of earlier crashes during which it was running.
+    /// - Parameter faults: the number of earlier crashes during which the task was running.
     func begin(_ task: TaskID, at bootSeconds: Double, faults: Int) {
         state.withLock { state in
             state.sequence += 1
@@ -139,7 +142,7 @@ package final class StartLog: Sendable {
     }
 
     private static func write(_ state: State, _ place: Int, _ words: [Int64]) {
-        // A task that was running at the crash stays in the log, whatever this process does while it ends.
+        // A task that was running at the crash stays in the log, even if this process still ends work for it.
         guard !state.holdsLegacy, nightshift_fault_is_noted() == 0 else { return }
         _ = words.withUnsafeBytes {
             pwrite(state.descriptor, $0.baseAddress, $0.count, headLength + place * entryLength)
@@ -150,7 +153,7 @@ package final class StartLog: Sendable {
         var bytes = [UInt8](repeating: 0, count: length)
         guard descriptor >= 0, pread(descriptor, &bytes, length, 0) == length else { return Legacy() }
         let mark = mark(bootID)
-        // The log is of another boot, so the machine ended that process.
+        // The log was written during another boot, so the machine ended that process.
         guard Array(bytes[markPlace..<markPlace + mark.count]) == mark else { return Legacy() }
         return bytes.withUnsafeBytes { bytes in
             func word(_ place: Int) -> Int64 { bytes.loadUnaligned(fromByteOffset: place, as: Int64.self) }
@@ -169,21 +172,21 @@ package final class StartLog: Sendable {
         }
     }
 
-    /// The mark of the file format and of the boot.
+    /// Returns the bytes that identify the file format and the boot.
     private static func mark(_ bootID: String) -> [UInt8] {
         Array(("nightshift-2 " + bootID).utf8.prefix(headLength - markPlace))
     }
 
     private static func nanoseconds(_ bootSeconds: Double) -> Int64 { Int64(saturating: bootSeconds * 1e9) }
 
-    /// The offset of the handler's two words: the signal, and boot nanoseconds.
+    /// The offset of the two words that the handler writes: the signal, and boot nanoseconds.
     private static let faultPlace = 0
     private static let markPlace = 16
     private static let headLength = 128
     private static let entryLength = 32
-    /// The number of entries: more than can run and finish at once.
+    /// The number of entries in the log. It exceeds the number of tasks that can run and finish at the same time.
     private static let capacity = 1_024
     private static let length = headLength + capacity * entryLength
-    /// The largest plausible count; a larger one comes from a damaged file.
+    /// The largest plausible number of crashes. A larger number comes from a damaged file.
     private static let mostFaults: Int64 = 1_000_000
 }

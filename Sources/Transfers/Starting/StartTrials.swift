@@ -3,40 +3,41 @@ package import NightshiftAPI
 /// Finds the task that crashes the service. After a crash, the tasks that were running are retried in isolation for a
 /// while, one after the other, before anything else starts.
 ///
-/// A trial lasts as long as it took to the crash, plus some time. If that is too long for the other tasks, several
-/// suspects are tried together, and another crash leaves only those as suspects. A task is *held* once it was running
-/// at a second crash and no other task was. See `docs/decisions/0021`.
+/// A trial lasts as long as the tasks had been running before the crash, plus some time. If that is too long for the
+/// other tasks, several crash suspects are tried together. If the service crashes again, only these remain crash
+/// suspects. A task is blocked once it was running at a second crash and no other task was. See `docs/decisions/0021`.
 package struct StartTrials: Sendable {
-    /// The number of crashes for each suspect.
+    /// The number of crashes for each crash suspect.
     package private(set) var faults: [TaskID: Int]
-    /// The suspects that have not been tried yet, the likeliest first.
+    /// The crash suspects that have not been retried yet, the likeliest first.
     package private(set) var crashSuspects: [TaskID]
-    /// The suspects being tried now. Nothing else starts meanwhile.
+    /// The crash suspects that are being retried now. Other tasks do not start meanwhile.
     package private(set) var trial: Trial?
-    /// The seconds that each of them had been running at the crash.
+    /// The number of seconds that each crash suspect had been running at the crash.
     private var ages: [TaskID: Double] = [:]
-    /// The seconds that other tasks will still wait for trials.
+    /// The number of seconds that other tasks will still wait for trials.
     private var timeLeft = Self.timeout
-    /// Tried tasks that were interrupted for the next trial, so that their attempts have not ended by themselves.
+    /// Retried tasks that were interrupted for the next trial. The end of such an attempt does not show that it ran
+    /// without a crash.
     private var interrupted: Set<TaskID> = []
 
     package struct Trial: Sendable, Hashable {
         /// The tasks of the trial whose attempts have not ended yet.
         package fileprivate(set) var tasks: Set<TaskID>
-        /// The start in boot seconds.
+        /// The start of the trial in boot seconds.
         package fileprivate(set) var since: Double
-        /// The end in boot seconds.
+        /// The end of the trial in boot seconds.
         package fileprivate(set) var until: Double
         fileprivate var answered: Set<TaskID> = []
     }
 
     /// The results of reading the previous process's log at start-up.
     package struct Findings: Sendable, Hashable {
-        /// The tasks that the crash counts against, each with its new number of crashes.
+        /// The tasks that were running at the crash, each with its new number of crashes.
         package var counted: [TaskID: Int] = [:]
-        /// The tasks that now wait for a person, each with its number of crashes.
+        /// The tasks that now wait for a person's decision, each with its number of crashes.
         package var held: [TaskID: Int] = [:]
-        /// The tasks that are cleared, because another task explains the crash.
+        /// The tasks that are no longer crash suspects, because another task explains the crash.
         package var cleared: Set<TaskID> = []
 
         package init() {}
@@ -47,7 +48,7 @@ package struct StartTrials: Sendable {
         crashSuspects = []
     }
 
-    /// Decides which tasks are suspects.
+    /// Decides which tasks are crash suspects.
     ///
     /// - Parameters:
     ///   - legacy: the log of the previous process.
@@ -62,8 +63,8 @@ package struct StartTrials: Sendable {
         }
         let isAlone = legacy.underWay.count == 1
         for attempt in legacy.underWay {
-            // The total is set, not incremented: an earlier start may have counted this crash and ended before it
-            // cleared the log.
+            // The code sets the total and does not increment it. An earlier start may have counted this crash, and
+            // ended before it cleared the log.
             let count = attempt.faults + 1
             findings.counted[attempt.task] = count
             trials.faults[attempt.task] = count
@@ -79,7 +80,8 @@ package struct StartTrials: Sendable {
         return (trials, findings)
     }
 
-    /// The suspects with more crashes first, and among equals the one that began last.
+    /// Returns the crash suspects with more crashes first. Among those with equal numbers, the one that began last
+    /// comes first.
     private func likeliestFirst(_ tasks: [TaskID]) -> [TaskID] {
         tasks.enumerated().sorted { first, second in
             let (one, other) = (faults[first.element] ?? 0, faults[second.element] ?? 0)
@@ -87,16 +89,16 @@ package struct StartTrials: Sendable {
         }.map(\.element)
     }
 
-    /// Whether a trial is running or still to come. Any other task that starts would be blamed as well.
+    /// Whether a trial is running or still to come. Any other task that starts would also become a crash suspect.
     package var isPending: Bool { trial != nil || !crashSuspects.isEmpty }
 
-    /// Whether running tasks are interrupted to try this suspect. True only after more than one crash; other suspects
-    /// wait and start like any task.
+    /// Returns whether running tasks are interrupted to retry this crash suspect. True only after more than one crash.
+    /// Other crash suspects wait and start like any task.
     package func interruptsOthers(_ task: TaskID) -> Bool { faults[task] ?? 0 >= Self.faultsToHold }
 
-    /// The suspects to try together next: as few as the remaining time for all of them allows.
+    /// Returns the crash suspects to retry together next: as few as the remaining time for all of them allows.
     ///
-    /// - Parameter ready: the suspects that can start now, the likeliest first.
+    /// - Parameter ready: the crash suspects that can start now, the likeliest first.
     package func next(of ready: [TaskID]) -> [TaskID] {
         guard !ready.isEmpty else { return [] }
         let windows = ready.map(window)
@@ -107,7 +109,7 @@ package struct StartTrials: Sendable {
         return Array(ready.prefix(size ?? ready.count))
     }
 
-    /// Begins the trial of suspects.
+    /// Begins the trial of crash suspects.
     package mutating func begin(_ tasks: [TaskID], now: Double) {
         let tasks = Set(tasks).intersection(crashSuspects)
         guard trial == nil, !tasks.isEmpty else { return }
@@ -116,13 +118,13 @@ package struct StartTrials: Sendable {
         extend(now)
     }
 
-    /// Starts the time of the trial. It begins only when the tasks really start, however slow the disk was.
+    /// Starts the time of the trial. The time begins only when the tasks really start, even if the disk is slow.
     package mutating func started(now: Double) {
         extend(now)
     }
 
-    /// Restarts the time of a tried task because a server has answered it. The work after the response thus has its
-    /// full time, whether the response was fast or slow.
+    /// Restarts the time of a retried task because a server has answered it. The work after the response thus has its
+    /// full time after a slow response as well.
     package mutating func answered(_ task: TaskID, now: Double) {
         guard trial?.tasks.contains(task) == true, trial?.answered.insert(task).inserted == true else { return }
         extend(now)
@@ -147,7 +149,7 @@ package struct StartTrials: Sendable {
 
     /// Ends a trial whose time is over.
     ///
-    /// - Returns: the tasks that have to be interrupted, so that the next suspects are isolated as well.
+    /// - Returns: the tasks that have to be interrupted, so that the next crash suspects are isolated as well.
     package mutating func tick(now: Double) -> [TaskID] {
         guard let current = trial, now >= current.until else { return [] }
         for task in current.tasks { leave(task, now) }
@@ -156,19 +158,19 @@ package struct StartTrials: Sendable {
         return current.tasks.sorted()
     }
 
-    /// Removes a suspect without a trial: it waits for a person, or starts like any task.
+    /// Removes a crash suspect without a trial, because it waits for a person's decision or starts like any task.
     package mutating func removeSuspect(_ task: TaskID) {
         crashSuspects.removeAll { $0 == task }
     }
 
-    /// Postpones a suspect that could not start.
+    /// Postpones a crash suspect that could not start.
     package mutating func postpone(_ task: TaskID, now: Double) {
         guard trial?.tasks.contains(task) == true else { return }
         crashSuspects.append(task)
         leave(task, now)
     }
 
-    /// Removes a task from the trial; with the last one the trial ends.
+    /// Removes a task from the trial. The trial ends with its last task.
     private mutating func leave(_ task: TaskID, _ now: Double) {
         guard let current = trial, trial?.tasks.remove(task) != nil, trial?.tasks.isEmpty == true else { return }
         trial = nil
@@ -177,25 +179,28 @@ package struct StartTrials: Sendable {
         if timeLeft < Self.shortest { crashSuspects = [] }
     }
 
-    /// Seconds for the trial of a suspect: the action that caused the crash takes about as long again.
+    /// Returns the number of seconds for the trial of a crash suspect. The action that caused the crash takes about as
+    /// long again.
     private func window(_ task: TaskID) -> Double {
         min((ages[task] ?? Self.unknownAge) * 1.5 + Self.shortest, Self.longest)
     }
 
-    /// Seconds within which an attempt has started on any machine.
+    /// The number of seconds within which an attempt has started on any machine.
     private static let shortest: Double = 2
-    /// The additional seconds that servers may need for their responses, compared with the time before the crash.
+    /// The number of additional seconds that servers may need for their responses, compared with the time before the
+    /// crash.
     private static let answersTimeout: Double = 8
-    /// Seconds for trials that a killed process has left: more than most crashes need.
+    /// The number of seconds for a crash suspect whose running time is unknown because the process was killed: longer
+    /// than most crashes need.
     private static let unknownAge: Double = 20
-    /// The total seconds that other tasks wait after one crash. Twenty minutes are short compared with the time that a
-    /// transfer has. They are enough to try the default number of running transfers one by one if the crash came within
-    /// twenty seconds of their starts, and in a few groups if it took minutes.
+    /// The total number of seconds that other tasks wait after one crash. Twenty minutes are short compared with the
+    /// time that a transfer has. They are enough to retry the default number of running transfers one by one if the
+    /// crash came within twenty seconds of their starts, and in a few groups if it took minutes.
     package static let timeout: Double = 1_200
-    /// The longest trial in seconds, so that two halves of the suspects can always be tried. A crash more than ten
-    /// minutes after a start is not caused by timers but by bytes, and the next attempt continues after the bytes on
-    /// disk.
+    /// The longest trial in seconds, so that two halves of the crash suspects can always be retried. A crash more than
+    /// ten minutes after a start is not caused by timers but by bytes, and the next attempt continues after the bytes
+    /// on disk.
     package static let longest: Double = timeout / 2
-    /// The first crash may be chance, or caused by another task.
+    /// The number of crashes after which a task is blocked. The first crash may be chance, or caused by another task.
     private static let faultsToHold = 2
 }
