@@ -69,10 +69,10 @@ package struct Discretion: Hashable, Sendable {
         case .full:
             level = .relaxed
             schedule(limit)
-            return "Half of its time has passed."
+            return "Half of the transfer's time limit has passed."
         case .relaxed:
             lift()
-            return "Nine tenths of its time have passed."
+            return "Nine tenths of the transfer's time limit have passed."
         case .none:
             relaxesAt = nil
             return nil

@@ -47,10 +47,10 @@ extension Permission {
         case .cellularNetwork, .expensiveNetwork, .constrainedNetwork:
             return conditions.network.name.map { "The network is '\($0)'." }
         case .externalPower:
-            return conditions.batteryPercentage.map { "The battery holds \(percent($0))." }
+            return conditions.batteryPercentage.map { "The battery is at \(percent($0))." }
         case .battery:
-            let level = conditions.batteryPercentage.map { "The battery holds \(percent($0))" }
-            return "\(level ?? "What the battery holds is not known"); it asks for \(rules.minimumBattery) %."
+            let level = conditions.batteryPercentage.map { "The battery is at \(percent($0))" }
+            return "\(level ?? "The battery level is unknown"); \(rules.minimumBattery) % is required."
         case .discretionary:
             let sentences = obstacles(rules.discretion, conditions, isLoopback: isLoopback).map {
                 sentence($0, rules.discretion, conditions)
@@ -64,12 +64,12 @@ extension Permission {
         _ obstacle: Obstacle, _ discretion: TransferRules.Discretion, _ conditions: DeviceConditions
     ) -> String {
         switch obstacle {
-        case .expensiveNetwork: "The network costs by the byte."
+        case .expensiveNetwork: "The network is metered."
         case .constrainedNetwork: "Data saver is on for this network."
         case .lowPower: "Low-power mode is on."
         case .lowBattery:
-            "The battery holds \(percent(conditions.batteryPercentage ?? 0)); "
-                + "it waits for \(percent(batteryFloor(discretion)))."
+            "The battery is at \(percent(conditions.batteryPercentage ?? 0)); "
+                + "\(percent(batteryFloor(discretion))) is required."
         case .batteryWarning: "The battery is nearly empty."
         }
     }

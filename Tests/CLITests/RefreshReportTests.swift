@@ -47,7 +47,7 @@ struct RefreshReportTests {
 
     @Test func `R1: An app without background refresh has no section about it`() {
         var app = AppRefreshStatus(app: AppSamples.id, name: "", availability: .restricted, interval: .never)
-        app.sentence = "It has not asked for background fetches."
+        app.sentence = "The app has not requested background fetches."
         #expect(report.section(app).isEmpty && report.lines(app).count > 2)
         app.interval = .minimum
         #expect(report.section(app).first == "Background refresh:")

@@ -23,7 +23,7 @@ enum RefreshSamples {
         app.intervalSource = .entry
         app.dailyCap = 24
         app.hold = "later"
-        app.sentence = "A later moment is better: just before it is likely to be opened."
+        app.sentence = "A later time is better: just before you are likely to open the app."
         app.expected = Samples.now.addingTimeInterval(1_500)
         app.windowOpens = Samples.now.addingTimeInterval(900)
         app.windowCloses = Samples.now.addingTimeInterval(2_400)
@@ -41,7 +41,7 @@ enum RefreshSamples {
     static var photos: AppRefreshStatus {
         var app = AppRefreshStatus(app: AppSamples.id, name: "Photos", availability: .available, interval: .never)
         app.hold = "never"
-        app.sentence = "It has not asked for background fetches."
+        app.sentence = "The app has not requested background fetches."
         var processing = ScheduledTask(identifier: "photos.faces", kind: .processing)
         processing.requiresPower = true
         var waiting = ScheduledTaskStatus(task: processing, submitted: Samples.ago(600))
@@ -61,7 +61,7 @@ enum RefreshSamples {
             app: AppID(rawValue: "org.example.News"), name: "", availability: .denied, interval: .seconds(900))
         app.isOn = false
         app.hold = "appSwitchedOff"
-        app.sentence = "You have switched background refresh off for it."
+        app.sentence = "You have switched background refresh off for this app."
         app.fetches = [fetch(90, took: nil, nil)]
         return app
     }

@@ -23,7 +23,7 @@ struct ReportTests {
         var careful = Samples.waiting(18)
         careful.lastError = nil
         careful.wait = Wait(
-            reason: .battery, since: Samples.ago(60), detail: "The battery holds 34 %; it asks for 50 %.")
+            reason: .battery, since: Samples.ago(60), detail: "The battery is at 34 %; 50 % is required.")
         careful.rules = TransferRules(code: 50 << 8 | 2)
         let tasks = [
             Samples.running(), Samples.waiting(), Samples.completed(), Samples.failed(), upload, kept, careful,

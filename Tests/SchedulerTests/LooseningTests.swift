@@ -9,7 +9,7 @@ import Testing
 
     @Test(
         arguments: [(.none, nil), (.relaxed, 1_000), (.full, 600)] as [(TransferRules.Discretion, Double?)])
-    func `The next relaxation is at half and at nine tenths of the time`(
+    func `Requirements relax at half and at nine tenths of the resource timeout`(
         level: TransferRules.Discretion, relaxesAt: Double?
     ) {
         var discretion = Discretion(level)
@@ -19,18 +19,18 @@ import Testing
         #expect(discretion.relaxesAt == nil)
     }
 
-    @Test func `Full discretion is relaxed, and then ends`() {
+    @Test func `Full discretion becomes relaxed, and then ends`() {
         var discretion = Discretion(.full)
         discretion.schedule(Self.limit)
-        #expect(discretion.loosen(Self.limit) == "Half of its time has passed.")
+        #expect(discretion.loosen(Self.limit) == "Half of the transfer's time limit has passed.")
         #expect(discretion == Discretion(.relaxed, relaxesAt: 1_000))
         #expect(discretion.inputs == ["discretion": "relaxed"])
-        #expect(discretion.loosen(Self.limit) == "Nine tenths of its time have passed.")
+        #expect(discretion.loosen(Self.limit) == "Nine tenths of the transfer's time limit have passed.")
         #expect(discretion == Discretion(.none))
         #expect(discretion.loosen(Self.limit) == nil)
     }
 
-    @Test func `Forced discretion is lifted, but the app's own choice is not replaced by it`() {
+    @Test func `Forced discretion can be removed, and does not replace the app's own choice`() {
         var forced = Discretion(.none)
         forced.force(Self.limit)
         #expect(forced == Discretion(.full, isForced: true, relaxesAt: 600))

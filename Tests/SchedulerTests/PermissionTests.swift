@@ -290,13 +290,13 @@ import Testing
         func detail(_ reason: WaitReason) -> String? {
             Permission.detail(of: reason, rules, moment, isLoopback: false)
         }
-        #expect(detail(.battery) == "The battery holds 34 %; it asks for 50 %.")
-        #expect(detail(.externalPower) == "The battery holds 34 %.")
-        #expect(detail(.discretionary) == "Low-power mode is on. The battery holds 34 %; it waits for 50 %.")
+        #expect(detail(.battery) == "The battery is at 34 %; 50 % is required.")
+        #expect(detail(.externalPower) == "The battery is at 34 %.")
+        #expect(detail(.discretionary) == "Low-power mode is on. The battery is at 34 %; 50 % is required.")
         #expect(detail(.expensiveNetwork) == "The network is 'Train'.")
         #expect(detail(.doze) == nil)
         moment.conditions.batteryPercentage = nil
-        #expect(detail(.battery) == "What the battery holds is not known; it asks for 50 %.")
+        #expect(detail(.battery) == "The battery level is unknown; 50 % is required.")
         #expect(detail(.externalPower) == nil)
     }
 }

@@ -8,7 +8,7 @@ import Transfers
 extension Simulations {
     /// Tasks that wait for a device condition, and the effect of device changes on running tasks.
     @Suite struct ConditionTests {
-        @Test func `A forbidden task waits and starts at the moment when the device allows it`() async {
+        @Test func `A forbidden task waits until the device allows it, and then starts at once`() async {
             await #expect(processExitsWith: .success) {
                 for (reason, rule, bad) in Weather.forbidding {
                     await Simulation.run("held by \(reason)") { world in
@@ -235,14 +235,14 @@ extension Simulations {
                     let held = await world.journal().filter { $0.decision == .held }
                     #expect(held.map(\.task) == [ids[1], ids[2]])
                     #expect(held.map { $0.wait?.reason } == [.battery, .externalPower])
-                    #expect(held.first?.wait?.detail == "2 tasks. The battery holds 34 %; it asks for 50 %.")
+                    #expect(held.first?.wait?.detail == "2 tasks. The battery is at 34 %; 50 % is required.")
                     #expect(
                         held.first?.inputs
                             == ["network": "yes", "power": "battery", "battery": "34", "minimumBattery": "50"])
                     let why = try await world.service.explain(ids[3])
                     #expect(
                         why.sentence
-                            == "\(WaitReason.battery.sentence) The battery holds 34 %; it asks for 50 %.")
+                            == "\(WaitReason.battery.sentence) The battery is at 34 %; 50 % is required.")
                     #expect(why.endedBy == "charging the battery")
                     // The journal entry of a start also lists the inputs of the decision.
                     await world.change { $0.conditions.batteryPercentage = 80 }

@@ -74,21 +74,21 @@ package enum ProcessingPlanner {
         package var sentence: String {
             switch self {
             case .switchedOff: "You have switched background refresh off."
-            case .forceQuit: "You force-quit the app; its tasks do not begin until you start it."
-            case .notYet: "It asked not to begin before a later time."
+            case .forceQuit: "You force-quit the app. Its tasks do not begin until you start it again."
+            case .notYet: "The earliest begin date of the task has not been reached."
             case .distance:
-                "It ran recently. With repeated runs, the time between two of them grows from 15 minutes to 8 hours."
-            case .budget: "The processing tasks of its app have used up their running time of one hour a day."
-            case .inUse: "It waits until nobody uses the device."
+                "The task ran recently. If it runs repeatedly, the pause between runs grows from 15 minutes to 8 hours."
+            case .budget: "The processing tasks of the app have used up their running time of one hour a day."
+            case .inUse: "The task begins when nobody is using the device."
             case .machineSleeps: "The machine is asleep or about to sleep."
             case .batteryLow: "The battery is almost empty."
             case .lowPower: "Low-power mode is on."
-            case .noPower: "It waits for external power, which it asked for."
-            case .noNetwork: "It waits for a network, which it asked for."
+            case .noPower: "The task requires external power."
+            case .noNetwork: "The task requires a network."
             case .othersRun: "Other processing tasks are running."
             case .unused:
-                "It waits for external power, because its app is not known to have been used within the last week."
-            case .timeout: "It waits for external power, for a day at most."
+                "The task waits for external power, because the service has not seen you use its app for a week."
+            case .timeout: "The task waits for external power for up to a day."
             }
         }
     }
@@ -104,8 +104,8 @@ package enum ProcessingPlanner {
             switch self {
             case .userReturned: "You are using the device again."
             case .machineSleeps: "The machine is about to sleep."
-            case .powerLost: "The external power that it asked for is gone."
-            case .networkLost: "The network that it asked for is gone."
+            case .powerLost: "The task requires external power, and the device is now on battery."
+            case .networkLost: "The task requires a network, and none is available now."
             }
         }
     }

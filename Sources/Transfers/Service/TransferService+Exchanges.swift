@@ -7,7 +7,7 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// The number of consecutive exchanges of a task, until all its bytes have arrived or it has to wait.
+/// The consecutive exchanges of a task, until all its bytes have arrived or it has to wait.
 extension TransferService {
     /// Begins a task that the scheduler has admitted.
     func begin(_ record: TaskRecord) async {

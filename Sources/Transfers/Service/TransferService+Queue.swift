@@ -207,7 +207,7 @@ extension TransferService {
             id,
             .yield(
                 until: now.bootSeconds + pause,
-                detail: "For \(seconds) s it received fewer than \(rate) bytes per second."))
+                detail: "The transfer received fewer than \(rate) bytes per second for \(seconds) s."))
     }
 
     /// Returns the rate in bytes per second below which a transfer is slow.

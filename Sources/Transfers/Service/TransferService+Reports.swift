@@ -134,7 +134,7 @@ extension TransferService {
         let seconds = Int(saturating: (now.bootSeconds - since).rounded(.down))
         let rate = Int(saturating: pace(leastOf: transfer).rounded(.up))
         return
-            " It received fewer than \(rate) bytes per second for \(seconds) s, so transfers of other hosts may "
+            " The transfer received fewer than \(rate) bytes per second for \(seconds) s, so transfers of other hosts may "
             + "start in addition."
     }
 

@@ -14,7 +14,7 @@ extension TransferService {
         try await accept(request).ids
     }
 
-    /// Returns like ``enqueue(_:)``, but also returns the tasks that existed before.
+    /// Accepts tasks like ``enqueue(_:)``, but also returns the tasks that existed before.
     package nonisolated func accept(_ request: EnqueueRequest) async throws(Problem) -> EnqueueResponse {
         guard let app = request.app else { return try await enqueue(request.tasks, in: request.session ?? .terminal) }
         guard let name = request.session?.rawValue, !name.isEmpty else {

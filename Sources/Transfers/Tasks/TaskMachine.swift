@@ -221,7 +221,7 @@ extension TaskRecord {
         notBefore = nil
         wait = StoredWait(
             reason: .serviceFault, since: now.wallSeconds,
-            detail: "It was running at \(faults) crashes of the service.")
+            detail: "The service crashed \(faults) times while this transfer was running.")
         return [entry(.held, now, wait: wait)]
     }
 

@@ -60,11 +60,11 @@ extension TaskRecord {
     var lossSentence: String? {
         switch kind {
         case .download where received > 0 && continuableCount == 0:
-            "It starts from byte 0 each time, because the server does not support continuing it."
+            "The transfer starts from byte 0 each time, because the server does not support resuming it."
         case .download where restarts > 1 && !hasAdvanced:
-            "It started from byte 0 repeatedly, because the received bytes could not be continued."
+            "The transfer started from byte 0 repeatedly, because it could not continue from the received bytes."
         case .upload where restarts > 1 && !hasAdvanced:
-            "It started from byte 0 repeatedly, because the server did not keep the bytes already sent."
+            "The transfer started from byte 0 repeatedly, because the server did not keep the bytes already sent."
         case .download, .upload: nil
         }
     }

@@ -258,12 +258,12 @@ import Transfers
         #expect(record.rules.discretion == .full)
         let first = try record.apply(.loosen, now: Self.start)
         #expect(first.map(\.decision) == [.conditionsLoosened])
-        #expect(first.first?.detail == "Half of its time has passed.")
+        #expect(first.first?.detail == "Half of the transfer's time limit has passed.")
         #expect(first.first?.inputs == ["discretion": "relaxed"])
         #expect(record.relaxesAt == 910)
         #expect(record.isDiscretionForced)
         let second = try record.apply(.loosen, now: Self.start)
-        #expect(second.first?.detail == "Nine tenths of its time have passed.")
+        #expect(second.first?.detail == "Nine tenths of the transfer's time limit have passed.")
         #expect(record.rules.isEmpty)
         #expect(record.relaxesAt == nil)
         #expect(try record.apply(.loosen, now: Self.start).isEmpty)
@@ -281,7 +281,7 @@ import Transfers
         #expect(record.relaxesAt == 5_350)
     }
 
-    @Test func `Lifting ends discretion, and forcing does not change a task's own discretion`() {
+    @Test func `Lifting ends discretion, and forcing keeps the discretion that a task chose`() {
         var record = Self.record()
         record.liftDiscretion()
         #expect(record.rules.isEmpty)
