@@ -12,7 +12,7 @@ import Transfers
 
 /// Tasks that an app adds, and how the app's state affects them (decision 0035).
 @Suite(.timeLimit(.minutes(20))) struct AddingTests {
-    @Test func `Tasks added in the foreground start; tasks added in the background wait for it`() async throws {
+    @Test func `A task added in the foreground starts, and one added in the background waits`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let session = try await scene.attach(process)
@@ -117,7 +117,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `Tasks are accepted from an app that has exited by itself`() async throws {
+    @Test func `An app that exited without a force quit can add tasks`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let session = try await scene.attach(process)

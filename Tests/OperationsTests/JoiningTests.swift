@@ -30,7 +30,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `T8: Only one of several callers with different URLs gets the file; others are refused`() async throws {
+    @Test func `T8: Of several callers with different URLs for one file, only one is accepted`() async throws {
         let scene = try await OperationScene()
         let folder = try TemporaryDirectory()
         let operations = scene.operations

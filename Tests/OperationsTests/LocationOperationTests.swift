@@ -28,7 +28,7 @@ import Testing
         await scene.location.take(.fix(fix, source: "gpsd"))
     }
 
-    @Test func `R6: A process has its app's regions, and the user is asked only for a visible app`() async throws {
+    @Test func `R6: A process shares its app's regions, and only a visible app prompts the user`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
         let (operations, region) = (scene.operations, try Self.region())
         let process = try await scene.launch()
@@ -66,7 +66,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: Only a running app gets the location: none is launched and no receiver stays on`()
+    @Test func `R6: A location request never launches an app, and leaves no receiver on afterwards`()
         async throws
     {
         let scene = try await OperationScene(keys: Self.keys)
@@ -112,7 +112,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: An app that is not visible prompts no user, and its location request is refused`() async throws {
+    @Test func `R6: A location request of an app that is not visible is refused without a prompt`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
         let process = try await scene.launch()
         try await scene.apps.change(process: process, to: .background)

@@ -7,7 +7,7 @@ import Testing
 
 /// R3: Requests of apps' processes and of people about remote notifications, and the apps that they concern.
 @Suite(.timeLimit(.minutes(20))) struct PushOperationTests {
-    @Test func `R3: An app's process registers and unregisters; an unconnected process can do neither`()
+    @Test func `R3: A connected process registers and unregisters, and an unconnected one is refused`()
         async throws
     {
         let scene = try await OperationScene(keys: "X-Nightshift-BackgroundModes=remote-notification;")

@@ -22,7 +22,7 @@ import Testing
         return task
     }
 
-    @Test func `R1: An app's process sets its interval; before that the desktop entry's applies`() async throws {
+    @Test func `R1: A process sets its app's interval, which replaces that of the desktop entry`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
         let before = try await scene.refresh.status(of: OperationScene.app)
         #expect(before.interval == .never && before.intervalSource == .entry)

@@ -34,7 +34,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `A process is identified by its stream, and not by an earlier one`() async throws {
+    @Test func `A process is identified by its current stream, not by an earlier one`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let stranger = try await problem {
@@ -123,7 +123,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `Exactly one of many processes that attach after another has died reads`() async throws {
+    @Test func `When a session's reader dies, exactly one of many processes replaces it`() async throws {
         let scene = try await OperationScene()
         let transfers = scene.transfers
         let gone = try ChildProcess("true")

@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("B5: the page's program ends without a visitor, and an event stream counts as one")
+    @Test("B5: the page's program ends when it has no visitors, and an event stream is a visitor")
     func ends() async throws {
         let fixture = try await PageFixture()
         let address = try await fixture.brief(timeout: 2)

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: Samples.frames)
-    func `R5: Only enrol or connect may come first, and nothing while it is checked`(frame: Frame) {
+    func `R5: The first frame must be enrol or connect, and no other may come during its check`(frame: Frame) {
         var gateway = GatewayChannel(nonce: Samples.nonce, keepAlive: 600)
         let first = gateway.received(frame.encoded)
         switch frame {
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Samples.frames)
-    func `R5: A frame of the other side's role closes an open channel`(frame: Frame) {
+    func `R5: A frame that only the other side may send closes an open channel`(frame: Frame) {
         var gateway = Self.openGateway()
         var device = Self.openDevice()
         _ = gateway.received(frame.encoded)
@@ -128,7 +128,7 @@ import Testing
         #expect(refused.state == .closed)
     }
 
-    @Test func `R5: The keep-alive interval grows with success and falls below a failed silence`() {
+    @Test func `R5: The keep-alive interval grows with success and falls below one that failed`() {
         var interval = KeepAliveInterval()
         for _ in 0..<20 { interval.answered(silence: interval.current) }
         #expect(interval.current == KeepAliveInterval.longest)

@@ -26,7 +26,7 @@ import Testing
         #expect(result.error == nil)
     }
 
-    @Test func `R5: A frame over the size limit is refused by its header alone, permanently`() {
+    @Test func `R5: The decoder refuses a frame over the size limit after its header, and all later ones`() {
         var decoder = FrameDecoder()
         let result = decoder.append(Frame.pong.encoded + [5, 0, 1, 0, 1])
         #expect(result.frames == [.pong])
@@ -35,7 +35,7 @@ import Testing
         #expect(decoder.buffered == 0)
     }
 
-    @Test func `R5: Optional additions of later versions are skipped, other unknown types refused`() {
+    @Test func `R5: The decoder skips optional frames of later versions, and refuses other unknown types`() {
         var decoder = FrameDecoder()
         // A frame of a type above 127, and a field 200 in a ping.
         let later: [UInt8] = [128, 0, 0, 0, 2, 1, 2] + [9, 0, 0, 0, 11, 200, 0, 1, 5, 5, 0, 4, 0, 0, 2, 88]

@@ -7,7 +7,7 @@ import Testing
 /// R3, B6: The state of a push's alert.
 @Suite struct AlertStateTests {
     @Test(arguments: AlertState.allCases, [StateScene.alert, StateScene.both])
-    func `R3, B6: A push reports the state of its alert, and never shown for one that was not`(
+    func `R3, B6: A push reports the state of its alert, and claims a display only if it happened`(
         _ state: AlertState, _ payload: String
     ) throws {
         var scene = try StateScene()

@@ -42,7 +42,7 @@ import Testing
         #expect(scene.clock.sleepers == 0)
     }
 
-    @Test func `R3: A failed enrolment is reported, and leaves nothing`() async throws {
+    @Test func `R3: A failed enrolment is reported, and leaves no key or record`() async throws {
         let scene = try Scene()
         try await scene.start()
         scene.gateway.state.update { $0.refusal = Refusal(.enrolmentCode, "It was used.") }
@@ -65,7 +65,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: An older read of entries does not replace a newer one`() async throws {
+    @Test func `R3: An older list of desktop entries does not replace a newer one`() async throws {
         let scene = try ServiceScene()
         scene.entries.install([])
         try await scene.start()
@@ -122,7 +122,7 @@ import Testing
 
     // MARK: - Pushes
 
-    @Test func `R3: A push is acknowledged once it and its wake are on disk; a repetition has no effect`() async throws
+    @Test func `R3: A push is acknowledged when it and its wake are on disk, and a repetition is ignored`() async throws
     {
         let scene = try await Scene.registered()
         let message = scene.message(1)
@@ -162,7 +162,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R4: A delayed step uses the trust in the clock at its own time`() async throws {
+    @Test func `R4: A delayed step uses the trust that the clock has when the step runs`() async throws {
         let scene = try await Scene.registered()
         scene.clock.advance(to: 1_000 + PushState.clockTimeout)
         await scene.service.apply(DeviceState(conditions: DeviceConditions(), phase: .dozing))
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func `R3: A registration, or its end, that cannot be written has no effect`() async throws {
+    @Test func `R3: A registration or unregistration that cannot be written has no effect`() async throws {
         let scene = try await Scene.registered()
         let before = try await scene.service.status()
         let told = scene.told.read { $0 }

@@ -111,8 +111,7 @@ import Testing
     ]
 
     @Test(arguments: holds.indices)
-    func `R4: A push waits for the device conditions with its reason, and its alert does not wait`(_ index: Int) throws
-    {
+    func `R4: A push waits for device conditions and has a reason, but its alert does not wait`(_ index: Int) throws {
         let hold = Self.holds[index]
         var scene = try StateScene()
         scene.device(hold.phase, hold.change)
@@ -360,7 +359,7 @@ import Testing
         #expect(scene.book.received(last, now: scene.now) == false)
     }
 
-    @Test func `R3: A push that could not be written was not received`() throws {
+    @Test func `R3: A push that could not be written does not count as received`() throws {
         var scene = try StateScene()
         let message = scene.message(StateScene.both)
         scene.book.received(message, now: scene.now)

@@ -67,7 +67,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `B7: While the disk is full nothing is acknowledged and no app gets a message`() async throws {
+    @Test func `B7: While the disk is full, the service neither acknowledges nor delivers messages`() async throws {
         let bus = ScriptedBus()
         let (scene, topic) = try await registered(on: bus)
         try await eventually("the app knows its endpoint") {

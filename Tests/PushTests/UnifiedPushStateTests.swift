@@ -200,7 +200,7 @@ import Testing
         #expect(scene.messages.isEmpty)
     }
 
-    @Test func `B7: Registrations and waiting messages survive a restart; calls under way are repeated`() {
+    @Test func `B7: After a restart, registrations and messages are kept, and open calls are repeated`() {
         var scene = UnifiedPushScene()
         scene.registered()
         let id = scene.receive([7])
@@ -250,7 +250,7 @@ import Testing
         #expect(scene.calls.count == 1)
     }
 
-    @Test func `B7: The loss of the bus loses no message`() {
+    @Test func `B7: The service keeps all messages when it loses the bus`() {
         var scene = UnifiedPushScene()
         scene.registered()
         scene.receive([1])
@@ -266,7 +266,7 @@ import Testing
         #expect(scene.takenBytes == [[1], [2]])
     }
 
-    @Test func `B7: A message that could not be written was not received, and no app gets it`() {
+    @Test func `B7: A message that could not be written is neither acknowledged nor delivered`() {
         var scene = UnifiedPushScene()
         scene.registered()
         let message = scene.message(50, [5], topic: scene.topic())

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct RefreshServiceTests {
     private typealias Scene = ServiceScene
 
-    @Test func `R1: Without participating apps the service waits for nothing`() async throws {
+    @Test func `R1: The service sets no alarm if no app participates`() async throws {
         let scene = try Scene([StateScene.manifest(modes: [.transfer])])
         try await scene.service.prepare()
         let run = Task { await scene.service.run() }
@@ -22,7 +22,7 @@ import Testing
         await run.value
     }
 
-    @Test func `R1: The alarm rings by itself, and is set again when the clock is set`() async throws {
+    @Test func `R1: The alarm fires when it is due, and is set again when the clock is set`() async throws {
         let scene = try Scene([StateScene.manifest(interval: .minimum)])
         try await scene.service.prepare()
         let run = Task { await scene.service.run() }
@@ -53,7 +53,7 @@ import Testing
         #expect(scene.clock.sleepers == 0)
     }
 
-    @Test func `R1: Requests are on disk, and the next service has them`() async throws {
+    @Test func `R1: Requests are stored on disk, and a restarted service has them`() async throws {
         let scene = try Scene([StateScene.manifest(tasks: ["work", "more"])])
         let (service, app) = (scene.service, Scene.app)
         try await service.prepare()
@@ -82,7 +82,7 @@ import Testing
         #expect(try await scene.journal(.refreshChanged).count == 4)
     }
 
-    @Test func `R1: An entry installed by hand is known at the next request for it`() async throws {
+    @Test func `R1: The service finds an entry that was installed by hand at the next request for it`() async throws {
         let scene = try Scene()
         try await scene.service.prepare()
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
@@ -117,7 +117,7 @@ import Testing
         #expect(try await ended.service.status(of: Scene.app).hold == "forceQuit")
     }
 
-    @Test func `R1: An older read of entries does not replace a newer one`() async throws {
+    @Test func `R1: An older list of desktop entries does not replace a newer one`() async throws {
         let scene = try Scene()
         try await scene.service.prepare()
         let (service, entries, manifest) = (scene.service, scene.entries, StateScene.manifest())
@@ -137,7 +137,7 @@ import Testing
         await #expect(throws: Problem.self) { try await service.status(of: manifest.id) }
     }
 
-    @Test func `R10: A task to end is sent to its app, with the payload of its start`() async throws {
+    @Test func `R10: The request to end a task reaches its app with the payload of its start`() async throws {
         let scene = try Scene([StateScene.manifest(tasks: ["work"])])
         try await scene.service.prepare()
         await scene.service.apply(StateScene.idle())
@@ -176,7 +176,7 @@ import Testing
         #expect(try await scene.service.status(of: Scene.app).fetches.map(\.bytes) == [20_300])
     }
 
-    @Test func `R1: A failing store is a 503, and a submission refused by it does not begin later`()
+    @Test func `R1: A failing store causes a 503, and a submission refused by it does not begin later`()
         async throws
     {
         let scene = try Scene([StateScene.manifest(tasks: ["work"])])

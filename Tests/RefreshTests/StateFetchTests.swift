@@ -21,7 +21,7 @@ import Testing
         #expect(scene.book.status(scene.now).apps.map(\.app) == [Scene.other])
     }
 
-    @Test func `R1: An interval in the entry suffices; each fetch makes a row, a record and two entries`() throws {
+    @Test func `R1: An app with an interval in its entry gets fetches, and each fetch is recorded`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         scene.pass(to: 24)
@@ -84,7 +84,7 @@ import Testing
         #expect(scene.status()?.hold == "underWay" && scene.fetches.last?.ended == nil)
     }
 
-    @Test func `R1: The switches deny fetches, and the app is notified`() throws {
+    @Test func `R1: A switch that is off prevents fetches, and the app is notified`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         try scene.step { try $0.change(Scene.app, AppRefreshChange(isOn: false), now: $1) }
@@ -142,7 +142,7 @@ import Testing
         #expect(scene.begun.count == 1)
     }
 
-    @Test func `R1: An end counts once, and an unknown one does not count`() throws {
+    @Test func `R1: The end of a fetch counts once, and the end of an unknown fetch does not count`() throws {
         var scene = Scene()
         scene.result = nil
         scene.install()
@@ -343,7 +343,7 @@ import Testing
         #expect(scene.status()?.sentence == "It has set its interval to never.")
     }
 
-    @Test func `R1 R2: After deletion the status contains nothing of the learned use`() throws {
+    @Test func `R1 R2: The status contains no learned use after its deletion`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         for day in 0..<5 {

@@ -189,7 +189,7 @@ import Testing
 
     // MARK: - Continued tasks
 
-    @Test func `R10: Continued tasks begin at once up to the limit; further ones wait in order`() throws {
+    @Test func `R10: Continued tasks begin at once up to the limit, and further ones wait in order`() throws {
         var scene = Self.scene()
         scene.result = nil
         let count = Limits.runningContinuedTasks

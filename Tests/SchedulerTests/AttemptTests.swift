@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of attempt counts, and of turns on a single connection.
 @Suite struct AttemptTests {
-    @Test func `An attempt without lasting progress counts as fruitless`() {
+    @Test func `An attempt whose bytes do not last counts as one without progress`() {
         var record = AttemptRecord()
         #expect(record.hasAdvanced(to: 0))
         record.begin()
@@ -16,7 +16,7 @@ import Testing
         #expect(record == AttemptRecord(failures: 0, fruitless: 0, furthest: 10))
     }
 
-    @Test func `A transfer is hopeless after many consecutive lost attempts, or fewer large ones`() {
+    @Test func `A transfer is given up after many losses in a row, or after fewer large losses`() {
         func record(_ fruitless: Int, _ restarts: Int) -> AttemptRecord {
             AttemptRecord(fruitless: fruitless, restarts: restarts)
         }
@@ -58,7 +58,7 @@ import Testing
         #expect(record == AttemptRecord(failures: 0, fruitless: 0, furthest: 12, restarts: 2))
     }
 
-    @Test func `Bytes that lasted for a while and were then lost do not shorten the pauses`() {
+    @Test func `Bytes that were kept for a while and then lost do not shorten the pauses`() {
         // Each version is resumed once, one byte later than the last one, and discarded.
         var record = AttemptRecord()
         for number in 1...20 {
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `An attempt that the service ends does not count`() {
+    @Test func `An attempt that the service interrupts does not count as a failure`() {
         var record = AttemptRecord()
         record.begin()
         record.withdraw()

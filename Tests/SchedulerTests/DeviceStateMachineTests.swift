@@ -91,7 +91,7 @@ import Testing
         #expect(machine.conditions.freeBytes == nil)
     }
 
-    @Test func `Apps that hold the device awake are recorded, and the device is held awake`() {
+    @Test func `The service records apps that hold the device awake, and keeps the device awake`() {
         var machine = Self.machine()
         _ = machine.begin(Self.conditions { $0.power = .battery }, now: Self.now(0))
         var activity = DeviceStateMachine.Activity()
@@ -110,7 +110,7 @@ import Testing
         #expect(released.last == .holdAwake(nil))
     }
 
-    @Test func `Doze is recorded with the inputs of its decision`() {
+    @Test func `The journal records doze with the inputs of its decision`() {
         var machine = Self.machine()
         _ = machine.begin(Self.leftAlone, now: Self.now(0))
         #expect(machine.nextDeadline == DozeMachine.quietTime)
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 0, false, false), (1, 0, false, true), (0, 1, false, true), (0, 0, true, true)])
-    func `A window stays open for wakes, apps and transfers`(
+    func `A maintenance window stays open for wakes, apps and transfers`(
         wakes: Int, working: Int, transfers: Bool, staysOpen: Bool
     ) {
         var machine = Self.machine()
@@ -145,7 +145,7 @@ import Testing
         #expect((machine.moment.phase == .window) == staysOpen)
     }
 
-    @Test func `Unannounced use is noticed before doze begins, and is recorded`() {
+    @Test func `The service notices and records unannounced use before doze begins`() {
         var machine = Self.machine()
         _ = machine.begin(Self.leftAlone, now: Self.now(0))
         _ = machine.tick(now: Self.now(60))

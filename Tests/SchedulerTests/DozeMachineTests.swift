@@ -30,7 +30,7 @@ import Testing
         #expect(scene.changes() == log)
     }
 
-    @Test func `L5: Doze waits for a reading that is as new as the decision`() {
+    @Test func `L5: Doze begins only after a reading that is as new as the decision`() {
         var scene = DozeScene()
         scene.answersAtOnce = false
         scene.device {
@@ -45,7 +45,7 @@ import Testing
         #expect(scene.changes() == ["doze 65"] && scene.machine.readingDue == nil)
     }
 
-    @Test func `L5: Use that only the reading shows keeps the device awake`() {
+    @Test func `L5: Use that only a reading shows prevents doze`() {
         var scene = DozeScene()
         scene.answersAtOnce = false
         scene.device {
@@ -59,7 +59,7 @@ import Testing
         #expect(scene.changes() == [] && scene.machine.awakeReason == .inUse && scene.machine.readingDue == nil)
     }
 
-    @Test func `L5: A window closes after a reading, and use in that reading ends doze`() {
+    @Test func `L5: A reading at the end of a window closes the window, or ends doze if it shows use`() {
         for isInUse in [false, true] {
             var scene = dozing()
             scene.answersAtOnce = false
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test(arguments: [(true, false), (false, true)])
-    func `L5: A sleeping machine opens no window for an app, however often the app is woken`(held: Bool, wakes: Bool) {
+    func `L5: Wakes of an app do not open a window while the machine sleeps`(held: Bool, wakes: Bool) {
         var scene = dozing()
         scene.device { $0.isSleeping = true }
         for _ in 0..<3 { scene.activity(held: held, busy: true, wakes: wakes) }
@@ -201,7 +201,7 @@ import Testing
         #expect(scene.machine.phase == .awake)
     }
 
-    @Test func `L5: After doze has ended, the next one begins with short intervals again`() {
+    @Test func `L5: The next doze begins with short intervals again`() {
         var scene = dozing()
         scene.wait(until: 8_000)
         scene.device { $0.isIdle = false }
@@ -211,7 +211,7 @@ import Testing
         #expect(scene.changes() == ["doze 8060", "window: maintenance 8960"])
     }
 
-    @Test func `L5: An app that holds the device awake keeps it from doze`() {
+    @Test func `L5: An app that holds the device awake prevents doze`() {
         var scene = DozeScene()
         scene.activity(held: true)
         scene.device {

@@ -14,7 +14,7 @@ import Testing
         #expect(pace.read(0, at: 12, minimum: Self.rate) == false && pace.slowSince == 11)
     }
 
-    @Test func `T2: A transfer keeps its place at a kilobyte per second, but not at two bytes`() {
+    @Test func `T2: A transfer keeps its place at a kilobyte per second, but not at two bytes per second`() {
         var (drip, flow) = (Pace(count: 0, at: 0), Pace(count: 0, at: 0))
         for second in 1...100 {
             _ = drip.read(Int64(2 * second), at: Double(second), minimum: Self.rate)

@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: 1...3)
-    func `T2: The first task of a healthy host starts within 5 s despite a thousand of 100 others`(
+    func `T2: A healthy host's first task starts within 5 s beside 1,000 tasks of 100 other hosts`(
         _ seed: Int
     ) {
         var world = World(seed: UInt64(seed), maximum: 32)

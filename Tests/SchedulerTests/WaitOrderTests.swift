@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: WaitReason.allCases)
-    func `The reason of the device state is reported`(reason: WaitReason) {
+    func `A task that the device state blocks reports the reason of the device state`(reason: WaitReason) {
         var facts = Self.free
         var moment = DeviceState()
         switch reason {

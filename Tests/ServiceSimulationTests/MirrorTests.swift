@@ -100,7 +100,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: If no mirror can continue the bytes, the first URL later does`() async {
+        @Test func `B4: The first URL is tried again later if no mirror can continue the bytes`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("dated", mirrors: ["other"]) {
                     $0.priority = nil
@@ -121,7 +121,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: A mirror that announces another digest is asked for no bytes`() async {
+        @Test func `B2: The service requests no bytes from a mirror that announces another digest`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("another digest", mirrors: ["other"]) { request in
                     request.connections = 4
@@ -142,7 +142,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: A mirror's different file replaces no bytes unless the first URL's file is gone`() async {
+        @Test func `B4: A mirror's different file replaces the bytes only if the first URL's file is gone`() async {
             await #expect(processExitsWith: .success) {
                 for status in [nil, 404] as [Int?] {
                     await Self.download("another file, \(status ?? 0)", mirrors: ["other"]) { world in

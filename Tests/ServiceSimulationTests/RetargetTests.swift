@@ -69,7 +69,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: Bytes after gaps are kept if the new URL has their tag, else those before the gap`()
+        @Test func `B2: Bytes after a gap are kept only if the new URL has the same entity tag`()
             async
         {
             await #expect(processExitsWith: .success) {

@@ -282,7 +282,7 @@ extension Simulations {
             #expect(again.count == size - kept, "\(again.count) of \(size - kept)")
         }
 
-        @Test func `T8: A log-in page instead of parts loses none of the bytes after gaps`() async {
+        @Test func `T8: A split download keeps its bytes after gaps when a log-in page replaces the parts`() async {
             await #expect(processExitsWith: .success) {
                 for connectivity in [NetworkConnectivity.full, .portal] {
                     await Simulation.run("parts and a page, \(connectivity)") { world in
@@ -293,7 +293,8 @@ extension Simulations {
                             "\(String(describing: status))")
                         let detail = status?.wait?.detail ?? ""
                         #expect(
-                            detail.contains("of application/zip") && detail.contains("this was response 1"), "\(detail)")
+                            detail.contains("of application/zip") && detail.contains("this was response 1"), "\(detail)"
+                        )
                         await Self.finish(world, id) {
                             world.transport.change(url) { $0.script = [] }
                             await world.change { $0.conditions.network.connectivity = .full }
@@ -305,7 +306,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: A signed link that expires during a split download loses no bytes after gaps`() async {
+        @Test func `T8: A split download keeps its bytes after gaps when its signed link expires`() async {
             await #expect(processExitsWith: .success) {
                 for refusal in [401, 403, 404] {
                     await Simulation.run("parts and \(refusal)") { world in
@@ -326,7 +327,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: Mirrors with the same file share the work; a mirror with another file is not used`() async {
+        @Test func `B4: Mirrors with the same file share the work, and one with another file is not used`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("mirrors") { world in
                     let url = Story.serve(world, size: Self.size)

@@ -62,7 +62,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: A log-in page instead of the rest loses no bytes and is not saved as the file`() async {
+        @Test func `T8: A log-in page sent instead of the rest is not saved, and no bytes are lost`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("two pages") { world in
                     Self.serve(world, [.cut(after: 1_500_000), .page, .page])
@@ -99,7 +99,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: A captive portal's responses do not count; the download then continues at once`()
+        @Test func `T8: A captive portal's responses do not count, and the download continues after it`()
             async
         {
             await #expect(processExitsWith: .success) {
@@ -232,7 +232,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: A log-in page instead of the upload's server loses no bytes and is not its response`() async {
+        @Test func `T8: A log-in page does not count as the response to an upload, which continues later`() async {
             await #expect(processExitsWith: .success) {
                 await Self.upload("two pages for an upload", [.page, .page] + Self.resumption) { world, id in
                     await world.advance(by: 10)

@@ -80,7 +80,7 @@ import Testing
         #expect(await Self.read(2, reader) == [.row(6), .row(7)])
     }
 
-    @Test func `Progress is sent when there are no rows, and never the same twice`() async throws {
+    @Test func `A stream sends progress if there are no rows, and never sends the same progress twice`() async throws {
         try await grow(1)
         let reader = StoredEventReader(source(progress: [Self.progress(10), Self.progress(20)]), after: 0)
         #expect(await Self.read(3, reader) == [.row(1), .progress(10), .progress(20)])

@@ -74,7 +74,7 @@ struct BackgroundTimeTests {
         #expect(play.totals(of: "a")?.held == 0)
     }
 
-    @Test func `L2: One trace under two policies keeps the device awake, or splits the work`() throws {
+    @Test func `L2: For one trace, one policy keeps the device awake and the other splits the work`() throws {
         let text = try Play.sample("opportunistic")
         let contiguous = try Play(text: text, policy: .contiguous)
         let opportunistic = try Play(text: text)

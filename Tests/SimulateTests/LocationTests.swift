@@ -70,7 +70,7 @@ import Testing
         #expect(crossings(play) == ["regionLeft home"])
     }
 
-    @Test func `R7: Changes come at once but five minutes apart, starting with the current location`() throws {
+    @Test func `R7: The current location comes first, then changes at least five minutes apart`() throws {
         let changes = #""at": 60, "app": "door", "location": {"permission": "always", "changes": true}"#
         let next = #""at": 3700, "device": {"location": "52.52,13.4"}"#
         let play = try play(changes, Self.away, next, Self.back)
@@ -80,7 +80,7 @@ import Testing
         #expect(play.totals.location?.changes == 4)
     }
 
-    @Test func `R8: A wake lasts about ten seconds; a longer one is ended together with its app`() throws {
+    @Test func `R8: A wake that lasts longer than about ten seconds ends together with its app`() throws {
         let slow = #""at": 0, "app": "door", "declare": {"located": 30}"#
         let play = try play(slow, Self.allowed, Self.home, Self.away)
         let left = try #require(play.times(.regionLeft).first)
@@ -120,7 +120,7 @@ import Testing
         for step in [61, 1_800] { #expect(try Play(lines(step)).outcome == plain, "every \(step) s") }
     }
 
-    @Test func `B3: Without a location the receiver is queried ever less often, and no event comes`() throws {
+    @Test func `B3: Without a location the receiver is queried ever less often, and no event occurs`() throws {
         let device = #""at": 0, "device": {"location": "none"}"#
         let play = try Play([device, Self.allowed, Self.home, Self.end])
         #expect(crossings(play).isEmpty)

@@ -46,7 +46,7 @@ import Testing
         #expect(totals.freshOpenings == (result == .failed ? 0 : 1))
     }
 
-    @Test func `R2: A slow fetch is warned five seconds before its end; it then ends, or its app does`()
+    @Test func `R2: A slow fetch is warned, and its app ends unless the fetch ends within five seconds`()
         throws
     {
         let slow = #""interval": "minimum", "fetch": 40"#

@@ -31,7 +31,7 @@ import Testing
         #expect(row.now.seenShift(from: StoreFixture.now) == row.seenShift)
     }
 
-    @Test(arguments: rows) func `Stored boot times move with the boot, and wall-clock times stay`(_ row: Row)
+    @Test(arguments: rows) func `Stored boot times are converted for a new boot, and wall-clock times stay`(_ row: Row)
         async throws
     {
         let fixture = try StoreFixture()

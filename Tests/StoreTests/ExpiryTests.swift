@@ -23,7 +23,7 @@ import Testing
         try await store.read { try $0.forgettableTasks(endedFor: Self.month, now: now, limit: 10) }.count
     }
 
-    @Test(arguments: ["boot-1", "boot-2"]) func `A clock that is forty days ahead makes no task forgettable`(
+    @Test(arguments: ["boot-1", "boot-2"]) func `A clock that is forty days ahead does not make tasks forgettable`(
         bootID: String
     ) async throws {
         let fixture = try StoreFixture()

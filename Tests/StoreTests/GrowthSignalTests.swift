@@ -7,7 +7,7 @@ import Testing
 /// Tests that no reader that waits for the journal is forgotten.
 @Suite struct GrowthSignalTests {
     /// Runs writers and readers in any order: every reader sees every entry.
-    @Test(.timeLimit(.minutes(20)), arguments: 1...8) func `No reader misses a wake-up of the journal`(_ seed: Int)
+    @Test(.timeLimit(.minutes(20)), arguments: 1...8) func `A reader of the journal never misses a wake-up`(_ seed: Int)
         async throws
     {
         let store = try await StoreFixture.inMemory()

@@ -29,7 +29,7 @@ import Testing
         #expect(kept.apps == [Self.app: Record(value: 2)] && kept.device == Record(value: 20) && kept.unreadable == [])
     }
 
-    @Test func `R6 R7: A withdrawn wake wakes no app, and other wakes stay`() async throws {
+    @Test func `R6 R7: A withdrawn wake does not wake its app, and other wakes stay`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             for app in [Self.app, Self.other] {

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests that only the owner's requests write the columns for the owner's settings of a task.
 @Suite struct OwnershipTests {
-    @Test func `An update from an older copy of the row undoes no request`() async throws {
+    @Test func `An update from an older copy of the row does not undo a request`() async throws {
         let store = try await StoreFixture.inMemory()
         let old = try await store.write { try $0.insert(.waiting()) }
         try await store.write { transaction in
@@ -30,7 +30,7 @@ import Testing
         #expect(record.clientData == "note")
     }
 
-    @Test func `A request undoes no update of the service`() async throws {
+    @Test func `A request does not undo an update by the service`() async throws {
         let store = try await StoreFixture.inMemory()
         let old = try await store.write { try $0.insert(.waiting()) }
         try await store.write { transaction in

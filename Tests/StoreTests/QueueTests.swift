@@ -102,7 +102,7 @@ import Testing
         #expect(row?.fruitless == 1 && row?.failures == 1 && row?.attempts == task.attempts)
     }
 
-    @Test func `Each proxy has a lane of its own`() async throws {
+    @Test func `Each proxy has a queue of its own`() async throws {
         let store = try await StoreFixture.inMemory()
         let lanes = try await store.write { transaction in
             try [nil, "", "http://a:1", "http://b:1", nil, "http://ada:secret@a:1"].map { proxy in
@@ -136,7 +136,7 @@ import Testing
         #expect(records.map { $0?.failures } == [0, 0, 0, 3] && records.map { $0?.fruitless } == [0, 0, 0, 3])
     }
 
-    @Test func `Each session has one lane per origin`() async throws {
+    @Test func `Each session has one queue per origin`() async throws {
         let store = try await StoreFixture.inMemory()
         let other = SessionID(rawValue: "other")
         try await store.write { transaction in
@@ -227,7 +227,7 @@ import Testing
         #expect(try await store.read { try $0.overdueTasks(bootSeconds: 9, limit: 2) }.isEmpty)
     }
 
-    @Test func `Lanes without tasks are deleted`() async throws {
+    @Test func `Queues without tasks are deleted`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             let id = try transaction.insert(.waiting()).id

@@ -167,7 +167,7 @@ import Testing
         #expect(try await decisions(Self.other) == [.fetchBegan])
     }
 
-    @Test func `R1: Deleted use leaves no states, no manual launches, and no trace of device use`()
+    @Test func `R1: Deleting learned use also deletes states, manual launches and use of the device`()
         async throws
     {
         let store = try await StoreFixture.inMemory()

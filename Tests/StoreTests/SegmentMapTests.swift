@@ -13,7 +13,7 @@ import Testing
         return map
     }
 
-    @Test func `A plain download becomes segments and a plain download again`() {
+    @Test func `A plain download can become a split download, and a plain one again`() {
         var map = SegmentMap(total: 100, count: 20, synced: 10)
         #expect(map.isContiguous && map.prefix == 20 && map.synced.prefix == 10)
         #expect(map.missing.ranges == [20..<100])

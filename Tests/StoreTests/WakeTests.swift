@@ -73,7 +73,7 @@ import Testing
         #expect(third.payload == nil && third.expires == nil)
     }
 
-    @Test func `Apps, sources and keys are independent`() async throws {
+    @Test func `Wakes of different apps, sources or keys do not replace each other`() async throws {
         let store = try await StoreFixture.inMemory()
         let other = AppID(rawValue: "org.example.other")
         try await Self.put(store, .region, key: "home")
@@ -90,7 +90,7 @@ import Testing
         #expect(try await Self.wanted(store) == [wakes[4]])
     }
 
-    @Test func `Wakes of sessions and of rows are in one list, and neither ends the other`() async throws {
+    @Test func `Wakes of sessions and of rows are in one list, and end separately`() async throws {
         let store = try await StoreFixture.inMemory()
         let session = SessionID(app: Self.app, identifier: "photos")
         try await store.write { transaction in
@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test(arguments: ["boot-1", "boot-2"])
-    func `R10: Only observed time drops a wake, and not a wall clock forty days ahead`(
+    func `R10: A wake expires by observed time, not by a wall clock forty days ahead`(
         bootID: String
     ) async throws {
         let fixture = try StoreFixture()

@@ -2,7 +2,7 @@ import PushGateway
 import Testing
 
 @Suite struct PlaceTableTests {
-    @Test func `R5: The oldest unauthenticated connection loses its place; an authenticated one does not`() {
+    @Test func `R5: The oldest unauthenticated connection loses its place, but no authenticated one does`() {
         var table = PlaceTable<Int>()
         for name in 0..<3 { #expect(table.enter(name, limit: 3) == .enters) }
         table.proved(0)

@@ -267,7 +267,7 @@ import Testing
         #expect(loads == 2 && answers == 101 && wakes.count == 2)
     }
 
-    @Test func `R5: A change soon after another is deferred, and a load for a push is not`() {
+    @Test func `R5: A load for a change soon after another is deferred, but a load for a push is not`() {
         var route = open()
         let mail = Push.sample(1, priority: .considerate)
         let paused = [TopicChoice("org.example.News", .paused)]

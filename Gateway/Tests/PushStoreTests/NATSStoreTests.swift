@@ -116,7 +116,7 @@ import Testing
         #expect(try await offer() == .power)
     }
 
-    @Test func `R5: The device's gateway decides whether each alert is kept; without one, none is`()
+    @Test func `R5: An alert is kept only if the gateway that has the device decides to keep it`()
         async throws
     {
         let (world, _, _) = try await Self.world()

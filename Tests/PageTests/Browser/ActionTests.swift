@@ -152,7 +152,7 @@ struct ActionTests {
         #expect(try await browser.complaints() == [])
     }
 
-    @Test("B5: the device dozes, opens a window and wakes; test values are set and unset")
+    @Test("B5: the page controls doze, opens a window, wakes the device, and sets test values")
     func device() async throws {
         let fixture = try await PageFixture()
         let browser = try await opened(fixture)
@@ -191,7 +191,7 @@ struct ActionTests {
         try await wait("the policy") { $0.settings.backgroundPolicy.seconds == 60 }
     }
 
-    @Test("B5: Why answers, and the journal is filtered")
+    @Test("B5: Why answers questions about transfers and apps, and the journal can be filtered")
     func questions() async throws {
         let fixture = try await PageFixture()
         let id = try await fixture.enqueue(["/later.bin"]) { $0.suspended = true }[0]
@@ -257,7 +257,7 @@ struct ActionTests {
         #expect(try await browser.complaints() == [])
     }
 
-    @Test("B5: a list of 20,000 transfers is searched and scrolled with few elements; frame times are printed")
+    @Test("B5: a list of 20,000 transfers is searched and scrolled with few elements")
     func manyTransfers() async throws {
         let fixture = try await PageFixture()
         for part in 0..<2 {

@@ -13,7 +13,7 @@ struct EntryTests {
         return browser
     }
 
-    @Test("B5: Add takes a name, a folder with ~, a checksum and header fields")
+    @Test("B5: Add accepts a name, a folder with ~, a checksum and header fields")
     func details() async throws {
         let fixture = try await PageFixture()
         fixture.origin.serve("/one.txt", .text("one"))

@@ -22,7 +22,7 @@ struct GestureTests {
         return app
     }
 
-    @Test("B5: a finger that swipes over a card force-quits nothing")
+    @Test("B5: a finger that swipes over a card does not force-quit the app")
     func touchScrolls() async throws {
         let fixture = try await PageFixture()
         let app = try await runningApp(fixture)
@@ -145,7 +145,7 @@ struct GestureTests {
         #expect(try await browser.complaints() == [])
     }
 
-    @Test("B5: trying all transfers again shows their number")
+    @Test("B5: the button that retries all transfers shows their number")
     func retryCount() async throws {
         let fixture = try await PageFixture()
         fixture.origin.serve("/busy", .text("x", .status(503, retryAfter: .seconds(3_600))))

@@ -60,7 +60,7 @@ struct ViewTests {
         try picture.write(to: URL(filePath: folder).appending(path: "\(name).png"))
     }
 
-    @Test("B5: progress of a transfer moves no other element")
+    @Test("B5: progress of a transfer does not move other elements")
     func noShift() async throws {
         let (fixture, _) = try await scene()
         let browser = try await Browser()
@@ -112,7 +112,7 @@ struct ViewTests {
         try await browser.wait("[...document.querySelectorAll('.name')].some(node => node.textContent === 'new.txt')")
     }
 
-    @Test("B5: repeated decisions of a transfer are one row with a count")
+    @Test("B5: repeated decisions of a transfer are shown as one row with a count")
     func repeats() async throws {
         let fixture = try await PageFixture()
         let browser = try await Browser()

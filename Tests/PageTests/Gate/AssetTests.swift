@@ -12,7 +12,7 @@ import Testing
         assets.files.map { ($0.key, String(decoding: $0.value.bytes, as: UTF8.self)) }
     }
 
-    @Test("B5: the page's files have less than 200 kB")
+    @Test("B5: the page's files are smaller than 200 kB together")
     func size() {
         #expect(assets.files.values.reduce(0) { $0 + $1.bytes.count } < 200_000)
         #expect(assets.files.keys.contains("index.html") && assets.files.keys.contains("app.js"))
@@ -54,7 +54,7 @@ import Testing
         for (name, text) in texts where name != "index.html" { #expect(!text.contains(Assets.tokenMark)) }
     }
 
-    @Test("B5: every code of the API has a sentence")
+    @Test("B5: the page has a sentence for every code of the API")
     func words() throws {
         let setup = Setup(downloads: "/d", home: "/h")
         #expect(setup.decisions.count == Decision.allCases.count)

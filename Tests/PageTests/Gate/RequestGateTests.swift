@@ -81,7 +81,7 @@ import Testing
         Case("the document by its file's name, with a query", .notFound, own("/?x")),
     ]
 
-    @Test("B5: every other request is refused", arguments: refused)
+    @Test("B5: the gate refuses every other request with the right error", arguments: refused)
     func refuses(_ one: Case) {
         #expect(Self.gate.decide(one.request) == .refused(one.refusal))
     }

@@ -36,7 +36,7 @@ import Testing
             ])
     }
 
-    @Test func `R6: A region added from inside causes no event, and replaces one of the same identifier`() throws {
+    @Test func `R6: A new region around the device replaces one with its identifier and causes no event`() throws {
         var plan = LocationPlan()
         plan.add(try around.region("far", east: 5_000), for: first)
         _ = plan.moved(to: try around.fix(0, at: 0))
@@ -54,7 +54,7 @@ import Testing
         #expect(plan == before)
     }
 
-    @Test func `R6: The next fix is late far from every boundary, and early near one`() throws {
+    @Test func `R6: The farther the device is from every boundary, the later is the next fix`() throws {
         func pause(_ east: Double) throws -> Double {
             var plan = LocationPlan()
             plan.add(try around.region(), for: first)
@@ -78,7 +78,7 @@ import Testing
         #expect(try pause(20) < pause(1.4))
     }
 
-    @Test func `R6: The plan survives in JSON, and a reboot discards only the location`() throws {
+    @Test func `R6: The plan is stored as JSON, and a reboot discards only its location`() throws {
         var plan = LocationPlan()
         plan.add(try around.region(), for: first)
         _ = plan.moved(to: try around.fix(0, at: 5_000))
@@ -88,7 +88,7 @@ import Testing
         #expect(plan.moved(to: try around.fix(0, at: 3)) == [])
     }
 
-    @Test func `R6: Monitoring stops for a paused app, and reports the crossing after the pause`() throws {
+    @Test func `R6: A paused app is not monitored, and gets its region event after the pause`() throws {
         var plan = LocationPlan()
         plan.add(try around.region(), for: first)
         _ = plan.moved(to: try around.fix(0, at: 0))
@@ -125,7 +125,7 @@ import Testing
         #expect(try #require(plan.accuracy(of: first)) < 50 && plan.accuracy(of: second) == 1_000)
     }
 
-    @Test func `R6: The receiver is not asked for slightly more than its limit, except after a while`() throws {
+    @Test func `R6: The plan requests slightly more than the receiver's limit only after a while`() throws {
         var plan = LocationPlan()
         plan.add(try around.region(radius: 150), for: first)
         let steady = 17.0
@@ -156,7 +156,7 @@ import Testing
         #expect(plan.accuracy(of: first) == 15)
     }
 
-    @Test func `R6: A region too small for the receiver is reported, and requests no fixes`() throws {
+    @Test func `R6: The plan reports a region that is too small for the receiver, and requests no fixes`() throws {
         var plan = LocationPlan()
         plan.add(try around.region("home", radius: 20), for: first)
         plan.add(try around.region("town", radius: 2_000), for: first)

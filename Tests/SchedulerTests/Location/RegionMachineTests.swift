@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `R6: The initial side of the boundary is no crossing`() throws {
+    @Test func `R6: The first known side of a boundary does not count as a crossing`() throws {
         for (metres, state) in [(0.0, RegionState.inside), (500, .outside)] {
             var machine = RegionMachine(try around.region())
             #expect(machine.state == .unknown)
@@ -54,7 +54,7 @@ import Testing
         #expect(machine.state == .outside)
     }
 
-    @Test func `R6: A fix that is too coarse changes nothing`() throws {
+    @Test func `R6: A fix that is too coarse does not change the state`() throws {
         var machine = RegionMachine(try around.region())
         _ = try crossings(of: &machine, [300])
         // The device may be inside or outside.
@@ -99,7 +99,9 @@ import Testing
     }
 
     @Test(arguments: [(0.0, 179.9999), (89.999, 30), (-89.9995, -170), (0, -180), (52.5, 13.4)])
-    func `R6: Crossings are equal at the antimeridian and the poles`(_ latitude: Double, _ longitude: Double) throws {
+    func `R6: Regions at the antimeridian and the poles are crossed like all others`(
+        _ latitude: Double, _ longitude: Double
+    ) throws {
         let around = try Surroundings(latitude: latitude, longitude: longitude)
         var machine = RegionMachine(try around.region())
         var seen: [RegionMachine.Crossing?] = []
@@ -113,7 +115,7 @@ import Testing
 
     /// Jittered walks around a block with realistic fixes: each true crossing gives one event, and there are no others.
     @Test(arguments: UInt64(1)...40)
-    func `R6: Each true crossing causes one event, and nothing else does`(_ seed: UInt64) throws {
+    func `R6: Each true crossing causes one event, and other movements cause no event`(_ seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let radius = Double.random(in: 60...400, using: &random)
         var machine = RegionMachine(try around.region(radius: radius))
@@ -170,7 +172,7 @@ import Testing
         #expect(count >= clearSides.count - 1 && count < truth.count)
     }
 
-    @Test func `R6: A region too small for the receiver is crossed at the probable location`() throws {
+    @Test func `R6: If a region is too small for the receiver, the probable location decides its side`() throws {
         var machine = RegionMachine(try around.region(radius: 50))
         func moved(_ east: [Double], from start: Double) throws -> [RegionMachine.Crossing?] {
             try east.enumerated().map { index, east in
@@ -190,7 +192,9 @@ import Testing
     }
 
     @Test(arguments: [(0.0, 1.0), (10, 3.75), (20, 7.5), (50, 10), (150, 15), (1_000, 50)])
-    func `R6: Near a boundary, the wanted accuracy decides the side`(radius: Double, accuracy: Double) throws {
+    func `R6: The wanted accuracy near a boundary follows from the size of the region`(radius: Double, accuracy: Double)
+        throws
+    {
         #expect(RegionMachine(try around.region(radius: radius)).wantedAccuracy == accuracy)
     }
 

@@ -23,7 +23,7 @@ import Testing
         #expect(change.due == nil)
     }
 
-    @Test func `R7: A new cell is a change, whatever the distance`() throws {
+    @Test func `R7: A new cell counts as a significant change at any distance`() throws {
         var change = SignificantChange()
         _ = change.moved(to: try place(0, cell: "262,02,1,7", at: 0))
         #expect(change.moved(to: try place(0, cell: "262,02,1,7", at: 1_000)) == nil)
@@ -53,7 +53,7 @@ import Testing
         #expect(change.due == nil && change.tick(now: 1_000) == nil)
     }
 
-    @Test func `R7: A location that is too coarse is no change`() throws {
+    @Test func `R7: A location that is too coarse does not count as a change`() throws {
         var change = SignificantChange()
         _ = change.moved(to: try place(0, at: 0))
         let coarse = SignificantChange.Place(fix: try around.fix(700, accuracy: 3_000, at: 1_000))

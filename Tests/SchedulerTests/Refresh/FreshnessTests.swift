@@ -8,7 +8,7 @@ import Testing
     private static func trace(_ person: Person) -> UseTrace { person.trace(apps: 5, days: 18, learning: 10) }
 
     @Test(arguments: [Person.morningReader, .hourlyChecker, .shiftWorker])
-    func `A larger budget never lowers freshness, and beats fetches in awake hours only`(person: Person) {
+    func `A larger budget never lowers freshness, and learned fetches beat fetches by day only`(person: Person) {
         let trace = Self.trace(person)
         var last = FreshOpenings(Rival.none.play(trace, perAppAndDay: 0), trace)
         for count in [2, 6] {
@@ -30,14 +30,14 @@ import Testing
         #expect(FreshOpenings(shared, trace).share > FreshOpenings(alone, trace).share - 0.05)
     }
 
-    @Test func `People are the same each time for a seed, and differ by seed`() {
+    @Test func `A seed always generates the same people, and another seed generates others`() {
         let one = Person.changer.trace(apps: 8, days: 20)
         #expect(one.events == Person.changer.trace(apps: 8, days: 20).events)
         #expect(one.events != Person.changer.trace(seed: 2, apps: 8, days: 20).events)
         #expect(zip(one.events, one.events.dropFirst()).allSatisfy { $0.at <= $1.at })
     }
 
-    @Test func `Use is read from a trace of the simulation`() throws {
+    @Test func `A trace of the simulation provides the use of apps`() throws {
         let text = """
             {"trace": {"start": "2026-01-05T06:00:00Z"}}
             {"at": 60, "app": "org.example.A", "use": "front"}

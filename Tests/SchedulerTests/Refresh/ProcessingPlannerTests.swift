@@ -98,7 +98,7 @@ import Testing
         #expect(Self.plan(alone, device: offline).begin == [alone.key])
     }
 
-    @Test func `R10: One task of an app runs and two of all apps, the longest waiting first`() {
+    @Test func `R10: At most one task of each app and two in all run, the longest waiting first`() {
         let first = Self.request("a", submitted: Self.now - 30)
         let second = Self.request("b", submitted: Self.now - 20)
         let other = Self.request("c", of: .mail, submitted: Self.now - 10)
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `R10: At most two tasks run, none is forgotten, and none continues after its end is due`(seed: UInt64) {
+    func `R10: At most two tasks run, and each waiting task begins or has a reason to wait`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &random) == 0 }
         for _ in 0..<60 {

@@ -4,7 +4,7 @@ import Testing
 
 /// R2: Tests of which apps fetch, and when.
 @Suite struct RefreshPlannerTests {
-    @Test func `An app that asks for no fetches gets none`() {
+    @Test func `An app that does not request fetches gets none`() {
         var scene = RefreshScene()
         scene.add(.feed, interval: .never)
         scene.pass(to: 48)
@@ -31,7 +31,7 @@ import Testing
         #expect(zip(all, all.dropFirst()).allSatisfy { $1 - $0 >= 4 })
     }
 
-    @Test func `An app opened every morning is fetched for just before`() throws {
+    @Test func `An app that is opened every morning gets its fetch shortly before`() throws {
         var scene = RefreshScene(fetchesADay: 3)
         scene.add(.feed)
         for day in 0..<14 { scene.use(.feed, at: Double(day) * 24 + 7.2) }
@@ -41,7 +41,7 @@ import Testing
         #expect(!scene.hours(.feed, from: 7 * 24).isEmpty)
     }
 
-    @Test func `An app used hourly is fetched for hourly while the user is awake, and never at night`() {
+    @Test func `An app that is used hourly gets hourly fetches by day, and none at night`() {
         var scene = RefreshScene()
         scene.add(.mail)
         for day in 0..<7 {
@@ -57,7 +57,7 @@ import Testing
         #expect(scene.hours(.mail, from: 48).allSatisfy { (6.5...23).contains($0) })
     }
 
-    @Test func `The frequency of openings is learned first, and the device's times apply until then`() {
+    @Test func `Until an app's opening times are known, those of the device's use apply`() {
         var scene = RefreshScene(fetchesADay: 8)
         scene.add(.feed, .game)
         for day in 0..<3 {
@@ -84,7 +84,7 @@ import Testing
         #expect(scene.planner.apps[.game]?.usage.isInUse == false)
     }
 
-    @Test func `Each app has a minimum, so that none starves because another gains more`() {
+    @Test func `Each app has a minimum share, so that another app cannot starve it`() {
         var scene = RefreshScene(fetchesADay: 4)
         scene.add(.feed, .mail)
         scene.use(.feed, at: 9)
@@ -96,7 +96,7 @@ import Testing
         #expect(!scene.hours(.feed, from: 24).isEmpty)
     }
 
-    @Test func `Fetches without new data become fewer`() {
+    @Test func `An app whose fetches bring no new data gets fewer of them`() {
         func count(_ result: RefreshResult) -> Int {
             var scene = RefreshScene(fetchesADay: 6)
             scene.add(.feed, .mail)
@@ -166,7 +166,7 @@ import Testing
         #expect(scene.plan.wakeDevice.map { $0 > scene.now.seconds } ?? false)
     }
 
-    @Test func `The wake of the device is planned in advance, and not while the device is in use`() throws {
+    @Test func `A wake of the device is planned in advance, unless the device is in use`() throws {
         var scene = RefreshScene()
         scene.add(.feed, .mail)
         scene.pass(to: 9)
@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test(arguments: [RefreshInterval.minimum, .seconds(4 * 3_600)], [RefreshResult.newData, .failed])
-    func `After the clock was set back, an app waits no longer than after a fetch at that time`(
+    func `An app gets another fetch within a day after the clock was set back`(
         interval: RefreshInterval, result: RefreshResult
     ) throws {
         var scene = RefreshScene()
@@ -233,7 +233,7 @@ import Testing
         #expect(scene.plan.holds[.feed]?.reason == .userSleeps)
     }
 
-    @Test func `After a force quit, nothing happens until the user starts the app`() {
+    @Test func `After a force quit, an app gets no fetches until the user starts it`() {
         var scene = RefreshScene()
         scene.add(.feed)
         scene.pass(to: 24)

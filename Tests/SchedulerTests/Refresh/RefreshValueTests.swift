@@ -13,7 +13,7 @@ import Testing
     ]
 
     @Test(arguments: Self.days)
-    func `Days follow the local time of the place`(seconds: Double, day: Int, second: Int, weekday: Int) {
+    func `The day and its second follow local time`(seconds: Double, day: Int, second: Int, weekday: Int) {
         let utc = LocalMoment(seconds: seconds)
         #expect(utc.day == day && utc.secondOfDay == second && utc.weekday == weekday)
         let elsewhere = LocalMoment(seconds: seconds - 3_600, offset: 3_600)
@@ -98,13 +98,13 @@ import Testing
     }
 
     @Test(arguments: RefreshHold.allCases)
-    func `Each reason has a text of its own that says you`(reason: RefreshHold) {
+    func `Each reason has its own text, which addresses you`(reason: RefreshHold) {
         #expect(reason.sentence.hasSuffix(".") && reason.sentence.count > 15)
         #expect(!reason.sentence.lowercased().contains("user"), "A reason addresses the user as you.")
         #expect(RefreshHold.allCases.filter { $0.sentence == reason.sentence } == [reason])
     }
 
-    @Test func `Each reason of the processing planner says you`() {
+    @Test func `Each reason of the processing planner addresses you`() {
         let texts = ProcessingPlanner.Hold.allCases.map(\.sentence) + ProcessingPlanner.End.allCases.map(\.sentence)
         #expect(texts.filter { $0.lowercased().contains("user") }.isEmpty)
         #expect(texts.allSatisfy { $0.hasSuffix(".") })

@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: 0..<10 as Range<UInt64>)
-    func `Random days break no rule of the fetches`(seed: UInt64) {
+    func `Random days never break a rule for fetches`(seed: UInt64) {
         var walk = Walk(seed: seed)
         for _ in 0..<300 { walk.step() }
         #expect(walk.mistakes == [], "seed \(seed)")

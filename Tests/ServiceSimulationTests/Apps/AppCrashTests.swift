@@ -33,7 +33,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T9: Random crashes of services and processes lose nothing`() async {
+        @Test func `T9: The service delivers everything despite random crashes of services and processes`() async {
             print("apps: seeds \(Rounds.seeds(default: 6))")
             await #expect(processExitsWith: .success) {
                 for seed in Rounds.seeds(default: 6) {

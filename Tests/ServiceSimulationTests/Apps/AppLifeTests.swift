@@ -9,7 +9,7 @@ import Transfers
 extension Simulations {
     /// Apps with their processes, in the service and in virtual time.
     @Suite struct AppLifeTests {
-        @Test func `T9: A dead app is launched once, when its last task ends, and is suspended after`() async {
+        @Test func `T9: An app that has exited is launched once when its last task ends, and then suspended`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("one launch") { app in
                     await app.start()
@@ -219,7 +219,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T9: Sessions that launch an app need the background mode; a refusal names the key`() async {
+        @Test func `T9: A session that launches an app needs the background mode that its refusal names`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("modes") { app in
                     await app.start()

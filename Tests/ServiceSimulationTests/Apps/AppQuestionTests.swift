@@ -154,7 +154,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T10: A certificate that the app trusts is accepted; one that it rejects ends the task`() async {
+        @Test func `T10: A certificate that the app trusts is accepted, and a rejected one ends the task`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("server trust") { app in
                     await app.start()

@@ -116,7 +116,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T7: One process reads a session; another process reads it once the first is dead`() async {
+        @Test func `T7: One process reads a session until it dies, and then another process may read it`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("readers") { app in
                     await app.start()
@@ -211,7 +211,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T9: Suspended apps get no progress; the next process does`() async {
+        @Test func `T9: A suspended app gets no progress, but its next process does`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("progress") { app in
                     await app.start()

@@ -37,7 +37,8 @@ import Transfers
         #expect(ExchangePlan(partial: partial(10, tag: nil)).condition == .lastModified)
     }
 
-    @Test(arguments: ["W/\"a\"", nil]) func `B2: A date within the same second allows no continuation`(_ tag: String?) {
+    @Test(arguments: ["W/\"a\"", nil])
+    func `B2: A modification date in the same second as the response does not allow resumption`(_ tag: String?) {
         var bytes = partial(10, tag: tag)
         bytes.validators.date = oldDate
         #expect(fields(bytes).isEmpty)

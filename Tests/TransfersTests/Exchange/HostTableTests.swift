@@ -85,7 +85,7 @@ import Transfers
         #expect(table.allowance(Self.proxied, 16) == 1)
     }
 
-    @Test func `A route failure through a proxy clears the proxy`() {
+    @Test func `A failure after the proxy shows that the proxy works`() {
         var table = Self.table(Self.proxied, .proxy)
         _ = table.admit(Self.proxied, now: 12)
         table.failed(
@@ -146,7 +146,7 @@ import Transfers
         #expect(isNews && table.allowance(Self.direct, 4) == .max)
     }
 
-    @Test func `Many answers compensate only for few refusals`() {
+    @Test func `Many responses to other tasks outweigh only a few refusals`() {
         var table = HostTable()
         for _ in 0..<1_000 { _ = table.answered(Self.direct, began: 0) }
         var alone = 0

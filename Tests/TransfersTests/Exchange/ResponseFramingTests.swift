@@ -42,7 +42,7 @@ import Testing
         #expect(Self.framing(version: version, lengths: ["5", "6"]) == .contradictory(["5", "6"]))
     }
 
-    @Test func `T8: Responses without a body have none, whatever their fields announce`() {
+    @Test func `T8: A response to HEAD or with 1xx, 204 or 304 has no body, whatever its fields announce`() {
         for (status, method) in [(200, "HEAD"), (404, "HEAD"), (204, "GET"), (304, "GET"), (100, "GET"), (101, "GET")] {
             for codings in [[], ["chunked"], ["identity"]] {
                 let framing = Self.framing(status, method: method, lengths: ["5"], codings: codings)

@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `T8: A success that claims to be a part is a part for every download`() {
+    @Test func `T8: A success that is marked as a part counts as a part for every download`() {
         for status in 200...299 {
             for policy in Self.policies {
                 for asked in [Asked.whole, .rest] {
@@ -213,7 +213,7 @@ import Testing
     }
 
     @Test(arguments: [201, 202, 204, 205, 207, 404, 600, 751, 999])
-    func `T1: An app, and a request with its own method, get the response as it is`(status: Int) {
+    func `T1: An app, and a request with its own method, get the response unchanged`(status: Int) {
         let answer = head(status, ["Content-Length": "0", "ETag": "\"a\""])
         let result = Representation(validators: Validators(), total: 0, acceptsRanges: false)
         #expect(judge(answer, nil, lenient) == .fresh(result, restart: nil))

@@ -44,7 +44,7 @@ import Transfers
         return answer
     }
 
-    @Test func `B2: The entity tag is tried first, then the last 64 KiB again`() {
+    @Test func `B2: The entity tag is the first condition, then the last 64 KiB are requested again`() {
         #expect(fields(Self.bytes()) == ["Range: bytes=400000-", "If-Range: \"a\""])
         #expect(fields(Self.bytes(condition: .unconditional)) == ["Range: bytes=334464-"])
         #expect(ExchangePlan(partial: Self.bytes(condition: .unconditional)).condition == .unconditional)
@@ -108,7 +108,7 @@ import Transfers
         }
     }
 
-    @Test func `B2: A part without a condition is compared, and only such a part`() {
+    @Test func `B2: Only a part that was requested without a condition is compared`() {
         let bytes = Self.bytes(condition: .unconditional)
         guard case .compare(let representation, let offset, let length) = judge(part(), bytes) else {
             Issue.record("\(judge(part(), bytes))")
@@ -145,7 +145,7 @@ import Transfers
         #expect(judge(head(403), Self.bytes(), strict) == judge(head(403), partial(10), strict))
     }
 
-    @Test func `B2: The same tag at another place leads to a comparison if there is a digest`() {
+    @Test func `B2: The same tag of another resource leads to a comparison if there is a digest`() {
         var elsewhere = Self.bytes()
         elsewhere.place = "http://old.example:80/file?"
         #expect(judge(part(from: Self.count, tag: "\"a\""), elsewhere).condition == .unconditional)
@@ -158,7 +158,7 @@ import Transfers
 
     // MARK: Without a digest
 
-    @Test func `B2: Without a digest the same tag counts only at the same place`() {
+    @Test func `B2: Without a digest the same tag counts only for the same resource`() {
         let same = Self.unverified(from: "http://example.org:80/file?")
         #expect(fields(same) == ["Range: bytes=400000-", "If-Range: \"a\""])
         guard case .append = judge(part(from: Self.count, tag: "\"a\""), same) else {
@@ -180,8 +180,9 @@ import Transfers
             ("id=1", "id=2", false), ("id=1", "id=1", true), ("id=1&sig=a", "id=2&sig=b", false),
             ("id=1&sig=a&se=5", "id=1&sig=b&se=6", true), ("", "versionId=4", false), ("token=1", "", true),
         ])
-    func `B2: The query is a part of the place, and its signature is not`(_ old: String, _ new: String, _ isSame: Bool)
-    {
+    func `B2: The query identifies the resource, but the signature in it does not`(
+        _ old: String, _ new: String, _ isSame: Bool
+    ) {
         let place = try? TransferURL(parsing: "http://example.org/file?\(old)").place
         var answer = part(from: Self.count, tag: "\"a\"")
         answer.url = "http://example.org/file?\(new)"
@@ -193,7 +194,7 @@ import Transfers
         if case .append = judge(answer, own) { #expect(isSame) } else { #expect(!isSame) }
     }
 
-    @Test func `B2: A row without a query continues at its current URL`() {
+    @Test func `B2: Bytes that were stored without a query continue at the current URL`() {
         var own = partial(Self.count, of: Self.total, modified: nil)
         own.place = "http://example.org:80/file"
         var answer = part(from: Self.count, tag: "\"a\"")
@@ -211,7 +212,7 @@ import Transfers
         }
     }
 
-    @Test func `B2: A mirror's response is compared with all bytes on disk, and none are discarded for it`() {
+    @Test func `B2: A mirror's response is compared with all bytes on disk, and never discards them`() {
         var keeping = lenient
         keeping.mayRestart = false
         for tag in ["\"a\"", nil] {

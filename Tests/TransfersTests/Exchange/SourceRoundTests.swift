@@ -52,7 +52,7 @@ import Transfers
         #expect(mirror?.failure == Self.down && mirror?.isOwn == false)
     }
 
-    @Test func `B4: A mirror may discard another URL's bytes only if the own URL has no file`() {
+    @Test func `B4: A mirror may replace another URL's bytes only if the first URL's file is gone`() {
         var round = Self.round(bytes: "own")
         #expect(round.mayRestart(bytes: "own"))
         _ = round.advance(Self.down, nil)

@@ -72,7 +72,7 @@ import Transfers
             (known(tag: nil, modified: nil), head(200, ["Content-Length": "18"]), true),
             (known(tag: nil, modified: nil), head(200, chunked("application/zip")), false),
         ] as [(PartialBytes, ResponseHead, Bool)])
-    func `T8: A field that is missing in a response is no evidence for the file`(
+    func `T8: A field that a response lacks does not show that the response is the file`(
         _ bytes: PartialBytes, _ answer: ResponseHead, _ isDoubted: Bool
     ) {
         #expect((Self.doubt(judge(answer, bytes)) != nil) == isDoubted, "\(judge(answer, bytes))")
@@ -132,7 +132,7 @@ import Transfers
         }
     }
 
-    @Test func `T8: Pauses grow`() {
+    @Test func `T8: The pauses between suspect responses grow`() {
         let pauses = (0...6).map { SuspectResponses.pause(times: $0) }
         #expect(pauses == pauses.sorted() && pauses.allSatisfy { $0 >= 30 })
         #expect(pauses[1...4].reduce(0, +) > 1_800)

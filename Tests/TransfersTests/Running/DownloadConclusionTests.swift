@@ -54,7 +54,7 @@ import Transfers
         }
     }
 
-    @Test func `The head decides if there is no body`() {
+    @Test func `A response without a body is judged by its head`() {
         #expect(Self.end(.alreadyComplete, .cancelled) == .whole)
         #expect(Self.end(.askAgain(.unconditional, reason: "r"), .cancelled) == .again(.unconditional, reason: "r"))
         #expect(Self.end(.startAgain(reason: "r"), .complete) == .again(nil, reason: "r"))
@@ -75,7 +75,7 @@ import Transfers
         #expect(end.conclusion == .trouble(Self.full, after: nil))
     }
 
-    @Test func `The comparison of bytes decides before the rest of the body`() {
+    @Test func `The result of the comparison takes precedence over the rest of the body`() {
         let compare = Verdict.compare(Self.whole, offset: 10, length: 90)
         #expect(Self.end(compare, .complete, count: 100, finding: .agrees) == .whole)
         guard case .again(nil, _) = Self.end(compare, .cancelled, finding: .differs),

@@ -121,7 +121,7 @@ import Transfers
         #expect(run.record.state == .finishing)
     }
 
-    @Test func `Wrong bytes from several exchanges are fetched again, those from one exchange fail`() {
+    @Test func `Wrong bytes are fetched again if they came from several exchanges, else the task fails`() {
         for wasContinued in [true, false] {
             var (run, _) = Self.arrived(Self.record(isChecked: true), wasContinued: wasContinued)
             _ = run.saved(true)
@@ -169,7 +169,7 @@ import Transfers
         #expect(run.saved(true) == [.release])
     }
 
-    @Test func `T4: A file that is gone after each crash is not fetched without end`() {
+    @Test func `T4: A file that is gone after each crash is not fetched for ever`() {
         var record = Self.record(.finishing)
         record.publication = Self.publication
         record.restarts = FinishTrouble.mostRestarts
@@ -182,7 +182,7 @@ import Transfers
         #expect(run.saved(false) == [.settleLater, .release])
     }
 
-    @Test func `No file gets a name before its intent is on disk`() {
+    @Test func `A file gets its name only after its intent is on disk`() {
         var (run, _) = Self.arrived()
         _ = run.prepared(Self.publication, now: Self.now)
         #expect(run.saved(false) == [.settleLater, .closeFile, .release])

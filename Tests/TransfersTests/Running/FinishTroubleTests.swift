@@ -25,7 +25,7 @@ import Transfers
             failure, wasContinued: wasContinued, of: &record, bootSeconds: 100, random: { 0.5 })
     }
 
-    @Test func `Bytes from several exchanges are fetched again, at once only the first time`() {
+    @Test func `Unusable bytes from several exchanges are fetched again, only once without a pause`() {
         var record = Self.record()
         #expect(Self.wrongBytes(Self.mismatch, wasContinued: true, of: &record) == .fetchAgain(Self.mismatch))
         record.restarts = 1
@@ -96,7 +96,7 @@ import Transfers
             Self.wrongBytes(Self.mismatch, of: &record) == .fail(Self.mismatch, file: nil, resumeData: nil))
     }
 
-    @Test func `A temporary failure is waited for, and a failing disk is not trusted`() {
+    @Test func `A temporary failure is retried later, and bytes on a failing disk are not trusted`() {
         var record = Self.record()
         #expect(Self.wrongBytes(Self.full, of: &record).isHold(.retry))
         #expect(record.partial?.bootID == "b")

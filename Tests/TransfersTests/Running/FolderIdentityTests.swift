@@ -42,7 +42,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: downloads))
     }
 
-    @Test func `T4: A renamed folder is waited for, and another one in its place is not used`() throws {
+    @Test func `T4: A task waits for a renamed folder, and does not use another one in its place`() throws {
         try FileManager.default.createDirectory(atPath: downloads, withIntermediateDirectories: false)
         var record = try record()
         #expect(record.folder != nil)
@@ -73,7 +73,7 @@ import Testing
         #expect(publisher.openFolder(of: &record) == nil)
     }
 
-    @Test func `T4: A person's retry uses the path as it is`() throws {
+    @Test func `T4: A retry by the user creates the missing folder again`() throws {
         try FileManager.default.createDirectory(atPath: downloads, withIntermediateDirectories: false)
         var record = try record()
         try FileManager.default.removeItem(atPath: downloads)

@@ -43,7 +43,7 @@ import Transfers
         #expect(watch.end(call, now: 5.1) == true)
     }
 
-    @Test func `B1: A call that returns in time reports nothing`() {
+    @Test func `B1: A call that returns in time does not cause a report`() {
         var watch = HangWatch()
         let call = watch.begin(slow, "/mnt/slow/a", now: 0)
         #expect(watch.end(call, now: 4) == false)
@@ -68,7 +68,7 @@ import Transfers
         table.device(following: path, isTrusted: { $0 == "8:1" || $0 == "8:2" }, readLink: { links[$0] })
     }
 
-    @Test func `B1: The longest mount point that is a folder above a path decides`() {
+    @Test func `B1: The longest mount point above a path determines its file system`() {
         #expect(device("/etc/passwd") == "8:1")
         #expect(device("/home/u/file") == "8:2")
         #expect(device("/home/u/my disk/file") == "0:52")
@@ -76,7 +76,7 @@ import Transfers
         #expect(device("/srv/u/file") == "8:2", "two mounts of one file system are one")
     }
 
-    @Test func `B1: The last file system that was mounted at a path decides`() {
+    @Test func `B1: Of several file systems mounted at a path, the last one counts`() {
         #expect(device("/mnt/hang/x") == "0:54")
     }
 

@@ -100,7 +100,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: downloads) == ["f"])
     }
 
-    @Test func `T8: Of two downloads that finish with one name, the exact one gets no number`() throws {
+    @Test func `T8: Of two downloads that finish with one name, the one that requires it gets it`() throws {
         let (first, _) = try download()
         let (second, _) = try download(id: 1, ifTaken: .refuse)
         let prepared = publisher.prepare([first, second]).compactMap { preparation -> Publisher.Prepared? in

@@ -45,7 +45,7 @@ import Transfers
         #expect(record?.state == .completed && record?.file == "/f/1" && record?.received == 2)
     }
 
-    @Test func `A body that cannot be stored now is stored later, and nothing is sent again`() {
+    @Test func `A body that cannot be stored now is stored later, and the upload is not sent again`() {
         var scene = Self.scene()
         _ = Self.answered(&scene, Self.head(200), body: "{}")
         let actions = scene.run.bodyKept(nil, scene.context)
@@ -82,7 +82,7 @@ import Transfers
     }
 
     @Test(arguments: [(404, true, TaskState.failed), (404, false, .completed), (204, true, .completed)])
-    func `An error status fails a task that requests that`(status: Int, fails: Bool, state: TaskState) {
+    func `An error status fails a task that is set to fail on HTTP errors`(status: Int, fails: Bool, state: TaskState) {
         var scene = Self.scene { $0.request.failsOnHTTPError = fails }
         _ = Self.answered(&scene, Self.head(status), body: "no")
         let record = scene.run.bodyKept("/f/1", scene.context).compactMap(\.record).last

@@ -78,7 +78,7 @@ import Transfers
         }
     }
 
-    @Test func `Complete bytes without a file are a failure`() {
+    @Test func `Complete bytes without a file count as a failure`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()
         let actions = scene.ended(.whole, hasFile: false)
@@ -115,7 +115,7 @@ import Transfers
         #expect(Self.kinds(scene.saved()) == [.release])
     }
 
-    @Test func `A failed commit prevents the next request, and the task is no probe`() {
+    @Test func `A failed commit prevents the next request, and the task does not count as a probe`() {
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
         let way = TransferRunScene.way
         scene.hosts.failed(
@@ -224,7 +224,7 @@ import Transfers
         #expect(Self.kinds(scene.saved()) == [.discard, .release])
     }
 
-    @Test func `A server that asks for a pause gets it`() {
+    @Test func `A task pauses as long as its server requests`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()
         let busy = TransferFailure(.serverUnavailable, "503", status: 503)
@@ -245,7 +245,7 @@ import Transfers
         #expect(Self.kinds(scene.saved()) == [.release])
     }
 
-    @Test func `A challenge waits for the app unless it has answered; a mirror's is a failure`() {
+    @Test func `A challenge waits for the app unless it has answered, and a mirror's is a failure`() {
         let challenge = Challenge(method: .basic, host: "h", port: 80, scheme: "http")
         for isKnown in [true, false] {
             var scene = TransferRunScene()
@@ -360,7 +360,7 @@ import Transfers
         #expect(Self.wait(actions)?.reason == .smallerFirst)
     }
 
-    @Test func `T8: An untrusted certificate fails at once, but is waited for behind a captive portal`() {
+    @Test func `T8: An untrusted certificate fails a task at once, except behind a captive portal`() {
         let failure = TransferFailure(.untrustedServer, "self-signed")
         let point = FailurePoint(origin: "http://h:80", stage: .address)
         var alone = TransferRunScene()

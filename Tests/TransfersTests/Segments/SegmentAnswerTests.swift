@@ -68,7 +68,7 @@ import Transfers
         }
     }
 
-    @Test func `T8: A log-in page instead of a part is suspect, and counts as over one connection`() {
+    @Test func `T8: A log-in page instead of a part is treated as over one connection`() {
         let page = head(200, ["Content-Type": "text/html", "Content-Length": "18"])
         var known = Self.file
         known.mediaType = "application/zip"
@@ -103,7 +103,7 @@ import Transfers
         #expect(served.doubt == nil)
     }
 
-    @Test func `T8: From a new URL only a page is suspect, for parts as well`() {
+    @Test func `T8: A page is the only suspect response of a new URL, for parts as well`() {
         var moved = Self.file
         moved.mediaType = "application/zip"
         moved.isOfAnotherURL = true

@@ -85,7 +85,7 @@ import Transfers
         #expect(scheduler.map.isComplete)
     }
 
-    @Test func `A map with gaps is resumed at the first gap`() {
+    @Test func `A download with gaps is resumed at the first gap`() {
         var map = SegmentMap(total: 100 << 20, count: 10 << 20, synced: 0)
         map.write(20 << 20..<30 << 20)
         var scheduler = SegmentScheduler(map: map, limits: SegmentLimits(connectionsPerHost: 6), now: 5)

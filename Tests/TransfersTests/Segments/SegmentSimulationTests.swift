@@ -45,7 +45,9 @@ import Transfers
     }
 
     /// 20 MB/s per connection, 100 MB/s in total: five connections use it fully.
-    @Test(arguments: [6, 16]) func `A cap per connection is overcome with five or six connections`(limit: Int) {
+    @Test(arguments: [6, 16]) func `The scheduler opens five or six connections if the server limits the rate of each`(
+        limit: Int
+    ) {
         var script = SegmentNetwork.Script()
         script.rate = { _, _ in 20_000_000 }
         script.total = { _ in 100_000_000 }

@@ -4,7 +4,7 @@ import Transfers
 
 /// The state that scheduling decisions keep from one pass to the next.
 @Suite struct AdmissionsTests {
-    @Test func `One scheduling pass runs at a time, and one more for all requests meanwhile`() {
+    @Test func `One scheduling pass runs at a time, and one more follows for all requests meanwhile`() {
         var loop = PumpLoop()
         #expect(loop.begin() == true)
         #expect(loop.next(isStopping: false) == true)
@@ -23,7 +23,7 @@ import Transfers
         #expect(heard == [false, true, false, true, false])
     }
 
-    @Test func `Limits that a change does not name stay`() {
+    @Test func `A change of limits keeps the limits that it does not name`() {
         var limits = ServiceLimits()
         #expect(limits.settings == ServiceSettings(rateLimit: nil, maximumTransfers: 32))
         limits = limits.changed(by: ServiceSettings(rateLimit: 1_000))

@@ -31,7 +31,7 @@ import Testing
         #expect(!ServiceBounds(DeviceState()).isBehindPortal(TaskMachineTests.record()))
     }
 
-    @Test func `A few servers at a time are asked to delete uploads, only if they can be reached`() {
+    @Test func `Only a few servers at a time, and only reachable ones, are asked to delete uploads`() {
         var bounds = ServiceBounds(Self.moment { $0.network.isAvailable = false })
         let record = TaskMachineTests.record()
         var begun = bounds.beginCancellation(of: record)
@@ -48,7 +48,7 @@ import Testing
         #expect(begun)
     }
 
-    @Test func `A service that was stopped while it recovered does not start to run`() {
+    @Test func `A service that is stopped during its recovery does not start to run`() {
         let now = TaskMachineTests.start
         var life = ServiceLife(startedAt: now)
         #expect(!life.isRunning && !life.isStopping && life.startedAt == now)

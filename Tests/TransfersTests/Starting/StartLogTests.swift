@@ -30,7 +30,7 @@ import Testing
         #expect(underWay == [])
     }
 
-    @Test func `A crash is found until it has been taken over`() {
+    @Test func `Each run finds a crash until one of them has taken it over`() {
         let log = StartLog(path: path, bootID: "boot-1")
         log.begin(TaskID(7), at: 10, faults: 0)
         log.noteFault(SIGTRAP, at: 10)
@@ -89,12 +89,12 @@ import Testing
         #expect(StartLog(path: path, bootID: "boot-2").legacy == .init())
     }
 
-    @Test(arguments: [0, 3, 129, 20_000]) func `A file in another format reports nothing`(count: Int) throws {
+    @Test(arguments: [0, 3, 129, 20_000]) func `A file in another format contains no crash`(count: Int) throws {
         try directory.write([UInt8](repeating: 0xA5, count: count), to: "starts")
         #expect(StartLog(path: path, bootID: "boot-1").legacy == .init())
     }
 
-    @Test func `A log that cannot be created does no harm`() {
+    @Test func `The service works without a log if the log cannot be created`() {
         let log = StartLog(path: directory.path("missing/starts"), bootID: "boot-1")
         log.begin(TaskID(1), at: 10, faults: 0)
         log.noteFault(SIGILL, at: 10)

@@ -20,7 +20,7 @@ import Transfers
         #expect(trials.crashSuspects.isEmpty && trials.faults.isEmpty)
     }
 
-    @Test func `A task that runs alone is held at its second crash`() {
+    @Test func `A task that runs alone is suspended after its second crash`() {
         let first = StartTrials.examine(.init(fault: 5, underWay: [.init(TaskID(3))]), known: [:])
         #expect(first.findings.held.isEmpty)
         #expect(first.findings.counted == [TaskID(3): 1])
@@ -33,7 +33,7 @@ import Transfers
         #expect(second.trials.crashSuspects.isEmpty)
     }
 
-    @Test func `Tasks that crash only together are never held`() {
+    @Test func `Tasks that crash only together are never suspended`() {
         var known: [TaskID: Int] = [:]
         for _ in 1...20 {
             let underWay = ids(1...2).map { StartLog.Attempt($0, faults: known[$0] ?? 0) }
@@ -54,13 +54,13 @@ import Transfers
         #expect(again.trials.faults == [TaskID(3): 1])
     }
 
-    @Test func `Suspects of earlier crashes are tried first, then the latest start`() {
+    @Test func `Crash suspects of earlier crashes are retried first, then the latest started task`() {
         let underWay: [StartLog.Attempt] = [.init(TaskID(9)), .init(TaskID(2)), .init(TaskID(5), faults: 1)]
         let (trials, _) = StartTrials.examine(.init(fault: 4, underWay: underWay), known: [TaskID(5): 1])
         #expect(trials.crashSuspects == [TaskID(5), TaskID(9), TaskID(2)])
     }
 
-    @Test func `A task that was not running at the next crash is no longer a suspect`() {
+    @Test func `A task that was not running at the next crash is no longer a crash suspect`() {
         let underWay = ids(1...2).map { StartLog.Attempt($0, faults: 1) }
         let known = Dictionary(uniqueKeysWithValues: ids(1...5).map { ($0, 1) })
         let (trials, _) = StartTrials.examine(.init(fault: 4, underWay: underWay), known: known)
@@ -75,7 +75,7 @@ import Transfers
         #expect(StartTrials.examine(legacy, known: [:]).findings.counted == [TaskID(1): 1])
     }
 
-    @Test func `A trial lasts longer than the task ran before the crash`() throws {
+    @Test func `An isolated retry lasts longer than the task ran before the crash`() throws {
         var trials = afterFault(1...2, seconds: 7)
         trials.begin([TaskID(1)], now: 99)
         trials.answered(TaskID(1), now: 100)
@@ -98,7 +98,7 @@ import Transfers
         #expect(last == [] && trials.trial == nil)
     }
 
-    @Test func `A trial lasts its full time after a response, however late it comes`() {
+    @Test func `An isolated retry lasts its full time after a response, however late it comes`() {
         var trials = afterFault(1...2, seconds: 10)
         trials.begin([TaskID(1)], now: 100)
         #expect(trials.trial?.until == 125)
@@ -110,7 +110,7 @@ import Transfers
         #expect(trials.trial?.until == 141)
     }
 
-    @Test func `The last response counts for tasks that are tried together`() {
+    @Test func `The last response counts for tasks that are retried together`() {
         var trials = afterFault(1...3, seconds: 10)
         trials.begin([TaskID(1), TaskID(2)], now: 100)
         trials.answered(TaskID(2), now: 101)
@@ -119,7 +119,7 @@ import Transfers
         #expect(trials.trial?.until == 120)
     }
 
-    @Test func `The time of a slow disk does not count for the trial`() {
+    @Test func `The time of a slow disk does not count for an isolated retry`() {
         var trials = afterFault(1...2)
         trials.begin([TaskID(1)], now: 100)
         trials.started(now: 130)
@@ -128,7 +128,7 @@ import Transfers
         #expect(trials.trial?.until == 140)
     }
 
-    @Test func `Suspects of slow crashes are tried in groups, within twenty minutes`() {
+    @Test func `Suspects of slow crashes are retried in groups, within twenty minutes`() {
         var trials = afterFault(1...32, seconds: 300)
         var (now, groups) = (0.0, [[TaskID]]())
         while !trials.crashSuspects.isEmpty {
@@ -150,7 +150,7 @@ import Transfers
         #expect(slow.next(of: slow.crashSuspects).count == 16)
     }
 
-    @Test func `No suspect is tried after the timeout of all trials`() {
+    @Test func `No crash suspect is retried after the timeout of all isolated retries`() {
         var trials = afterFault(1...3, seconds: 86_400)
         // A task that starts late and alone, any number of times.
         trials.begin([TaskID(1)], now: 0)
@@ -164,14 +164,14 @@ import Transfers
         #expect(trials.faults.count == 3)
     }
 
-    @Test func `Only a second crash interrupts running tasks for a trial`() {
+    @Test func `Only a second crash interrupts running tasks for an isolated retry`() {
         #expect(!afterFault(1...2).interruptsOthers(TaskID(1)))
         #expect(afterFault(1...2, faults: 1).interruptsOthers(TaskID(1)))
     }
 
     /// A service that crashes because of one task, a while after the start of the task or after its server's response.
     /// It is killed from outside now and then.
-    @Test(arguments: 0..<300) func `Only the guilty task is found and held`(seed: Int) {
+    @Test(arguments: 0..<300) func `Only the task that causes the crashes is found and suspended`(seed: Int) {
         var model = FaultyService(seed: UInt64(seed))
         model.run()
         #expect(model.held == [model.guilty], "seed \(seed): \(model)")

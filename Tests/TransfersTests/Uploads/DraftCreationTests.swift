@@ -12,7 +12,9 @@ import Transfers
         (.v6, ["Upload-Complete": "?1", "Upload-Length": "100"]),
         (.v8, ["Upload-Complete": "?1", "Upload-Length": "100"]),
     ])
-    func `The original request carries the fields of its version`(version: InteropVersion, fields: [String: String]) {
+    func `The original request has the fields of its protocol version`(
+        version: InteropVersion, fields: [String: String]
+    ) {
         var scene = UploadScene(.draft(version))
         let request = scene.send()
         #expect(request.purpose == .create)
@@ -24,7 +26,7 @@ import Transfers
     }
 
     @Test(arguments: ["Upload-Complete", "upload-draft-interop-version", "Tus-Resumable", "Content-Range"])
-    func `An app with its own upload protocol is not changed`(name: String) {
+    func `The requests of an app with its own upload protocol are not changed`(name: String) {
         let own = [HeaderField(name: name, value: "1")]
         var scene = UploadScene(headers: own)
         #expect(scene.send().headers == own)
@@ -102,7 +104,7 @@ import Transfers
         #expect(scene.answer(200) == .finished)
     }
 
-    @Test func `After a redirect the new URL counts`() {
+    @Test func `After a redirect the location is resolved against the new URL`() {
         var scene = UploadScene()
         scene.send()
         #expect(scene.supported(.v8) == .resumable)
@@ -111,7 +113,7 @@ import Transfers
         #expect(scene.upload.resource?.url == "https://example.org/uploads/2")
     }
 
-    @Test func `Limits and lifetime are recorded`() {
+    @Test func `The limits and the lifetime of an upload are recorded`() {
         var scene = UploadScene()
         scene.send()
         _ = scene.interim(.v8, ["Location": "/uploads/1", "Upload-Limit": "max-size=100, max-age=60"])
@@ -206,7 +208,7 @@ import Transfers
         #expect(scene.send().purpose == .create)
     }
 
-    @Test func `A 5xx during the upload leads to a query, one of the target is final`() {
+    @Test func `A 5xx leads to a query, but one with upload fields is the target's final response`() {
         var scene = UploadScene()
         scene.send()
         _ = scene.supported(.v8)
@@ -257,7 +259,7 @@ import Transfers
         #expect(scene.supported(.v6) == .resumable)
     }
 
-    @Test func `Each version is tried once, then none`() {
+    @Test func `Each protocol version is tried once, then the upload is sent without a protocol`() {
         var scene = UploadScene()
         scene.send()
         #expect(scene.answer(400, ["Upload-Draft-Interop-Version": "5"]).isAskAgain)

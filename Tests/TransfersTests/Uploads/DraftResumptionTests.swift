@@ -66,7 +66,7 @@ import Transfers
     }
 
     @Test(arguments: [408, 423, 425, 429, 500, 502, 503])
-    func `A temporary error is waited for`(status: Int) {
+    func `An upload waits after a temporary error`(status: Int) {
         var scene = UploadScene.broken()
         for _ in 0..<8 {
             scene.send()
@@ -93,7 +93,7 @@ import Transfers
         #expect(append.url == elsewhere && !append.sharesSecrets && append.headers.first("Authorization") == nil)
     }
 
-    @Test func `The server may have changed its version meanwhile`() {
+    @Test func `An upload continues if the server has changed its protocol version meanwhile`() {
         var scene = UploadScene.broken(.v8)
         scene.send()
         #expect(scene.answer(400, ["Upload-Draft-Interop-Version": "6"]).isAskAgain)
@@ -125,7 +125,7 @@ import Transfers
     }
 
     @Test(arguments: [["Upload-Offset": "70"], ["Upload-Offset": "70", "Upload-Complete": "?0"]])
-    func `A 2xx that stored a part is continued`(fields: [String: String]) {
+    func `An upload continues after a 2xx that stored a part`(fields: [String: String]) {
         var scene = UploadScene.continued()
         scene.send()
         #expect(scene.answer(204, fields) == .proceed)
@@ -235,7 +235,7 @@ import Transfers
 
     // MARK: - After a crash
 
-    @Test func `A known resource is queried first, one of another source never`() {
+    @Test func `An upload queries a known resource first, but not one of another source file`() {
         let resource = UploadScene.broken().upload.resource
         var scene = UploadScene(resource: resource)
         #expect(scene.send().purpose == .query)

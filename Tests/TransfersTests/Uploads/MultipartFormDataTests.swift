@@ -76,7 +76,7 @@ import Transfers
     }
 
     /// Python's message parser, an independent implementation, finds the parts.
-    @Test func `Another parser finds the parts`() throws {
+    @Test func `Another parser finds the parts of a form`() throws {
         let form = try Self.form()
         let python = Process()
         python.executableURL = URL(filePath: "/usr/bin/env")

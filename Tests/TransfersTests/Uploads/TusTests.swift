@@ -73,7 +73,7 @@ import Transfers
         #expect(redirected.answer(200, ["Location": "/"], method: "GET").failureCode == .protocolError)
     }
 
-    @Test func `A mismatch and a wrong checksum lead to a query, a lock is waited for`() {
+    @Test func `A mismatch or a wrong checksum leads to a query, and a lock leads to a pause`() {
         for status in [409, 460] {
             var scene = created()
             scene.send()

@@ -44,7 +44,7 @@ import Transfers
         #expect(scene.upload.resource?.doubt == nil)
     }
 
-    @Test func `T8: A page does not answer the last bytes unless the server has responded before`() {
+    @Test func `T8: A page answers the last bytes only if the server has responded before`() {
         for status in [200, 201, 403] {
             var scene = UploadScene.continued()
             scene.send()
@@ -124,7 +124,7 @@ import Transfers
     }
 
     @Test(arguments: [(false, WaitReason.doubtfulAnswer, 30.0), (true, .portal, 3_600)])
-    func `T8: The upload waits for a while, or for a log-in`(
+    func `T8: After a suspect response the upload waits for a while, or for a log-in`(
         isBehindPortal: Bool, reason: WaitReason, pause: Double
     ) {
         var doubted = UploadScene.broken()
