@@ -5,20 +5,20 @@ import Synchronization
 
 /// The interface to the network: one HTTP exchange per call, including redirects and authentication.
 package protocol Transport: Sendable {
-    /// Begins an exchange and returns at once. The transport calls `receiver` in order on one of its threads, always
-    /// the same. It calls ``ExchangeReceiver/exchangeEnded(_:)`` exactly once, as the last call, even after
+    /// Begins an exchange and returns at once. The transport calls `receiver` in order, always on the same one of its
+    /// threads. It calls ``ExchangeReceiver/exchangeEnded(_:)`` exactly once, as the last call, even after
     /// ``ExchangeHandle/cancel()``.
     func begin(_ request: WireRequest, receiver: any ExchangeReceiver) -> any ExchangeHandle
 
-    /// The rate limit for all exchanges together, in bytes per second for both directions; nil is unlimited. Takes
-    /// effect at once.
+    /// Sets the rate limit for all exchanges together, in bytes per second for both directions. Nil means unlimited.
+    /// The limit takes effect at once.
     func setRateLimit(_ bytesPerSecond: Int64?)
 
     /// Discards idle connections, because the network has changed.
     func forgetConnections()
 
-    /// Calls `answered` on the thread that transfers bodies to or from files of `place`, as soon as it can; at once if
-    /// there is no such thread. A thread that is blocked by its file system makes no call.
+    /// Calls `answered` as soon as possible on the thread that transfers bodies to or from files of `place`. If there
+    /// is no such thread, calls it at once. If the file system blocks the thread, the call does not happen.
     func answer(from place: FileSystemKey, _ answered: @escaping @Sendable () -> Void)
 }
 
@@ -27,24 +27,24 @@ extension Transport {
 }
 
 package protocol ExchangeHandle: Sendable {
-    /// Ends the exchange as soon as possible with ``ExchangeEnd/Outcome/cancelled``. Idempotent, and callable from any
-    /// thread.
+    /// Ends the exchange as soon as possible with ``ExchangeEnd/Outcome/cancelled``. This function is idempotent, and
+    /// callable from any thread.
     func cancel()
 
-    /// The rate limit of this exchange, in bytes per second; nil is unlimited. Takes effect at once.
+    /// Sets the rate limit of this exchange, in bytes per second. Nil means unlimited. The limit takes effect at once.
     func setRateLimit(_ bytesPerSecond: Int64?)
 
-    /// Continues a sink that has reached its ``FileSink/ceiling``, after the ceiling was raised.
+    /// Continues writing to a sink that has reached its ``FileSink/ceiling``, after the ceiling was raised.
     func resumeWriting()
 }
 
 /// The receiver of an exchange's events.
 ///
-/// It is called on a thread of the transport, while other threads may call other receivers. It decides at once and
-/// never blocks.
+/// The transport calls the receiver on one of its threads, while other threads may call other receivers. The receiver
+/// decides at once and never blocks.
 package protocol ExchangeReceiver: AnyObject, Sendable {
     /// Receives the head of an interim response (1xx except 101) to any request of the exchange, including redirected
-    /// ones. Called any number of times, always before the final response.
+    /// ones. The transport calls this any number of times, always before the final response.
     func exchange(receivedInterim head: ResponseHead) -> InterimDisposition
 
     /// Receives the head of the final response, after redirects, authentication and interim responses.
@@ -60,7 +60,7 @@ extension ExchangeReceiver {
 /// The decision after an interim response.
 package enum InterimDisposition: Sendable {
     case proceed
-    /// End the exchange here, as if cancelled.
+    /// The exchange ends here, as if cancelled.
     case stop
 }
 
@@ -74,37 +74,37 @@ package struct WireRequest: Sendable {
     package var headers: [HeaderField]
     package var credential: Credential?
     package var body: UploadBody?
-    /// Whether a large body waits until the server requests it (`Expect: 100-continue`). With a server that does not
-    /// support this, it costs a second.
+    /// Whether a large body waits until the server requests it (`Expect: 100-continue`). If a server does not support
+    /// this, the wait costs a second.
     package var asksBeforeLargeBody = true
-    /// Whether the transport may repeat the body by itself if a reused connection turns out to be dead. False for
-    /// bodies that append to something.
+    /// Whether the transport itself may repeat the body if a reused connection turns out to be dead. False for bodies
+    /// that append to something.
     package var mayRepeatBody = true
     /// The timeout without progress in either direction, in seconds.
     package var idleTimeout: Double
-    /// The proxy as `http://…`, `https://…` or `socks5h://…`, used for redirects, too. An empty string forbids a proxy;
-    /// nil uses ``proxyVariables``.
+    /// The proxy as `http://…`, `https://…` or `socks5h://…`. The proxy is used for redirects, too. An empty string
+    /// forbids a proxy; nil uses ``proxyVariables``.
     package var proxy: String?
-    /// The environment variable that set ``proxy``, for error messages.
+    /// The name of the environment variable that set ``proxy``, for error messages.
     package var proxyVariable: String?
     /// The service's own proxy variables, for requests that set no proxy. They are evaluated again for each redirect.
     package var proxyVariables = ProxyVariables.none
     package var tls: TLSSettings?
     package var rateLimit: Int64?
-    /// The challenges for which the exchange stops with ``ExchangeEnd/Outcome/challenged(_:)``, instead of failing or
-    /// returning a 401 or 407. A redirect target may send such a challenge, too.
+    /// The methods of challenges for which the exchange stops with ``ExchangeEnd/Outcome/challenged(_:)``, instead of
+    /// failing or returning a 401 or 407. A redirect target may send such a challenge, too.
     package var asksAbout: Set<Challenge.Method> = []
-    /// Certificates that this request's own origin may use, even if the system rejects their chain, names or dates.
+    /// Certificates that the origin of this request may use, even if the system rejects their chain, names or dates.
     /// Each is the SHA-256 of the DER form in lower-case hexadecimal digits.
     package var trustedCertificates: Set<String> = []
     /// Whether cookies that a redirect sets are sent to its target.
     package var handlesCookies = false
-    /// Whether cookies that redirects set are reported if they are not sent on.
+    /// Whether cookies that redirects set are reported to the receiver if the exchange does not send them on.
     package var notesCookies = false
     /// The answers for other origins that redirects may lead to; the key is scheme, host and port.
     package var answersElsewhere: [String: OriginAnswer] = [:]
-    /// The file system that the body is written to or read from; nil for the service's own. Another file system has its
-    /// own thread, which also calls the receiver.
+    /// The file system that the body is written to or read from; nil for the service's own file system. Each other file
+    /// system has its own thread, which also calls the receiver.
     package var place: FileSystemKey?
 
     package init(url: String, method: String, headers: [HeaderField], idleTimeout: Double) {
@@ -119,12 +119,13 @@ package struct WireRequest: Sendable {
 package struct UploadBody: Sendable {
     package enum Piece: Sendable {
         case bytes([UInt8])
-        /// The `size` bytes of a file from `offset` on.
+        /// A range of `size` bytes of a file, beginning at `offset`.
         case file(descriptor: Int32, offset: Int64, size: Int64)
     }
 
     package var pieces: [Piece]
-    /// The number of bytes that were handed to the connection. It is reset when they have to be sent again.
+    /// The number of bytes that were handed to the connection. The number is reset when the bytes have to be sent
+    /// again.
     package var meter: ByteMeter
 
     package init(_ pieces: [Piece], meter: ByteMeter) {
@@ -148,9 +149,9 @@ package struct ResponseHead: Hashable, Sendable {
     package var headers: [HeaderField]
     /// The HTTP version: "1.0", "1.1", "2" or "3".
     package var httpVersion: String
-    /// The URL after redirects.
+    /// The URL that sent the response, after redirects.
     package var url: String
-    /// The method after redirects.
+    /// The method of the last request, after redirects.
     package var method: String
     /// The cookies that redirects have set.
     package var redirectCookies: [SetCookie] = []
@@ -167,21 +168,22 @@ package struct ResponseHead: Hashable, Sendable {
 /// The decision about a response's body.
 package enum BodyDisposition: Sendable {
     case file(FileSink)
-    /// Keep the body in memory up to the limit; it arrives in ``ExchangeEnd/body``. A longer body is written, from its
-    /// first byte, to the file that `overflow` opens. If that fails, the exchange ends.
+    /// The body is kept in memory up to the limit, and arrives in ``ExchangeEnd/body``. A longer body is written, from
+    /// its first byte, to the file that `overflow` opens. If the file cannot be opened, the exchange ends.
     case memory(limit: Int, overflow: @Sendable () -> Result<FileSink, TransferFailure>)
-    /// Read and discard the body, so that the connection can be reused if that is cheap.
+    /// The body is read and discarded, so that the connection can be reused if that is cheap.
     case discard
-    /// End the exchange here, as if cancelled.
+    /// The exchange ends here, as if cancelled.
     case stop
 }
 
-/// The destination of body bytes: a descriptor that is written with `pwrite` from an offset on, up to `ceiling`.
+/// The destination of body bytes: a descriptor to which the transport writes with `pwrite`, beginning at an offset and
+/// up to `ceiling`.
 package struct FileSink: Sendable {
     package var descriptor: Int32
     package var offset: Int64
-    /// The most bytes that may follow `offset`; more end the exchange with ``TransferFailure/Code/protocolError``. Nil:
-    /// no limit.
+    /// The maximum number of bytes that may follow `offset`; nil means no limit. More bytes end the exchange with
+    /// ``TransferFailure/Code/protocolError``.
     package var length: Int64?
     /// The file offset after the last byte written.
     package var position: ByteMeter
@@ -189,10 +191,11 @@ package struct FileSink: Sendable {
     /// ``ExchangeHandle/resumeWriting()``.
     package var ceiling: ByteMeter
     /// The file offset at which the exchange ends as ``ExchangeEnd/Outcome/complete``, even if the response continues.
-    /// It may change while bytes arrive, even to a value before ``position``: nothing is written from there on.
+    /// The value may change while bytes arrive, even to a value before ``position``. The transport writes no bytes from
+    /// this offset on.
     package var end: ByteMeter
-    /// The bytes before `offset` at the beginning of the body: they are compared, not written. If they differ, the
-    /// exchange ends with ``OverlapComparison/failure``.
+    /// The comparison for bytes before `offset` at the beginning of the body. These bytes are compared and not written.
+    /// If they differ, the exchange ends with ``OverlapComparison/failure``.
     package var overlap: OverlapComparison?
 
     package init(
@@ -240,8 +243,8 @@ package struct ExchangeEnd: Sendable {
         case complete
         case cancelled
         case failed(TransferFailure)
-        /// A server or proxy sent a challenge, which needs another exchange. The receiver got no body. If several
-        /// methods are offered, the challenge names the strongest.
+        /// A server or proxy sent a challenge, which needs another exchange. The receiver got no body. If the server
+        /// offers several methods, the challenge names the strongest.
         case challenged(Challenge)
     }
 

@@ -13,8 +13,8 @@ extension FileIdentity {
         self.init(descriptor: descriptor)
     }
 
-    /// Whether the kernel generates the file's content during reading, so that its length is not the reported one
-    /// (`/proc`, `/sys`).
+    /// Returns whether the kernel generates the file's content while it is being read (`/proc`, `/sys`). The length of
+    /// such a file is not the reported one.
     static func isMadeUp(path: String, size: Int64) -> Bool {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return false }

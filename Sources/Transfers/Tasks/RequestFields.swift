@@ -2,7 +2,7 @@ import NightshiftAPI
 
 /// Filters for the header fields of a caller's request.
 package enum RequestFields {
-    /// The fields that are sent.
+    /// Returns the fields that are sent.
     ///
     /// Fields that belong to the connection, to the message's framing or to a proxy are removed. URLSession reserves
     /// them as well (Apple: URLRequest, "Reserved HTTP headers"). The service sets them for each exchange, and requests
@@ -18,8 +18,8 @@ package enum RequestFields {
 }
 
 extension TaskRequest {
-    /// Whether the request has its own range or condition. It is then one exchange whose response belongs to the owner.
-    /// It is never continued, because that would need the same fields.
+    /// Whether the request has its own range or condition. The task is then one exchange whose response belongs to the
+    /// owner. It is never continued, because a continuation would need the same fields.
     var asksConditionally: Bool {
         headers?.contains { RequestFields.conditional.contains($0.name.lowercased()) } ?? false
     }

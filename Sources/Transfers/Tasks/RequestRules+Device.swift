@@ -2,7 +2,7 @@ import NightshiftAPI
 
 /// The requirements of a request for power and network.
 extension RequestRules {
-    /// The task's own rules; missing values come from its session.
+    /// Returns the task's own rules. Missing values come from its session.
     static func rules(_ request: TaskRequest, _ settings: SessionSettings) -> TransferRules {
         var rules = TransferRules()
         rules.discretion = request.isDiscretionary ?? settings.isDiscretionary ? .full : .none

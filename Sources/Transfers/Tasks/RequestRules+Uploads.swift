@@ -23,7 +23,8 @@ extension RequestRules {
         }
     }
 
-    /// - Parameter copies: a task whose copies are sent. The files under the original names no longer matter.
+    /// - Parameter copies: a task whose copies are sent. If it is given, the files under the original names no longer
+    ///   matter.
     static func uploadContent(
         _ request: TaskRequest, copies: TaskRecord?, pointer: String
     ) throws(Problem) -> UploadContent {

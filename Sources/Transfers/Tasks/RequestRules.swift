@@ -5,7 +5,7 @@ package import Store
 
 /// The rules for accepting a request, and the merging of its session's settings.
 package enum RequestRules {
-    /// A task that can be inserted.
+    /// Returns a task that can be inserted, made from a request.
     ///
     /// - Parameters:
     ///   - pointer: the position of the request in the received JSON, for ``Problem/pointer``.
@@ -81,8 +81,8 @@ package enum RequestRules {
         return record
     }
 
-    /// The settings that are stored for a session: without fields that belong to connections, and with at most the
-    /// possible number of connections. Throws if the settings are invalid.
+    /// Returns the settings that are stored for a session. They contain no fields that belong to connections, and at
+    /// most the possible number of connections. Throws if the settings are invalid.
     package static func accepted(_ settings: SessionSettings) throws(Problem) -> SessionSettings {
         var settings = settings
         settings.headers = RequestFields.kept(settings.headers)
@@ -139,7 +139,8 @@ package enum RequestRules {
         }
     }
 
-    /// The request's own fields take precedence over those of its session (Apple: httpAdditionalHeaders).
+    /// Returns the fields of the request and its session. The request's own fields take precedence (Apple:
+    /// httpAdditionalHeaders).
     private static func merged(_ own: [HeaderField], _ session: [HeaderField]) -> [HeaderField] {
         let names = Set(own.map { $0.name.lowercased() })
         return own + session.filter { !names.contains($0.name.lowercased()) }
@@ -197,7 +198,7 @@ package enum RequestRules {
         }
     }
 
-    /// The mirror URLs of a file, in normalised form.
+    /// Returns the mirror URLs of a file, in normalised form.
     private static func mirrors(
         _ request: TaskRequest, of url: TransferURL, pointer: String
     ) throws(Problem) -> [String]? {
@@ -222,7 +223,8 @@ package enum RequestRules {
                 throw .invalid(
                     "The URL of a mirror cannot contain a user name or password.", pointer: "\(pointer)/\(index)")
             }
-            // Length and entity tag are not secret: an attacker on the network could send any content with them.
+            // The length and the entity tag are not secret, so an attacker on the network could send any content with
+            // them.
             guard mirror.isSecure || !url.isSecure || request.checksum != nil else {
                 throw .invalid(
                     "An http mirror of an https file could send any content. Add a checksum, or use an https mirror.",
@@ -292,7 +294,7 @@ package enum RequestRules {
         }
     }
 
-    /// Whether a person may choose this name. People may use leading dots, but servers may not.
+    /// Returns whether a person may choose this name. People may use leading dots, but servers may not.
     private static func isPlain(_ name: String) -> Bool {
         name != "." && name != ".." && (1...255).contains(name.utf8.count)
             && !name.unicodeScalars.contains { $0 == "/" || $0.value < 0x20 || $0.value == 0x7f }

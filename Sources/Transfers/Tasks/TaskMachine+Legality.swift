@@ -18,7 +18,7 @@ extension TaskEvent {
 }
 
 extension TaskRecord {
-    /// Whether the current state allows an event.
+    /// Returns whether the current state allows an event.
     ///
     /// These are the states and their legal exits:
     ///
@@ -42,12 +42,13 @@ extension TaskRecord {
         }
     }
 
-    /// The only function with which a running service changes a task. Calls ``apply(_:now:)`` if the event is allowed.
+    /// Applies an event to the task if the event is allowed. This is the only function with which a running service
+    /// changes a task, and it uses ``apply(_:now:)``.
     ///
-    /// An illegal event is a bug in the service. Debug builds stop there. Release builds fail this one task, which must
+    /// An illegal event is a bug in the service. Debug builds stop at it. Release builds fail this one task, which must
     /// then be committed like any other.
     ///
-    /// - Parameter onFault: called for an illegal event, to log it and to end the task's work.
+    /// - Parameter onFault: a function that logs an illegal event and ends the task's work.
     mutating func transition(
         _ event: TaskEvent, now: ClockReading, onFault: (IllegalTransition) -> Void
     ) -> [JournalEntry] {
@@ -63,7 +64,7 @@ extension TaskRecord {
 
     /// Ends a task after an illegal event. Its bytes are kept, so that `retarget` can continue with them.
     ///
-    /// - Returns: the journal entries; none if the task had already ended, in which case nothing changes.
+    /// - Returns: the journal entries; empty if the task had already ended, in which case nothing changes.
     package mutating func failInternally(_ fault: IllegalTransition, now: ClockReading) -> [JournalEntry] {
         guard !state.isTerminal else { return [] }
         let failure = TransferFailure(

@@ -6,19 +6,19 @@ package import Store
 package enum TaskEvent: Hashable, Sendable {
     case suspend
     case resume
-    /// The task was running at this number of crashes of the service, so it waits for a person.
+    /// The task was running when the service crashed, this many times. It now waits for a person's decision.
     case setAside(faults: Int)
     /// An attempt begins.
     case begin
     /// The server's response is accepted, and its bytes are being written.
     case accept(AcceptedResponse)
-    /// Bytes were synced, so they survive a power cut.
+    /// The number of bytes were synced, so they survive a power cut.
     case checkpoint(synced: Int64)
-    /// The service itself ended the exchange: to make room, because the device state does not allow it, or because the
-    /// service stops. The next exchange begins no earlier than at this boot second.
+    /// The service itself ended the exchange: to make room, because the device state does not allow the exchange, or
+    /// because the service stops. The next exchange begins no earlier than at this boot second.
     case interrupt(WaitReason, detail: String? = nil, notBefore: Double? = nil)
     case hold(Hold)
-    /// The server stores this part of the upload.
+    /// The server stores the upload, or a part of it, as this resource.
     case keep(UploadResource)
     /// The upload continues at the server's offset.
     case sendOn(from: Int64)
@@ -29,21 +29,21 @@ package enum TaskEvent: Hashable, Sendable {
     /// The intent to rename the file to its final name.
     case publish(Publication)
     case complete(file: String?, verified: [String])
-    /// The bytes are wrong. They are fetched again from the start, no earlier than at this boot second.
+    /// The bytes on disk are wrong. They are fetched again from the start, no earlier than at this boot second.
     case fetchAgain(TransferFailure, notBefore: Double? = nil)
-    /// The task fails. `file` is the path of complete bytes, if they are stored. `resumeData` allows another task to
-    /// continue incomplete ones.
+    /// The task fails. `file` is the path of the complete bytes, if they are stored. `resumeData` allows another task
+    /// to continue incomplete bytes.
     case fail(TransferFailure, file: String?, resumeData: String?)
     /// The task is cancelled. `failure` says who cancelled it, if that was not its owner.
     case cancel(resumeData: String?, failure: TransferFailure?)
     /// A server sent a challenge that only the task's app can answer.
     case ask(String)
     case answer
-    /// So much of the task's time has passed that its requirements are relaxed.
+    /// The task's requirements are relaxed, because a certain share of its time has passed.
     case loosen
-    /// Another request replaces the task's own, usually with another URL. A failed task is tried again.
+    /// Another request replaces the request of the task, usually with another URL. A failed task is tried again.
     case retarget(TaskRequest)
-    /// The cause of the failure is gone, according to a person: the next attempt begins now, as if none had failed.
+    /// A person says that the cause of the failure is gone. The next attempt begins now, as if none had failed.
     case retry
 }
 
@@ -74,7 +74,7 @@ package struct AcceptedResponse: Hashable, Sendable {
 package struct Hold: Hashable, Sendable {
     package var reason: WaitReason
     package var failure: TransferFailure
-    /// The end of the pause in boot seconds; nil leaves it to the queue.
+    /// The end of the pause in boot seconds; nil lets the queue decide when the task starts.
     package var notBefore: Double?
 
     package init(reason: WaitReason, failure: TransferFailure, notBefore: Double?) {
@@ -114,7 +114,7 @@ extension TaskRecord {
             beginAttempt()
             return []
         case .retry:
-            // The path is then used without the earlier check of its folder.
+            // Without this identity, the path is used as it is now, and its folder is not checked.
             folder = nil
             notBefore = nil
             wait = nil
@@ -253,7 +253,7 @@ extension TaskRecord {
     private mutating func retarget(_ request: TaskRequest, _ now: ClockReading) -> [JournalEntry] {
         replaceRequest(by: request)
         wrongSources = []
-        // Other waits belonged to the old URL. This one limits how often the app is woken.
+        // Other waits belonged to the old URL. The wait `relaunchDelay` limits how often the app is woken, so it stays.
         if wait?.reason != .relaunchDelay {
             notBefore = nil
             wait = nil
@@ -300,7 +300,7 @@ extension TaskRecord {
         return [entry(.held, now, wait: wait, error: hold.failure)]
     }
 
-    /// A failure message, with its consequence for the received bytes.
+    /// Returns a failure message that includes the consequence for the received bytes.
     private func described(_ failure: TransferFailure) -> String {
         [failure.message, lossSentence].compactMap(\.self).joined(separator: " ")
     }

@@ -1,16 +1,16 @@
 package import NightshiftAPI
 package import Store
 
-/// The decision about a new download whose file name is taken.
+/// The decision about a new download whose file name is already taken.
 package enum NameClaim: Hashable, Sendable {
     /// The download is accepted.
     case free
     /// The download is the same as a running task.
     case joins(TaskID)
-    /// The download is refused. The sentence names the holder of the name.
+    /// The download is refused. The sentence names the transfer or the file that has the name.
     case refused(String)
 
-    /// Decides about a new download.
+    /// Decides whether a new download may use its file name.
     ///
     /// - Parameters:
     ///   - record: the new task.
@@ -32,7 +32,7 @@ package enum NameClaim: Hashable, Sendable {
 }
 
 extension TaskRecord {
-    /// The earlier transfer whose id is returned instead of creating this one, if the request allows that.
+    /// Returns the earlier transfer whose id the client gets instead of a new transfer, if the request allows that.
     ///
     /// - Parameter others: transfers of the same URL that have not ended.
     package func joined(among others: [TaskRecord]) -> TaskID? {
@@ -43,8 +43,8 @@ extension TaskRecord {
         }
     }
 
-    /// Whether the other task can serve the owner of this one equally well. An upload is the same if its file has not changed.
-    /// Forms are never the same.
+    /// Returns whether the other task can serve the owner of this one equally well. Two uploads are the same if their
+    /// file has not changed in between. Forms are never the same.
     fileprivate func isSame(as other: TaskRecord) -> Bool {
         session == other.session && !continues && request.form == nil && source == other.source
             && request.unscheduled == other.request.unscheduled

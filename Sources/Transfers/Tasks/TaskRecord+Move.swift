@@ -1,10 +1,10 @@
 package import NightshiftAPI
 package import Store
 
-/// A task that gets another URL.
+/// The changes to a task that gets another URL.
 extension TaskRecord {
-    /// Replaces the task's request, except for the values that owners may change later: the replacement may come from
-    /// an older copy of the task. With another URL, no state of the old one is kept.
+    /// Replaces the task's request, except for the values that owners may change later, because the replacement may
+    /// come from an older copy of the task. If the URL changes, the state that belongs to the old URL is cleared.
     package mutating func replaceRequest(by replacement: TaskRequest) {
         let isElsewhere = replacement.url != request.url
         let old = request
@@ -14,8 +14,8 @@ extension TaskRecord {
         if isElsewhere { leaveURL() }
     }
 
-    /// Prepares the task for another URL: bytes from the old one have to be proven there, and a partial upload at the
-    /// old URL is not continued.
+    /// Prepares the task for another URL. Bytes from the old URL have to be proven at the new one, and a partial upload
+    /// at the old URL is not continued.
     mutating func leaveURL() {
         partial?.leaveURL()
         currentURL = nil

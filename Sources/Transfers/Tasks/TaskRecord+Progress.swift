@@ -2,10 +2,11 @@ import NightshiftAPI
 package import Scheduler
 package import Store
 
-/// The measurement of progress. Progress means that more bytes than ever before are on disk or on the server, and that
-/// the next attempt continues after them. Discarded bytes do not count; ``AttemptRecord`` describes when that is known.
+/// The measurement of progress. A task makes progress if more bytes than ever before are on disk or on the server, and
+/// if the next attempt continues after these bytes. Discarded bytes do not count. ``AttemptRecord`` describes when the
+/// service knows this.
 extension TaskRecord {
-    /// The bytes that the next attempt continues from; 0 if it must start again.
+    /// The number of bytes that the next attempt continues from; 0 if it must start again.
     package var continuableCount: Int64 {
         if kind == .upload { return upload?.offset ?? 0 }
         guard method == "GET", let partial, received > 0 else { return 0 }
@@ -13,8 +14,8 @@ extension TaskRecord {
             ? received : 0
     }
 
-    /// The continuable bytes before the first gap. Bytes after a gap are discarded if a single connection has to
-    /// continue, so they count only when a response continues with the gaps.
+    /// The number of continuable bytes before the first gap. Bytes after a gap are discarded if a single connection has
+    /// to continue, so these bytes count only when a response continues with the gaps.
     private var contiguousCount: Int64 { min(continuableCount, partial?.segments?.prefix ?? .max) }
 
     /// Whether the current attempt has made lasting progress.
@@ -40,10 +41,11 @@ extension TaskRecord {
         attemptRecord.begin()
     }
 
-    /// Ignores an attempt that the service itself has ended.
+    /// Removes an attempt that the service itself has ended from the history.
     mutating func withdrawAttempt() { attemptRecord.withdraw() }
 
-    /// Counts the bytes on disk when an attempt begins. There may be more than were committed before a crash.
+    /// Records the number of bytes on disk when an attempt begins. This number may be higher than the number that was
+    /// committed before a crash.
     mutating func noteStart() { attemptRecord.start(from: contiguousCount) }
 
     /// Records the progress of the current attempt.
@@ -55,8 +57,8 @@ extension TaskRecord {
     /// Records that bytes on disk are discarded.
     mutating func noteRestart() { attemptRecord.restart() }
 
-    /// The reason why the next attempt must start again, as a sentence for people. Nil if it continues, or if nothing
-    /// is lost.
+    /// The reason why the next attempt must start again, as a sentence for people. Nil if the next attempt continues,
+    /// or if no bytes are lost.
     var lossSentence: String? {
         switch kind {
         case .download where received > 0 && continuableCount == 0:
@@ -69,7 +71,8 @@ extension TaskRecord {
         }
     }
 
-    /// The failure that ends a download whose attempts fetch the same bytes repeatedly; nil if it may be tried again.
+    /// Returns the failure that ends a download whose attempts fetch the same bytes repeatedly. Returns nil if the
+    /// download may be tried again.
     ///
     /// - Parameters:
     ///   - failure: the failure of the current attempt.
@@ -78,7 +81,7 @@ extension TaskRecord {
         guard kind == .download, bytes > 0, attemptRecord.isHopeless(fetching: bytes), !hasAdvanced else { return nil }
         var failure = failure
         failure.message +=
-            " The download has started from byte 0 \(restarts + 1) times, and no attempt could be continued, "
+            " The download has started from byte 0 \(restarts + 1) times and could never be resumed, "
             + "so it is not tried again."
         return failure
     }

@@ -3,7 +3,7 @@ package import NightshiftAPI
 package import Store
 
 extension TaskRecord {
-    /// The wait for clients, with its end as wall-clock time.
+    /// Returns a stored wait in the form for clients, with its end as wall-clock time.
     package func visible(_ wait: StoredWait, _ now: ClockReading) -> Wait {
         Wait(
             reason: wait.reason, since: Date(timeIntervalSince1970: wait.since),
@@ -11,8 +11,8 @@ extension TaskRecord {
             count: wait.reason.followsFailure && failures > 1 ? failures : nil)
     }
 
-    /// The status for the task's app; other clients get ``NightshiftAPI/TaskStatus/shown``. The caller adds the facts
-    /// that only a running transfer has.
+    /// Returns the status for the task's app. Other clients get ``NightshiftAPI/TaskStatus/shown``. The caller adds the
+    /// facts that only a running transfer has.
     package func status(now: ClockReading) -> TaskStatus {
         var status = TaskStatus(
             id: id, session: session, taskIdentifier: taskIdentifier, kind: kind, method: method,
@@ -86,7 +86,7 @@ extension ResponseSummary {
         redirectCookies = head.redirectCookies.isEmpty ? nil : head.redirectCookies
     }
 
-    /// The cookies that servers have set, in order.
+    /// Returns the cookies that servers have set, in order.
     func cookies(of url: String) -> [SetCookie]? {
         let all = (redirectCookies ?? []) + headers.all("Set-Cookie").map { SetCookie(url: url, value: $0) }
         return all.isEmpty ? nil : all

@@ -1,7 +1,7 @@
 package import NightshiftAPI
 
 extension TaskStatus {
-    /// The task as it is listed: without secret values, and with `…` for a query that may contain a secret.
+    /// The task as clients see it in lists: without secret values, and with `…` for a query that may contain a secret.
     package var shown: TaskStatus {
         var copy = self
         copy.url = Redaction.url(url)

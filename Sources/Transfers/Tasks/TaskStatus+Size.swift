@@ -1,8 +1,8 @@
 import NightshiftAPI
 
 extension TaskStatus {
-    /// The bytes of texts whose length clients and servers choose, including the JSON around them: about the size of
-    /// the task in a response.
+    /// The number of bytes of texts whose length clients and servers choose, including the JSON around them. This is
+    /// about the size of the task in a response.
     var textBytes: Int {
         let texts: [String?] = [
             url, currentURL, description, source, destination?.directory, destination?.filename, file, wait?.detail,
@@ -12,7 +12,7 @@ extension TaskStatus {
             + (informationalResponse?.textBytes ?? 0)
     }
 
-    /// The bytes of a task without long texts.
+    /// The number of bytes of a task without long texts.
     private static let plainBytes = 1_024
 }
 
@@ -21,6 +21,6 @@ extension ResponseSummary {
         headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + Self.fieldBytes }
     }
 
-    /// The JSON bytes around the name and the value of a field.
+    /// The number of JSON bytes around the name and the value of a field.
     private static let fieldBytes = 24
 }

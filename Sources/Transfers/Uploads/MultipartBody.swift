@@ -1,11 +1,11 @@
 package import NightshiftAPI
 
-/// The bytes of a form by offset, so that a body can be sent from any offset without being in memory.
+/// The layout of a form's body. The body can be sent from any offset without being in memory.
 package struct MultipartBody: Hashable, Sendable {
     /// A range of consecutive bytes.
     package enum Piece: Hashable, Sendable {
         case bytes(ArraySlice<UInt8>)
-        /// The bytes of the file at `path` from `offset` on.
+        /// The number of bytes of the file at `path`, beginning at `offset`.
         case file(path: String, offset: Int64, count: Int64)
     }
 
@@ -58,7 +58,8 @@ package struct MultipartBody: Hashable, Sendable {
         self.length = length
     }
 
-    /// The bytes at `offset`, up to the end of their file or framing and at most `limit` bytes; nil after the end.
+    /// Returns the bytes at `offset`, up to the end of their file or framing and at most `limit` bytes; nil after the
+    /// end of the body.
     package func piece(at offset: Int64, limit: Int64 = .max) -> Piece? {
         guard offset >= 0, offset < length, limit > 0 else { return nil }
         var low = 0

@@ -20,12 +20,12 @@ package struct MultipartFormData: Hashable, Sendable, Codable {
 
     package enum Content: Hashable, Sendable, Codable {
         case text(String)
-        /// A file, by absolute path and the number of bytes that are sent.
+        /// A file, with its absolute path and the number of bytes to send.
         case file(path: String, size: Int64)
     }
 
-    /// The separator between parts. It is random, because the content of files is not searched, and stored, because a
-    /// continued body must stay the same.
+    /// The separator between parts. It is random, because the service does not search the files for it. It is stored,
+    /// because the body must stay the same when the upload continues.
     package let boundary: String
     package let parts: [Part]
 
@@ -54,7 +54,7 @@ package struct MultipartFormData: Hashable, Sendable, Codable {
 }
 
 extension MultipartFormData {
-    /// The header of a part.
+    /// Returns the header of a part.
     func head(of part: Part) -> [UInt8] {
         var text = "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(Self.escape(Self.normalise(part.name)))\""
         if let fileName = part.fileName { text += "; filename=\"\(Self.escape(fileName))\"" }
@@ -81,7 +81,7 @@ extension MultipartFormData {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Percent-encodes characters that would end the quotes or the line, but not the percent sign itself.
+    /// Returns Percent-encodes characters that would end the quotes or the line, but not the percent sign itself.
     private static func escape(_ text: String) -> String {
         var result: [UInt8] = []
         for byte in text.utf8 {

@@ -1,12 +1,12 @@
 import NightshiftAPI
 import Store
 
-/// The responses to an upload's requests.
+/// Handling of the responses to an upload's requests.
 extension ResumableUpload {
     /// Handles an interim response to the current request.
     ///
-    /// A response of another protocol version, or of none, is ignored. So is a response that names a resource although
-    /// none is being created.
+    /// A response of another protocol version, or of none, is ignored. A response that names a resource is ignored as
+    /// well if no resource is being created.
     /// - Parameter now: seconds since 1970.
     package mutating func interim(_ head: ResponseHead, now: Double) -> InterimVerdict {
         let fields = UploadFields(head.headers)
@@ -32,9 +32,9 @@ extension ResumableUpload {
         return stop == nil ? verdict : .stop
     }
 
-    /// Handles an exchange that ended without a final response, for any reason.
+    /// Handles an exchange that ended for any reason without a final response.
     ///
-    /// - Returns: the next step; nil if the failure is an ordinary one: wait, and then send ``next()``.
+    /// - Returns: the next step; nil if the failure is an ordinary one. The caller then waits, and sends ``next()``.
     package mutating func broke() -> UploadVerdict? {
         sent = nil
         moved = nil
@@ -55,7 +55,7 @@ extension ResumableUpload {
         }
     }
 
-    /// Handles the final response to the current request, complete and after redirects.
+    /// Handles the final response to the current request. The response is complete, and redirects have been followed.
     ///
     /// - Parameters:
     ///   - now: seconds since 1970.
@@ -70,7 +70,7 @@ extension ResumableUpload {
         let fields = UploadFields(head.headers)
         sent = nil
         if let failure = doubt(request, head, fields, isBehindPortal) { return .doubt(failure) }
-        // After a redirect that changes the method (303), the response is the target's final one.
+        // After a redirect that changes the method (303), the response is the final response of the target.
         if request.method != head.method, request.completes, request.purpose != .query { return targetAnswered(head) }
         if let verdict = negotiate(request, head, fields) { return verdict }
         switch request.purpose {
@@ -87,7 +87,7 @@ extension ResumableUpload {
     /// The protocol of the current request.
     private var speaking: UploadProtocol { resource?.uploadProtocol ?? uploadProtocol }
 
-    /// Decides whether the response is suspect, and remembers it; nil if it is trusted.
+    /// Decides whether the response is suspect, and remembers a suspect response. Returns nil if it is trusted.
     private mutating func doubt(
         _ request: UploadRequest, _ head: ResponseHead, _ fields: UploadFields, _ isBehindPortal: Bool
     ) -> TransferFailure? {
@@ -102,7 +102,8 @@ extension ResumableUpload {
 
     // MARK: - Versions
 
-    /// The verdict on a response of another protocol version; nil if it has the current version, or none.
+    /// Returns the verdict on a response of another protocol version. Returns nil if the response has the current
+    /// version, or none.
     private mutating func negotiate(
         _ request: UploadRequest, _ head: ResponseHead, _ fields: UploadFields
     ) -> UploadVerdict? {
@@ -111,7 +112,7 @@ extension ResumableUpload {
         if head.status == 400, let number = fields.version, number != version.rawValue {
             offered = InteropVersion(rawValue: number)
         } else if head.status == 412, request.purpose == .create, head.headers.first("Tus-Resumable") != nil {
-            // tusd treats unknown versions as tus without its header field, and says so.
+            // tusd treats unknown versions as tus without the `Tus-Resumable` field, and its response says so.
             offered = version > .v6 ? .v6 : nil
         } else {
             return nil
@@ -131,9 +132,10 @@ extension ResumableUpload {
 
     // MARK: - The resource
 
-    /// Stores the upload resource that a creation names; returns true if it is new.
+    /// Stores the upload resource that a creation names. Returns true if the resource is new.
     ///
-    /// If the same URL names two different resources, neither is used: it is unknown which one has the bytes.
+    /// If the same URL names two different resources, neither is used, because the service cannot know which one has
+    /// the bytes.
     mutating func name(_ location: String?, in head: ResponseHead, now: Double) -> Bool {
         guard let location, !isAmbiguous, let place = place(location, from: head.url) else { return false }
         if let resource {
@@ -152,7 +154,7 @@ extension ResumableUpload {
         return true
     }
 
-    /// The target of a `Location`; nil if it is not allowed.
+    /// Returns the target of a `Location`; nil if the target is not allowed.
     private func place(_ location: String, from url: String) -> Place? {
         guard let own = try? TransferURL(parsing: target.url), let base = try? TransferURL(parsing: url),
             let named = try? TransferURL(parsing: location, relativeTo: base)
@@ -162,7 +164,7 @@ extension ResumableUpload {
         return Place(url: named.string, sharesSecrets: named.origin == own.origin && base.origin == own.origin)
     }
 
-    /// Whether requests that were redirected to `url` may be repeated there with all fields.
+    /// Returns whether requests that were redirected to `url` may be repeated there with all fields.
     func sharesSecrets(at url: String) -> Bool {
         guard let resource, resource.sharesSecrets, let own = try? TransferURL(parsing: target.url),
             let there = try? TransferURL(parsing: url)
@@ -182,12 +184,12 @@ extension ResumableUpload {
 
     // MARK: - Verdicts
 
-    /// Sends another request at once, a limited number of times without progress.
+    /// Sends another request at once, up to a limited number of requests without progress.
     mutating func retry(_ reason: String) -> UploadVerdict {
         repeated(.askAgain(reason: reason), reason)
     }
 
-    /// Starts again, because the server has nothing that could be continued.
+    /// Starts again, because the server has no bytes that the upload could continue from.
     mutating func startAgain(_ reason: String) -> UploadVerdict {
         resource = nil
         moved = nil
@@ -203,7 +205,8 @@ extension ResumableUpload {
             TransferFailure(.protocolError, "The server's responses contradict each other: \(reason)"), after: nil)
     }
 
-    /// Handles the result of a complete upload. If it is tried again nevertheless, it starts from the beginning.
+    /// Handles the result of a complete upload. If the upload has to be repeated nevertheless, it starts from the
+    /// beginning.
     mutating func targetAnswered(_ head: ResponseHead) -> UploadVerdict {
         if (200..<300).contains(head.status) { acknowledge(target.length) } else { resource = nil }
         return .finished
@@ -216,8 +219,8 @@ extension ResumableUpload {
         return .retryLater(failure, after: head.headers.first("Retry-After").flatMap(RetryAfter.init(field:)))
     }
 
-    /// Handles a 5xx that may come from the upload resource or from the target. Returns nil if it has come too often to
-    /// wait for another response.
+    /// Handles a 5xx response that may come from the upload resource or from the target. Returns nil if there were too
+    /// many such responses to wait for another one.
     mutating func serverError(_ head: ResponseHead) -> UploadVerdict? {
         serverErrors += 1
         guard serverErrors > Self.serverErrorLimit else { return retryLater(head) }
@@ -238,10 +241,10 @@ extension ResumableUpload {
         return true
     }
 
-    /// The most immediate requests without progress before that counts as a failure.
+    /// The maximum number of immediate requests without progress. One more counts as a failure.
     private static let futileLimit = 6
-    /// The most 5xx responses; with the pauses in between they take some minutes. A restarting server is back by then,
-    /// and one that always fails has given its answer.
+    /// The maximum number of 5xx responses. With the pauses in between, they take some minutes. A server that restarts
+    /// is back within this time, and a server that always fails has given its answer.
     private static let serverErrorLimit = 8
     /// The part sizes, below the limits of common gateways: 100 MB (Cloudflare), 10 MB (many frameworks), 1 MiB
     /// (nginx).

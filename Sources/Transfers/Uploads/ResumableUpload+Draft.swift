@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Store
 
-/// Responses in the protocol of the IETF draft, and responses to requests that are not resumable.
+/// Handling of responses in the protocol of the IETF draft, and of responses to requests that are not resumable.
 extension ResumableUpload {
     /// Handles the response to the original request, or to its first part.
     mutating func created(
@@ -22,24 +22,24 @@ extension ResumableUpload {
             guard resource != nil else { return .finished }
             return serverError(head) ?? .finished
         default:
-            // The server must not get a request again that it has refused.
+            // The service must not repeat a request that the server has refused.
             resource = nil
             return .finished
         }
     }
 
-    /// Whether a 2xx response expects more bytes. If the response does not say so, the offset of a known upload
+    /// Returns whether a 2xx response expects more bytes. If the response does not say so, the offset of a known upload
     /// resource decides.
     private func saysMore(_ request: UploadRequest, _ fields: UploadFields) -> Bool {
         guard request.completes, fields.isComplete == nil else { return true }
         return resource != nil && fields.offset.map { $0 < target.length } == true
     }
 
-    /// Continues after a response that says that the upload is incomplete.
+    /// Continues after a response which says that the upload is incomplete.
     private mutating func continued(_ request: UploadRequest, _ fields: UploadFields, _ now: Double) -> UploadVerdict {
         guard let body = request.body, var known = resource else {
             partSize = nil
-            // The upload is sent as a whole each time, so it is not repeated at once.
+            // Each request sends the whole upload, so it is not repeated at once.
             let failure = TransferFailure(
                 .protocolError, "The server says that the upload is incomplete, but not at which byte it continues.")
             return .retryLater(failure, after: nil)
@@ -103,7 +103,7 @@ extension ResumableUpload {
         }
     }
 
-    /// Handles a response with another offset than that of the request.
+    /// Handles a response whose offset differs from that of the request.
     mutating func mismatched(_ fields: UploadFields) -> UploadVerdict {
         guard let known = resource, let offset = fields.offset, offset <= known.length else {
             return retry("The server reports another offset.")

@@ -4,7 +4,7 @@ import Store
 
 /// The requests of an upload.
 extension ResumableUpload {
-    /// The request to send now. All other inputs until the next call belong to this request.
+    /// Returns the request to send now. All other inputs until the next call belong to this request.
     package mutating func next() -> UploadRequest {
         let request =
             if let resource { knowsOffset ? append(to: resource) : query(resource) } else { creation() }
@@ -18,8 +18,8 @@ extension ResumableUpload {
         return request
     }
 
-    /// The request that deletes the upload from the server; nil if the server stores nothing. The response is ignored,
-    /// and no other request may be running.
+    /// Returns the request that deletes the upload from the server; nil if the server stores nothing. The response is
+    /// ignored, and other requests must not be running.
     package func cancellation() -> UploadRequest? {
         guard let resource else { return nil }
         return request(.cancel, "DELETE", to: resource)
@@ -91,8 +91,8 @@ extension ResumableUpload {
         return request
     }
 
-    /// The request with the fields of the original request, except those that describe its content: the app may need
-    /// them for authorization.
+    /// Returns the request with the fields of the original request, except fields that describe its content. The app
+    /// may need these fields for authorization.
     private func request(
         _ purpose: UploadRequest.Purpose, _ method: String, to resource: UploadResource
     ) -> UploadRequest {

@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Store
 
-/// Responses in the protocol of tus 1.0.0, where it differs from the draft.
+/// Handling of responses in the protocol of tus 1.0.0, where it differs from the draft.
 extension ResumableUpload {
     mutating func tusCreated(
         _ request: UploadRequest, _ head: ResponseHead, _ fields: UploadFields, _ now: Double

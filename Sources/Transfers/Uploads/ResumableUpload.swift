@@ -8,33 +8,33 @@ package import Store
 /// Only ``resource`` has to survive a crash.
 package struct ResumableUpload: Hashable, Sendable {
     package let target: UploadTarget
-    /// The part of the upload that the server stores; nil while the upload could only be sent from the start.
+    /// The part of the upload that the server stores; nil while the upload can only be sent from the start.
     package internal(set) var resource: UploadResource?
-    /// The protocol for requesting the next upload resource.
+    /// The protocol that is used to request the next upload resource.
     var uploadProtocol: UploadProtocol
     /// The versions of the draft that were already tried.
     var triedVersions: Set<InteropVersion> = []
     /// Whether the resource's offset is the latest one from the server, so that no query is needed.
     var knowsOffset = false
-    /// The most content of one request, if a limit was found before there was a resource.
+    /// The maximum content of one request in bytes, if a limit was found before there was a resource.
     var partSize: Int64?
-    /// The redirect target of a query. Until the next interruption, requests are sent there directly.
+    /// The redirect target of a query. Until the next interruption, the service sends requests there directly.
     var moved: Place?
 
-    // The current exchange.
+    // The properties of the current exchange follow.
     var sent: UploadRequest?
     /// Whether the server reports how many bytes have arrived.
     var tellsProgress = false
-    /// The URL that named the resource in this exchange.
+    /// The URL whose response named the resource in this exchange.
     var namedBy: String?
     /// Whether this exchange named two different resources.
     var isAmbiguous = false
     var stop: Stop?
-    /// Whether an interim response of this exchange had fields of the protocol. The final one is then from the same
-    /// server.
+    /// Whether an interim response of this exchange had fields of the protocol. The final response is then from the
+    /// same server.
     var hasSpoken = false
 
-    // Counters that prevent endless loops.
+    // The counters below prevent endless loops.
     /// The highest offset that any resource has acknowledged.
     var highestOffset: Int64
     /// The number of requests since the highest offset last grew.
@@ -46,15 +46,15 @@ package struct ResumableUpload: Hashable, Sendable {
         var sharesSecrets: Bool
     }
 
-    /// The reason why this side ends an exchange.
+    /// The reason why the client ends an exchange.
     enum Stop: Hashable, Sendable {
         case partsOnly
         case tooLarge(limit: Int64)
     }
 
     /// - Parameters:
-    ///   - resource: the known resource from an earlier run. It is not continued if the source, the length or the
-    ///     origin of the target differs.
+    ///   - resource: the known resource from an earlier run. The upload does not continue there if the source, the
+    ///     length or the origin of the target differs.
     ///   - uploadProtocol: ``UploadProtocol/draft(_:)`` begins with an ordinary request that can become resumable. Its
     ///     version is the last one that the origin was known to support.
     package init(
@@ -71,16 +71,16 @@ package struct ResumableUpload: Hashable, Sendable {
         if case .draft(let version) = self.uploadProtocol { triedVersions = [version] }
     }
 
-    /// The bytes of the body that have arrived, given the bytes that this exchange has handed to the connection. The
-    /// server's own report takes precedence.
+    /// Returns the number of bytes of the body that have arrived, given the number of bytes that this exchange has
+    /// handed to the connection. The server's own report takes precedence.
     package func progress(handedOver: Int64) -> Int64 {
         guard let body = sent?.body else { return resource?.offset ?? 0 }
         if tellsProgress, let resource { return resource.offset }
         return min(body.lowerBound + max(0, handedOver), body.upperBound)
     }
 
-    /// The protocol for the target. If the app itself uses such a protocol, or sends a part with PUT, none is added. An
-    /// empty body needs none.
+    /// Returns the protocol for the target. If the app itself uses such a protocol, or sends a part with PUT, the
+    /// service adds none. An empty body does not need a protocol.
     private static func supportedProtocol(_ uploadProtocol: UploadProtocol, for target: UploadTarget) -> UploadProtocol
     {
         guard case .draft = uploadProtocol else { return uploadProtocol }
@@ -95,10 +95,10 @@ package struct ResumableUpload: Hashable, Sendable {
 }
 
 extension UploadResource {
-    /// Whether an upload to `target` may continue with this resource.
+    /// Returns whether an upload to `target` may continue with this resource.
     ///
-    /// A resource that gets secrets is at the origin of its own target. For a target at another origin, it belongs to
-    /// another server, which must not receive this upload.
+    /// A resource that gets secrets is at the origin of its own target. If the target is at another origin, the
+    /// resource belongs to another server, which must not receive this upload.
     fileprivate func isUsable(for target: UploadTarget) -> Bool {
         source == target.source && length == target.length
             && (!sharesSecrets || TransferURL.areOfOneOrigin(url, target.url))
@@ -107,19 +107,19 @@ extension UploadResource {
 
 /// The verdict on a response or an interruption.
 package enum UploadVerdict: Hashable, Sendable {
-    /// The last head, with its body, is the final response to the upload, whatever its status.
+    /// The last response is the final response to the upload, whatever its status.
     case finished
-    /// Bytes were acknowledged: send ``ResumableUpload/next()`` at once.
+    /// The server acknowledged bytes. The caller sends ``ResumableUpload/next()`` at once.
     case proceed
-    /// Send ``ResumableUpload/next()`` at once. No bytes were lost.
+    /// The caller sends ``ResumableUpload/next()`` at once. The server has not lost any bytes.
     case askAgain(reason: String)
-    /// Send ``ResumableUpload/next()`` at once. The bytes on the server are lost, and the body is sent from its
+    /// The bytes on the server are lost. The caller sends ``ResumableUpload/next()`` at once, with the body from its
     /// beginning.
     case startAgain(reason: String)
-    /// A temporary failure: send ``ResumableUpload/next()`` later.
+    /// A temporary failure. The caller sends ``ResumableUpload/next()`` later.
     case retryLater(TransferFailure, after: RetryAfter?)
-    /// The response may not come from the server: send ``ResumableUpload/next()`` later. No bytes were lost. See
-    /// ``SuspectResponses``.
+    /// The response may not come from the server. The caller sends ``ResumableUpload/next()`` later. The server has not
+    /// lost any bytes. See ``SuspectResponses``.
     case doubt(TransferFailure)
     case fail(TransferFailure)
 }
@@ -129,8 +129,9 @@ package enum InterimVerdict: Hashable, Sendable {
     case ignored
     /// More bytes have arrived; see ``ResumableUpload/progress(handedOver:)``.
     case acknowledged
-    /// The upload has become resumable: commit ``ResumableUpload/resource``.
+    /// The upload has become resumable. The caller commits ``ResumableUpload/resource``.
     case resumable
-    /// Cancel the exchange, and then call ``ResumableUpload/broke()`` for the next step. The resource may be new.
+    /// The caller cancels the exchange, and then calls ``ResumableUpload/broke()`` for the next step. The resource may
+    /// be new.
     case stop
 }

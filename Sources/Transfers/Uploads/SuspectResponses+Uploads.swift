@@ -1,14 +1,14 @@
 import NightshiftAPI
 import Store
 
-/// Suspect responses to an upload that a server is known to store in part.
+/// Suspect responses to uploads. The server is known to store a part of these uploads.
 extension SuspectResponses {
     /// Decides whether to trust a response without any fields of the upload protocol.
     ///
-    /// Only the upload resource is queried, and a server that knows it answers with the fields of the protocol; only a
-    /// deleted resource (404, 410) is often reported without them. The response to an append may come from the target
-    /// itself, which has no such fields: it is suspect if it is a web page. While a captive portal is active, every
-    /// response that would discard bytes is suspect.
+    /// Only the upload resource is queried, and a server that knows the resource answers with the fields of the
+    /// protocol. Only a deleted resource (404, 410) is often reported without these fields. The response to an append
+    /// may come from the target itself, which does not send these fields. Such a response is suspect if it is a web
+    /// page. While a captive portal is active, every response that would discard bytes is suspect.
     ///
     /// - Returns: nil if the response is trusted or discards nothing; otherwise the state to remember for the next
     ///   response, and a reason for people.
@@ -25,7 +25,7 @@ extension SuspectResponses {
     ) -> Bool {
         switch (purpose, head.status) {
         case (.create, _), (.cancel, _): false
-        // These statuses discard nothing.
+        // Responses with these statuses do not discard bytes.
         case (_, 423), (.append, 409): false
         case (_, let status) where HTTPStatus.isTransient(status): false
         case (_, 404), (_, 410), (.append, 413): isBehindPortal
@@ -40,8 +40,8 @@ extension SuspectResponses {
             "After \(resource.offset) of \(resource.length) bytes were acknowledged, the server answered "
                 + "\(HTTPStatus.name(head.status))\(head.mediaType.map { " (\($0))" } ?? "") without any upload "
                 + "fields. "
-                + "This may be a network's log-in page. The partial upload is kept, and the request is repeated "
-                + "(after \(enough) such responses the response is accepted; this was number \(times)).",
+                + "This may be a network's log-in page. The partial upload is kept, and the request is repeated. "
+                + "After \(enough) such responses, the service accepts the response; this was response \(times).",
             status: head.status)
     }
 }

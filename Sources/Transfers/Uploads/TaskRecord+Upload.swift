@@ -3,7 +3,7 @@ import Store
 
 /// The target and the body of an upload task.
 extension TaskRecord {
-    /// The bytes to send, and the URL to send them to.
+    /// Returns the bytes to send, and the URL to send them to.
     func uploadTarget(_ files: UploadSource) -> UploadTarget {
         var headers = request.headers ?? []
         if let boundary = files.boundary {
@@ -15,7 +15,7 @@ extension TaskRecord {
             fileName: request.source?.split(separator: "/").last.map(String.init))
     }
 
-    /// The body, if it is more than one file.
+    /// Returns the body if it is more than one file; otherwise nil.
     func form(_ files: UploadSource) throws(TransferFailure) -> MultipartBody? {
         guard let boundary = files.boundary else { return nil }
         return try MultipartBody(
@@ -48,8 +48,8 @@ extension MultipartFormData {
 }
 
 extension UploadSource {
-    /// A text that changes with every change of the bytes, as ``File/isUnchanged(_:)`` detects it. Text fields never
-    /// change for one boundary.
+    /// A text that changes with every change of the bytes that ``File/isUnchanged(_:)`` detects. Text fields with the
+    /// same boundary never change.
     fileprivate var version: String {
         let identities = files.map { file in
             let inode = file.isSnapshot ? "copy" : "\(file.identity.inode)"

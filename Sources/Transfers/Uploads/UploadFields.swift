@@ -8,8 +8,8 @@ struct UploadFields {
     var areSpoken: Bool
     /// `Upload-Draft-Interop-Version`, whether or not this client supports it.
     var version: Int64?
-    /// Whether the upload is complete, from either of the two possible fields: NIO's final responses have the field of
-    /// the other version. Nil if both are missing, or contradict each other.
+    /// Whether the upload is complete, from either of the two possible fields. Final responses of SwiftNIO have the
+    /// field of the other version. Nil if both fields are missing, or contradict each other.
     var isComplete: Bool?
     var offset: Int64?
     var length: Int64?

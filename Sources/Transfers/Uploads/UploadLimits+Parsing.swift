@@ -2,8 +2,8 @@ package import NightshiftAPI
 package import Store
 
 extension UploadLimits {
-    /// Returns nil if the field is missing or must be ignored: it is not a dictionary, or a known member is not a valid
-    /// size.
+    /// Parses the field. Returns nil if the field is missing or must be ignored because it is not a dictionary, or
+    /// because a known member is not a valid size.
     package init?(headers: [HeaderField]) {
         guard let members = StructuredField.dictionary(headers.all("Upload-Limit")) else { return nil }
         var sizes: [String: Int64] = [:]
@@ -21,7 +21,7 @@ extension UploadLimits {
         maxAge = sizes["max-age"] ?? sizes["expires"]
     }
 
-    /// `expires` was the name of the lifetime until draft -05.
+    /// The keys of the members. `expires` was the name of the lifetime until draft -05.
     private static let keys = [
         "max-size", "min-size", "max-append-size", "min-append-size", "max-age", "expires",
     ]

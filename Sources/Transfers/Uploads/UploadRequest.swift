@@ -1,6 +1,6 @@
 package import NightshiftAPI
 
-/// The requested upload: a body to a URL, as an ordinary request would send it.
+/// The requested upload: a body and the URL that an ordinary request would send it to.
 package struct UploadTarget: Hashable, Sendable {
     /// The absolute, percent-encoded URL.
     package var url: String
@@ -8,8 +8,8 @@ package struct UploadTarget: Hashable, Sendable {
     package var headers: [HeaderField]
     /// The number of bytes in the body.
     package var length: Int64
-    /// A text that changes with every change of the body's bytes, made from the identities of its files and all other
-    /// content.
+    /// A text that changes with every change of the body's bytes. It is made from the identities of its files and all
+    /// other content.
     package var source: String
     /// The name under which a server may store the file (tus).
     package var fileName: String?
@@ -26,10 +26,10 @@ package struct UploadTarget: Hashable, Sendable {
     }
 }
 
-/// One request of an upload, as it is sent.
+/// One request of an upload, in the form in which it is sent.
 package struct UploadRequest: Hashable, Sendable {
     package enum Purpose: Hashable, Sendable {
-        /// The original request, or the request that creates its resource.
+        /// The original request, or the request that creates the upload resource.
         case create
         /// The query for the offset.
         case query
@@ -41,9 +41,9 @@ package struct UploadRequest: Hashable, Sendable {
     package var purpose: Purpose
     package var url: String
     package var method: String
-    /// All header fields; fields with secrets only if the target may receive them.
+    /// All header fields. Fields with secrets are included only if the target may receive them.
     package var headers: [HeaderField]
-    /// The range of the body that is the content; nil for a request without content.
+    /// The range of the body that the request sends; nil for a request without content.
     package var body: Range<Int64>?
     /// Whether the task's credential and client certificate are used.
     package var sharesSecrets: Bool
