@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Tasks that an app adds, and how the app's state affects them (decision 0035).
+/// The tasks that an app adds, and the effects of the app's state on these tasks (decision 0035).
 @Suite(.timeLimit(.minutes(20))) struct AddingTests {
     @Test func `A task added in the foreground starts, and one added in the background waits`() async throws {
         let scene = try await OperationScene()
@@ -53,7 +53,7 @@ import Transfers
         try await scene.end()
     }
 
-    /// The race between two queries that used to be made one after the other.
+    /// A test of the race between two queries that earlier versions made one after the other.
     @Test func `An app that enters the foreground between query and insertion has its task unblocked`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
@@ -97,19 +97,19 @@ import Transfers
         try await eventually("the word of the quit") {
             try await scene.snapshot().app?.isForceQuit == true
         }
-        // The process has not exited yet, and what it adds now is cancelled with the rest.
+        // The process has not exited yet. The tasks that it adds now are cancelled with the others.
         let late = try await scene.add([2], in: session)[0]
         scene.host.end(process, .exited(0))
         #expect(try await quit.isForceQuit)
         for id in [early, late] { #expect(try await scene.task(id).state == .cancelled) }
 
-        // The process sent this request before its end, but it arrives only now.
+        // The process sent this request before it exited, but the request arrives only now.
         let refused = try await problem { try await scene.add([3], in: session) }
         #expect(refused.status == 409)
         #expect(try await scene.tasks().count == 2)
-        // A lost response is still repeated.
+        // The service still repeats a response that was lost.
         #expect(try await scene.add([1], in: session) == [early])
-        // Another process of the app was not quit.
+        // The force quit did not end this other process of the app.
         try await scene.connect(getpid(), asGuest: true)
         let guest = try await scene.attach(getpid())
         #expect(guest.process.isGuest)
@@ -142,7 +142,7 @@ import Transfers
         }
     }
 
-    /// The terms that each query returns, and the number of queries.
+    /// Returns a query that gives these answers in turn, and a counter of its calls.
     private static func query(_ answers: [Answer]) -> (AppTaskTerms.Query, Counter) {
         let counter = Counter()
         return (

@@ -7,8 +7,9 @@ import TestSupport
 import Testing
 import Transfers
 
-/// An app that changes between foreground and background while it adds tasks. Two separate queries, and a separate
-/// unblocking after the app's row, used to get this wrong (decision 0035).
+/// Tests of an app that changes between foreground and background while it adds tasks. An earlier version got this
+/// wrong, because it made two separate queries, and unblocked tasks separately after it had written the app's row
+/// (decision 0035).
 @Suite(.timeLimit(.minutes(20))) struct InterleavingTests {
     @Test(arguments: UInt64(1)...8)
     func `No observer sees a blocked task of an app in the foreground`(
@@ -54,8 +55,8 @@ import Transfers
         try await scene.end()
     }
 
-    /// The user opens the app for a moment while it goes to the background: only tasks added before that are unblocked,
-    /// not later ones.
+    /// A test in which the user opens the app for a moment while the app goes to the background. Only tasks that were
+    /// added before the opening are unblocked.
     @Test(arguments: UInt64(1)...4)
     func `A task added in the background after a brief opening is blocked`(seed: UInt64) async throws {
         let scene = try await OperationScene()
@@ -72,7 +73,7 @@ import Transfers
             try await look
             let (app, tasks) = try await scene.snapshot()
             let task = try #require(tasks.first { $0.id == id })
-            // The opening came first or last; if it came last, every task is unblocked.
+            // The opening came either first or last. If it came last, every task is unblocked.
             #expect(task.isDiscretionForced == app?.isInBackground, "seed \(seed), task \(number)")
             try await apps.change(process: process, to: .background)
         }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Several requests for one file.
+/// Tests of several requests for one file.
 @Suite(.timeLimit(.minutes(20))) struct JoiningTests {
     private func request(_ folder: TemporaryDirectory, _ ifTaken: TakenName, url: String = "http://a.example/1")
         -> EnqueueRequest
@@ -57,7 +57,7 @@ import Transfers
         #expect(accepted.count == 1 && refused.count == 7)
         #expect(refused.allSatisfy { $0.status == 409 && $0.detail?.contains("Transfer \(id) is already") == true })
 
-        // A cancelled task does not reserve a name.
+        // A task that was cancelled does not reserve its name.
         _ = try await scene.transfers.cancel(id, producingResumeData: false)
         #expect(try await operations.accept(request(folder, .refuse)).joined == nil)
         try await scene.end()
@@ -93,7 +93,8 @@ import Transfers
         #expect(first.joined == nil)
         let second = try await operations.accept(unnamed(folder) { $0.rateLimit = 5 })
         #expect(second.ids == first.ids && second.joined == first.ids)
-        // A different URL, a different folder, and a request that does not ask to join.
+        // None of these requests joins the task: one has a different URL, one a different folder, and one does not ask
+        // to join.
         #expect(try await operations.accept(unnamed(folder) { $0.url = "http://a.example/2" }).joined == nil)
         #expect(try await operations.accept(unnamed(folder) { $0.destination = nil }).joined == nil)
         #expect(try await operations.accept(unnamed(folder, nil)).joined == nil)

@@ -8,7 +8,7 @@ import Store
 import TestSupport
 import Testing
 
-/// R6: Location requests of apps' processes, and the delivery of region events to them.
+/// R6: Location requests of app processes, and the delivery of region events to these processes.
 @Suite(.timeLimit(.minutes(20))) struct LocationOperationTests {
     private static let keys = """
         X-Nightshift-BackgroundModes=transfer;
@@ -98,13 +98,13 @@ import Testing
         }
         #expect(scene.places.wishes.last?.fix == nil)
         try await Self.move(scene, 0.02)
-        // By then that location is outdated.
+        // The location is outdated when the minute has passed.
         scene.clock.advance(to: scene.clock.now().bootSeconds + 60)
         _ = try await scene.apps.activate(app)
         try await eventually("the next question") { scene.places.wishes.last?.fix == 10 }
         #expect(places.read(\.count) == 1)
         scene.host.end(process, .exited(0))
-        // The process's connections end with it.
+        // The connections of the process end with the process.
         reader.cancel()
         answering.cancel()
         try await eventually("the end of the request") { try await scene.location.status(of: app).updates == nil }
@@ -156,7 +156,8 @@ import Testing
         _ = try await scene.location.change(app, AppLocationChange(permission: .always))
         try await scene.location.addRegion(try Self.region(), for: app)
         try await Self.move(scene, 0.01)
-        // An app that the user has quit is not launched; meanwhile the user restarts it and changes the setting.
+        // The service does not launch an app that the user has quit. Meanwhile the user restarts the app and changes
+        // the setting.
         async let quit = apps.quit(app, force: true)
         try await eventually("the word of the quit") { try await scene.snapshot().app?.isForceQuit == true }
         scene.host.end(process, .exited(0))

@@ -5,7 +5,7 @@ import Operations
 import Store
 import Testing
 
-/// R3: Notification requests of apps' processes.
+/// R3: Notification requests of app processes.
 @Suite(.timeLimit(.minutes(20))) struct NotificationOperationTests {
     private static func request(_ identifier: String, delay: Double) -> NotificationRequest {
         var notification = AppNotification(identifier: identifier, date: Date(timeIntervalSince1970: 5))
@@ -13,7 +13,7 @@ import Testing
         return NotificationRequest(notification: notification, delay: delay)
     }
 
-    /// The notifications of a removed app are not shown.
+    /// A test of the rule that the service does not show the notifications of a removed app.
     @Test func `R3: An app whose data cannot be read at the moment does not count as removed`() async throws {
         let scene = try await OperationScene()
         let notifying = NotifyingApps()

@@ -16,7 +16,8 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Both services over one store, with an app whose process is scripted. No bytes are transferred: added tasks wait.
+/// The services for transfers and for apps over one store, with an app whose process is scripted. No transfer moves
+/// bytes: added tasks wait.
 final class OperationScene: Sendable {
     let scratch: TemporaryDirectory
     let paths: ServicePaths
@@ -36,7 +37,7 @@ final class OperationScene: Sendable {
     var refresh: RefreshService { operations.refresh }
     var location: LocationService { operations.location }
     let places = ScriptedFixSource()
-    /// The answer of the device's user to permission prompts.
+    /// The user's answer to permission prompts.
     let answer = Watched<LocationPermission?>(nil)
 
     /// - Parameter moment: the device state; by default one without a network.
@@ -126,7 +127,7 @@ final class OperationScene: Sendable {
 
     // MARK: - The app
 
-    /// Launches the app as the user does, and connects it.
+    /// Launches the app as the user would, and connects its process.
     func launch() async throws -> Int32 {
         let process = try #require(try await apps.launch(Self.app, LaunchRequest()).processID)
         try await connect(process)
@@ -138,7 +139,7 @@ final class OperationScene: Sendable {
         streams.withLock { $0.append(stream) }
     }
 
-    /// The session as the process sees it, created if it does not exist.
+    /// Returns the session as the process sees it, and creates the session if it does not exist.
     func attach(_ process: Int32) async throws -> ProcessSession {
         let session = try await operations.session("s", ofProcess: process, channel: nil)
         _ = try await operations.attach(session, SessionSettings())
@@ -164,7 +165,7 @@ final class OperationScene: Sendable {
         try #require(try await store.read { try $0.task(id) })
     }
 
-    /// The app's row and its session's tasks in one transaction.
+    /// Returns the app's row and the tasks of its session, read in one transaction.
     func snapshot() async throws -> (app: AppRecord?, tasks: [TaskRecord]) {
         try await store.read { transaction in
             (
@@ -179,7 +180,7 @@ final class OperationScene: Sendable {
     }
 }
 
-/// The problem that `body` throws.
+/// Returns the problem that `body` throws.
 func problem<Value>(_ body: () async throws -> Value) async throws -> Problem {
     do {
         _ = try await body()

@@ -5,7 +5,8 @@ import Operations
 import Push
 import Testing
 
-/// R3: Requests of apps' processes and of people about remote notifications, and the apps that they concern.
+/// R3: Requests about remote notifications from app processes and from the user, and the app that each request
+/// concerns.
 @Suite(.timeLimit(.minutes(20))) struct PushOperationTests {
     @Test func `R3: A connected process registers and unregisters, and an unconnected one is refused`()
         async throws

@@ -8,7 +8,8 @@ import Store
 import TestSupport
 import Testing
 
-/// R1 R9 R10: Requests of apps' processes and of people about background refresh, and the apps that they concern.
+/// R1 R9 R10: Requests about background refresh from app processes and from the user, and the app that each request
+/// concerns.
 @Suite(.timeLimit(.minutes(20))) struct RefreshOperationTests {
     private static let keys = """
         X-Nightshift-BackgroundModes=transfer;fetch;processing;
@@ -72,7 +73,7 @@ import Testing
         #expect(try await pending() == ["export.all"])
         try await operations.cancel(nil, process: process, channel: nil)
         #expect(try await pending() == [])
-        // People may submit tasks for the app, but not continued tasks, which a user starts in its foreground.
+        // The user may submit tasks for the app, except continued tasks, which start in the app's foreground.
         try await operations.submit(Self.task(.processing), for: OperationScene.app)
         #expect(try await pending() == ["work"])
         let refusal = try await problem {

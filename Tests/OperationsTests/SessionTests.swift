@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Sessions of apps: the processes that may create and address them, and the records removed with them.
+/// Sessions of apps: which processes may create and use a session, and which records are removed with it.
 @Suite(.timeLimit(.minutes(20))) struct SessionTests {
     @Test func `Tasks for an unknown app, or one that cannot be launched for them, are refused`() async throws {
         let scene = try await OperationScene(keys: "X-Nightshift-BackgroundModes=fetch;")
@@ -23,7 +23,7 @@ import Transfers
         #expect(refused.detail?.contains("X-Nightshift-BackgroundModes") == true)
         #expect(try await scene.transfers.sessions().allSatisfy { $0.app == nil })
 
-        // Its process cannot create a session that launches it either.
+        // The app's process cannot create a session that launches the app either.
         let process = try await scene.launch()
         let session = try await scene.operations.session("s", ofProcess: process, channel: nil)
         var settings = SessionSettings()
@@ -60,7 +60,7 @@ import Transfers
             try await scene.operations.session("s", ofProcess: getpid(), channel: nil)
         }
         #expect(refused.type == "/problems/session-in-use")
-        // Another session can still be read.
+        // The process can still read another session.
         #expect(try await scene.operations.session("t", ofProcess: getpid(), channel: nil).process.isGuest)
         withExtendedLifetime(messages) {}
         try await scene.end()
@@ -93,7 +93,7 @@ import Transfers
                 try meanwhile.filter { try transaction.task($0) != nil }
             )
         }
-        // The last tasks may belong to the next session of that name.
+        // The last tasks may belong to the next session with the same name.
         #expect(meanwhile.filter { !cancelled.contains($0) && !there.contains($0) } == [])
         #expect(!Set(cancelled).isDisjoint(with: meanwhile))
         try await scene.end()
@@ -148,10 +148,10 @@ import Transfers
     @Test func `Removing a session removes the wakes of its app`() async throws {
         let scene = try await OperationScene()
         func wakes() async throws -> [WakeStatus] {
-            // The list does not check by itself again.
+            // The list of apps does not check the wakes again when it is read.
             try await scene.apps.apps().first { $0.id == OperationScene.app }?.wakes ?? []
         }
-        // Nothing launches the app, so its wakes remain.
+        // A force quit prevents the launch of the app, so the wakes remain.
         _ = try await scene.apps.quit(OperationScene.app, force: true)
         let id = try await scene.operations.enqueue(
             EnqueueRequest(

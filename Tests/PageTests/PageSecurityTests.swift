@@ -5,7 +5,7 @@ import NightshiftCurl
 import TestSupport
 import Testing
 
-/// B5: requests to the real page from programs and users without access.
+/// B5: Requests to the real page from programs and users that have no access.
 @Suite struct PageSecurityTests {
     @Test("B5: a link works once, and every request needs its cookie")
     func onlyTheLink() async throws {
@@ -122,8 +122,8 @@ import Testing
         for (script, isOpened) in [("echo \"$1\" > '\(fixture.files.path("opened"))'", true), ("exit 3", false)] {
             let folder = fixture.files.path("bin")
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            // Another process writes the file. A child of this process could inherit the open descriptor, and executing
-            // the file would then fail.
+            // Another process writes the file. If this process wrote it, a child could inherit the open descriptor, and
+            // executing the file would then fail.
             let text = try fixture.files.write("#!/bin/sh\n\(script)\n", to: "script")
             #expect(try await ChildProcess.run("install", ["-m", "700", text, "\(folder)/xdg-open"]).code == 0)
             let path = folder + ":" + (fixture.variables["PATH"] ?? "")

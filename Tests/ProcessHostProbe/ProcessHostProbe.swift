@@ -3,16 +3,16 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// A service in small, for tests that end it: hosts two processes of `/bin/sh` that count, freezes them, says so, waits.
-///
-/// Arguments: the home; `automatic` or `signals`; the folder that the counters write to; a command for the first one.
+/// A small version of the service, for tests that end it. It hosts two `/bin/sh` processes that count, freezes them,
+/// reports that, and waits. Its arguments are the home, `automatic` or `signals`, the folder that the counters write
+/// to, and a command for the first process.
 @main
 enum ProcessHostProbe {
     static func main() {
         let arguments = CommandLine.arguments
         guard arguments.count == 5 else { exit(64) }
         let paths = ServicePaths(environment: ["NIGHTSHIFT_HOME": arguments[1]], homeDirectory: URL(filePath: "/"))
-        // As the service's own lock: no other process may keep it.
+        // This lock acts as the service's own lock, which no child process may inherit.
         let lock = open(arguments[1] + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 else { exit(75) }
         let host = SystemProcessHost(

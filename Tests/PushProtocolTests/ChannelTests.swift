@@ -70,7 +70,7 @@ import Testing
             #expect(gateway.state == .closed)
             #expect(device.state == .open)
         default:
-            // Responses without a request close it as well.
+            // A response without a request closes the connection as well.
             #expect(gateway.state == .closed)
             #expect(device.state == .closed)
         }
@@ -132,7 +132,7 @@ import Testing
         var interval = KeepAliveInterval()
         for _ in 0..<20 { interval.answered(silence: interval.current) }
         #expect(interval.current == KeepAliveInterval.longest)
-        // A network that drops connections after 300 s of silence.
+        // This network drops connections after 300 s of silence.
         interval.networkChanged()
         var lost = 0
         for _ in 0..<60 {
@@ -145,7 +145,7 @@ import Testing
         }
         #expect((200..<300).contains(interval.current))
         #expect(lost < 6)
-        // A network that drops connections after a minute.
+        // This network drops connections after a minute of silence.
         interval.networkChanged()
         for _ in 0..<10 {
             if interval.current >= 60 {

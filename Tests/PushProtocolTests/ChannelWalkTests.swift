@@ -1,7 +1,7 @@
 import PushProtocol
 import Testing
 
-/// Tests of both ends together, over a connection that splits bytes anywhere, with events in any order.
+/// Tests of both ends of a connection that splits the bytes at any point, with events in any order.
 @Suite struct ChannelWalkTests {
     struct World {
         var random: Seeded
@@ -57,7 +57,7 @@ import Testing
             }
         }
 
-        /// - Parameter number: the number of the next push; nil to start nothing new.
+        /// - Parameter number: the number of the next push, or nil to start no new push.
         mutating func step(_ number: UInt64?) {
             switch Int.random(in: 0..<10, using: &random) {
             case 0, 1, 2:
@@ -128,7 +128,8 @@ import Testing
         #expect(world.pings == world.pongs)
     }
 
-    /// A hostile device sends valid and invalid frames in any order. It is never accepted.
+    /// A test in which a hostile device sends valid and invalid frames in any order. The gateway never accepts the
+    /// device.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func `R5: No frame before a valid signature causes an action of the gateway`(seed: UInt64) {
         var random = Seeded(seed)

@@ -37,7 +37,7 @@ import Testing
 
     @Test func `R5: The decoder skips optional frames of later versions, and refuses other unknown types`() {
         var decoder = FrameDecoder()
-        // A frame of a type above 127, and a field 200 in a ping.
+        // The stream contains a frame of a type above 127, and a ping with a field 200.
         let later: [UInt8] = [128, 0, 0, 0, 2, 1, 2] + [9, 0, 0, 0, 11, 200, 0, 1, 5, 5, 0, 4, 0, 0, 2, 88]
         #expect(decoder.append(later).frames == [.ping(interval: 600)])
         #expect(decoder.append([99, 0, 0, 0, 0]).error == .unknownType(99))
@@ -45,12 +45,12 @@ import Testing
 
     @Test(
         arguments: [
-            [10, 0, 0, 0, 2, 1, 0],  // A field without a length.
-            [8, 0, 0, 0, 4, 8, 0, 2, 1],  // A field longer than its frame.
-            [8, 0, 0, 0, 3, 8, 0, 0],  // An identifier without bytes.
-            [11, 0, 0, 0, 4, 6, 0, 1, 9],  // An unknown device state.
-            [9, 0, 0, 0, 14, 5, 0, 4, 0, 0, 0, 1, 5, 0, 4, 0, 0, 0, 2],  // A repeated field.
-            [6, 0, 0, 0, 5, 7, 0, 2, 1, 0xFF],  // A topic that is not UTF-8.
+            [10, 0, 0, 0, 2, 1, 0],  // This field has no length.
+            [8, 0, 0, 0, 4, 8, 0, 2, 1],  // This field is longer than its frame.
+            [8, 0, 0, 0, 3, 8, 0, 0],  // This identifier has no bytes.
+            [11, 0, 0, 0, 4, 6, 0, 1, 9],  // This device state is unknown.
+            [9, 0, 0, 0, 14, 5, 0, 4, 0, 0, 0, 1, 5, 0, 4, 0, 0, 0, 2],  // This field is repeated.
+            [6, 0, 0, 0, 5, 7, 0, 2, 1, 0xFF],  // This topic is not UTF-8.
         ] as [[UInt8]])
     func `R5: A frame that violates a rule is an error`(bytes: [UInt8]) {
         var decoder = FrameDecoder()
@@ -68,7 +68,7 @@ import Testing
         #expect(!read.text.isEmpty && refusal.text.hasPrefix(read.text))
     }
 
-    /// 20,000 invalid streams: valid frames with changed, missing or doubled bytes, or noise.
+    /// A test with 20,000 invalid streams: valid frames with changed, missing or doubled bytes, or noise.
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func `R5: The decoder survives any input within its memory limit`(seed: UInt64) {
         var random = Seeded(seed)

@@ -17,8 +17,8 @@ import Testing
         #"{"aps":{"alert":{"body":"x","body":""},"content-available":1}}"#, #"{"aps":{"alert":"x","alert":{}}}"#,
     ]
 
-    /// Members that are not a visible alert despite their names. Such a push only wakes its app, and is limited like
-    /// silent pushes.
+    /// Payload members that are not a visible alert despite their names. A push with such a member only wakes its app,
+    /// and has the limits of a silent push.
     private static let invisible = [
         #""sound":"""#, #""alert":"""#, #""alert":null"#, #""alert":{}"#, #""badge":null"#, #""sound":null"#,
         #""sound":{}"#, #""sound":{"name":""}"#, #""alert":{"title":"","body":""}"#, #""alert":{"action":"x"}"#,
@@ -40,7 +40,7 @@ import Testing
         #expect(facts.isVisible == isVisible && facts.isContentAvailable)
     }
 
-    /// The result of Foundation's parser.
+    /// Returns the facts according to Foundation's parser.
     private func reference(_ payload: [UInt8]) -> Facts? {
         guard let object = try? JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any] else { return nil }
         var facts = Facts(isContentAvailable: false, isVisible: false)
@@ -93,7 +93,7 @@ import Testing
                 }
             }
             let facts = facts(payload)
-            // The only case in which Foundation is more lenient than other parsers.
+            // Foundation accepts a comma at the end. In all other cases it is as strict as other parsers.
             if facts == nil, endsWithComma(payload) { continue }
             #expect(facts == reference(payload), "seed \(seed): \(String(decoding: payload, as: UTF8.self))")
         }

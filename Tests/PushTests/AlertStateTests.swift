@@ -21,7 +21,7 @@ import Testing
         if state != .shown { #expect(record.sentence.contains(state.sentence(of: StateScene.app))) }
         let hasCommand = state == .permission || state == .denied
         #expect(record.sentence.contains("nightshift app notifications \(StateScene.app) --allow") == hasCommand)
-        // An alert that waited may still be shown; a final state does not change.
+        // An alert that has waited may still be shown. A final state does not change.
         scene.book.alert(id, of: StateScene.app, became: .shown, at: Date(timeIntervalSince1970: scene.now))
         scene.look()
         #expect((scene.record(id)?.shown != nil) == (!state.isFinal || state == .shown))

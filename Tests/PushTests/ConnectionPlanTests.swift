@@ -4,7 +4,7 @@ import PushProtocol
 import TestSupport
 import Testing
 
-/// R4 B6: The times of connections to the gateway and of keep-alives.
+/// R4 B6: The times of connections to the gateway, and of keep-alives.
 @Suite struct ConnectionPlanTests {
     private static func conditions(_ name: String? = "home", isAvailable: Bool = true) -> DeviceConditions {
         var conditions = DeviceConditions()
@@ -46,7 +46,7 @@ import Testing
         #expect(pauses == [5, 10, 20, 40, 80, 160, 320, 640, 1_280, 1_800, 1_800, 1_800])
         plan.ended("no", jitter: 0, now: now)
         #expect(plan.nextDeadline == now + 900)
-        // A connection that was open for long enough resets the failures.
+        // A connection that was open for long enough resets the number of failures.
         _ = plan.tick(jitter: 0, now: now + 900)
         plan.connected(keepAlive: 0, now: now + 900)
         plan.ended("gone", jitter: 1, now: now + 1_000)
@@ -89,7 +89,7 @@ import Testing
         let actions = plan.apply(Self.conditions(), now: 10_000)
         #expect(actions == [.ping(360)])
         #expect(plan.apply(Self.conditions(), now: 10_001) == [], "once")
-        // Silence during sleep says nothing about the network.
+        // Silence during sleep does not show that the network has failed.
         #expect(plan.tick(jitter: 0, now: 10_020) == [.connect])
         #expect(plan.keepAlive == KeepAliveInterval())
         plan.ended("no", jitter: 1, now: 10_021)
@@ -103,7 +103,7 @@ import Testing
         woken.sleeps = 1
         #expect(plan.apply(woken, now: 10_000) == [.ping(360)])
         #expect(plan.apply(woken, now: 10_001) == [], "once")
-        // Silence during sleep says nothing about the network.
+        // Silence during sleep does not show that the network has failed.
         #expect(plan.tick(jitter: 0, now: 10_020) == [.connect])
         #expect(plan.keepAlive == KeepAliveInterval())
     }
@@ -120,7 +120,7 @@ import Testing
             }
             plan.answered(now: now)
             plan.heard(now)
-            // The gateway waits half as long again.
+            // The gateway waits one and a half times as long.
             #expect(plan.interval <= Double(next) * 1.5 + 30)
         }
         #expect(plan.interval == Double(KeepAliveInterval.longest))
@@ -148,8 +148,8 @@ import Testing
         #expect(plan.isConnected == false && plan.trouble?.isEmpty == false)
     }
 
-    /// Random inputs: no two attempts at once, no attempt without a network or a request, no repeated attempts without
-    /// a pause.
+    /// A test with random inputs: two attempts never overlap, an attempt needs a network and a request, and a pause
+    /// comes before each repeated attempt.
     @Test(arguments: 0..<60)
     func `R4: In random walks there is at most one attempt at a time, with pauses between them`(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -179,7 +179,7 @@ import Testing
                 plan.heard(now)
             case 5: actions = plan.isAwakeAnyway(now: now)
             default:
-                // A connection that was lost in silence is replaced without a pause, once.
+                // A connection that was lost in silence is replaced once without a pause.
                 if case .open = plan.phase { isForced = true }
                 actions = plan.tick(jitter: 0.5, now: now)
             }

@@ -3,14 +3,14 @@ import Push
 import TestSupport
 import Testing
 
-/// R3: The device's key.
+/// R3: The device's key for the gateway.
 @Suite struct PushKeyTests {
     private static func bytes(_ hexadecimal: String) -> [UInt8] {
         let digits = Array(hexadecimal)
         return stride(from: 0, to: digits.count, by: 2).compactMap { UInt8(String(digits[$0...$0 + 1]), radix: 16) }
     }
 
-    /// RFC 8032, section 7.1, test 2.
+    /// The keys and signatures are those of RFC 8032, section 7.1, test 2.
     @Test func `R3: Keys and signatures are those of Ed25519`() throws {
         let secret = Self.bytes("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb")
         let key = try #require(PushKey(secret: secret))
@@ -28,7 +28,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let file = URL(filePath: directory.path("push.key"))
         let key = try PushKey.make()
-        // The remains of an interrupted attempt.
+        // This file was left by an interrupted attempt.
         try Data("half".utf8).write(to: URL(filePath: directory.path("push.key.new")))
         try key.write(to: file)
         #expect(try PushKey.read(file) == key)

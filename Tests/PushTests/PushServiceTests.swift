@@ -8,7 +8,7 @@ import Testing
 
 @testable import Push
 
-/// R3 R4 B6: The service with a real store and the gateway's side of the protocol.
+/// R3 R4 B6: The push service with a real store and the gateway's side of the protocol.
 @Suite(.timeLimit(.minutes(20))) struct PushServiceTests {
     private typealias Scene = ServiceScene
 
@@ -70,14 +70,14 @@ import Testing
         scene.entries.install([])
         try await scene.start()
         let (service, entries, manifest) = (scene.service, scene.entries, StateScene.manifest(StateScene.app))
-        // Installed during a read of the entries.
+        // The app is installed while the service reads the desktop entries.
         entries.duringNextReading {
             entries.install([manifest])
             await service.installed(manifest.id, manifest)
         }
         _ = try await service.status(of: manifest.id)
         #expect(try await service.status(of: manifest.id).app == manifest.id)
-        // Deleted by hand, which a later read has found already.
+        // The user has deleted the entry by hand, and a later read has found that already.
         entries.duringNextReading {
             entries.install([])
             _ = try? await service.status()
@@ -225,7 +225,7 @@ import Testing
         #expect(after.apps == before.apps && after.enrolment == before.enrolment && after.connection == .open)
         #expect(scene.told.read { $0 } == told)
         #expect(scene.gateway.state.read { $0.unregistered.isEmpty })
-        // The device can still authenticate.
+        // The device can still authenticate at the gateway.
         let enrolment = try #require(after.enrolment)
         #expect(FileManager.default.fileExists(atPath: scene.directory.path("push-\(enrolment.device).key")))
         await scene.end()
@@ -281,7 +281,7 @@ import Testing
         let scene = try Scene()
         try await scene.start()
         _ = try await scene.service.enrol(PushEnrolmentRequest(url: Scene.url, name: "test"))
-        // The connection stays for the other app.
+        // The connection stays open for the other app.
         _ = try await scene.service.register(StateScene.other)
         scene.gateway.state.update { $0.answersRegistrations = false }
         for count in 1...2 {

@@ -177,7 +177,7 @@ import Testing
         var ids: [String] = []
         for _ in 0..<4 { ids.append(scene.receive(scene.message(StateScene.both))) }
         #expect(scene.rows.map(\.id) == ids && Set(scene.rows.map(\.wake.key)).count == 4)
-        // The last one is finished first.
+        // The last wake is finished first.
         scene.addEnd(StateScene.app, scene.rows[3].number, .noData)
         scene.takeEnds()
         #expect(scene.due == [ids[3]] && ids.prefix(3).allSatisfy { scene.state($0) == .running })
@@ -293,7 +293,7 @@ import Testing
         scene.device(.dozing)
         let waiting = scene.receive(scene.message(expires: 86_400))
         let later = scene.message(for: StateScene.other, expires: 86_400)
-        // A service starts whose clock is forty days ahead.
+        // The service starts with a clock that is forty days ahead.
         scene.book.trustsClock = false
         scene.now += 40 * 86_400
         scene.device()
@@ -301,7 +301,7 @@ import Testing
         #expect(scene.book.isInDoubt(scene.now) && scene.book.nextDeadline == nil)
         let came = scene.receive(later)
         #expect(scene.state(came) == .waiting && scene.wakes.isEmpty)
-        // A push with only an alert is shown in the meantime, although it may have expired.
+        // Meanwhile a push that has only an alert is shown, although it may have expired.
         let alert = scene.receive(scene.message(StateScene.alert, expires: -1))
         #expect(scene.due.contains(alert))
         if isWrong { scene.now -= 40 * 86_400 }
@@ -434,7 +434,7 @@ import Testing
         #expect(scene.apps.values.allSatisfy { $0.token == nil && $0.isRegistered })
     }
 
-    // MARK: - For the gateway
+    // MARK: - Messages for the gateway
 
     @Test func `R4: The gateway gets the filter of each topic, and the state of the device`() throws {
         var scene = try StateScene()

@@ -7,7 +7,7 @@ import Testing
 
 /// R3 R4: Random inputs for pushes, with crashes and full disks.
 @Suite struct PushStateWalkTests {
-    /// The rules that hold at any time, and those that hold at the end.
+    /// The rules that hold at any time, and the rules that hold at the end.
     private struct Walk {
         var scene: StateScene
         var random: SplitMix64
@@ -16,7 +16,7 @@ import Testing
         var acknowledged: [Message] = []
         /// The number of times that an app's process has begun each push.
         var begun: [String: Int] = [:]
-        /// The wakes that each app is handling.
+        /// The wakes that each app is handling now.
         var under: [AppID: [(number: Int64, key: String)]] = [:]
 
         init(seed: UInt64) throws {
@@ -73,7 +73,7 @@ import Testing
             scene.book.apply(DeviceState(conditions: conditions, phase: pick([.awake, .dozing, .window])))
         }
 
-        /// The app receives its wake.
+        /// Makes the app receive its wake.
         mutating func beginWake(_ app: AppID) {
             // Only one wake of a key begins at a time.
             let keys = Set(under[app, default: []].map(\.key))
@@ -83,7 +83,7 @@ import Testing
             begun[next.id, default: 0] += 1
         }
 
-        /// The app finishes its wake, or its machine drops the wake.
+        /// Makes the app finish its wake, or drops the wake.
         mutating func endWake(_ app: AppID) {
             var number = scene.rows.first { $0.wake.app == app }?.number
             if let index = under[app]?.indices.randomElement(using: &random) {
@@ -94,7 +94,7 @@ import Testing
             if Bool.random(using: &random) { scene.takeEnds() }
         }
 
-        /// A force quit drops all wakes of the app.
+        /// Force-quits the app, which drops all its wakes.
         mutating func drop(_ app: AppID) {
             under[app] = nil
             let numbers = scene.rows.filter { $0.wake.app == app }.map(\.number)
@@ -102,7 +102,8 @@ import Testing
             if !numbers.isEmpty { scene.takeEnds() }
         }
 
-        /// The disk refuses the write of a push: the gateway gets no acknowledgement, and sends it again later.
+        /// Makes the disk refuse the write of a push. The gateway gets no acknowledgement, and sends the push again
+        /// later.
         mutating func refusedWrite(_ app: AppID) {
             let message = newMessage(app)
             scene.book.received(message, now: scene.now)

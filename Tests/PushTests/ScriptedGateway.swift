@@ -5,8 +5,8 @@ import PushProtocol
 import Synchronization
 import TestSupport
 
-/// The gateway's side of the service's connections, in memory: the real state machine of the gateway, which acts as the
-/// test says.
+/// The gateway's side of the service's connections, in memory. It uses the gateway's real state machine, and acts as
+/// the test requires.
 final class ScriptedGateway: Sendable {
     struct Connection {
         var request: CurlChannelRequest
@@ -17,13 +17,13 @@ final class ScriptedGateway: Sendable {
         var isReady = true
         /// Bytes that the service has not received yet.
         var queue: [UInt8] = []
-        /// Whether the connection ends after them.
+        /// Whether the connection ends after the queued bytes.
         var isEnding = false
     }
 
     struct State {
         var connections: [Connection] = []
-        /// Whether connections can be opened.
+        /// Whether the gateway can be reached.
         var isThere = true
         var refusal: Refusal?
         var signatures: [(device: DeviceID, signature: [UInt8], bytes: [UInt8])] = []
@@ -37,7 +37,7 @@ final class ScriptedGateway: Sendable {
         var pings = 0
         var answersPings = true
         var answersRegistrations = true
-        /// The prefix of UnifiedPush endpoints.
+        /// The prefix of the UnifiedPush endpoints that the gateway issues.
         var endpoints: String?
     }
 
@@ -68,7 +68,7 @@ final class ScriptedGateway: Sendable {
 
     // MARK: - Actions of the test
 
-    /// The last open connection.
+    /// The index of the last open connection.
     private var last: Int? { state.read { $0.connections.lastIndex(where: \.isOpen) } }
 
     func send(_ message: Message) {
@@ -87,14 +87,14 @@ final class ScriptedGateway: Sendable {
         }
     }
 
-    /// Cuts the connection.
+    /// Cuts the open connection.
     func cut() {
         calls.async {
             if let last = self.last { self.end(last, code: 56) }
         }
     }
 
-    // MARK: - The wire
+    // MARK: - The connection
 
     private func end(_ number: Int, code: Int32) {
         let delegate = state.update { state in
@@ -109,7 +109,7 @@ final class ScriptedGateway: Sendable {
         pump(number)
     }
 
-    /// Delivers waiting bytes as libcurl does: only after the last ones were handled.
+    /// Delivers waiting bytes as libcurl does: only after the service has handled the last ones.
     private func pump(_ number: Int) {
         let bytes = state.update { state -> [UInt8] in
             guard state.connections[number].isReady, !state.connections[number].queue.isEmpty else { return [] }

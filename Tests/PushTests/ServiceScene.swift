@@ -9,7 +9,7 @@ import Store
 import Synchronization
 import TestSupport
 
-/// The service with a real store, clocks that the test sets, and a gateway in memory.
+/// The push service with a real store, clocks that the test sets, and a gateway in memory.
 final class ServiceScene: Sendable {
     let clock: ManualClock
     let store: Store
@@ -24,7 +24,7 @@ final class ServiceScene: Sendable {
     static let app = StateScene.app
     static let url = "nightshift-push://gateway.example:2196/code"
 
-    /// - Parameter before: the scene that this one continues, as after a crash of the service.
+    /// - Parameter before: the scene whose store continues here, as after a crash of the service.
     init(after before: ServiceScene? = nil, bus: ScriptedBus? = nil) throws {
         clock =
             before?.clock
@@ -58,7 +58,7 @@ final class ServiceScene: Sendable {
         running.withLock { $0 = Task { [service] in await service.run() } }
     }
 
-    /// Every test must call it last.
+    /// Ends the service. Every test must call this last.
     func end() async {
         await service.stop()
         await running.withLock(\.self)?.value
@@ -101,7 +101,7 @@ final class ServiceScene: Sendable {
 
     func connection() async throws -> PushStatus.Connection { try await service.status().connection }
 
-    /// Lets time pass until the next alarm of the service.
+    /// Lets time pass until the service's next alarm.
     func passToAlarm() async throws {
         var next: Double?
         try await eventually("an alarm") {

@@ -4,7 +4,7 @@ import Push
 import PushProtocol
 import Store
 
-/// A push state with a disk that accepts every write, and wakes that end as the test says.
+/// A push state whose disk accepts every write, and whose wakes end as the test requires.
 struct StateScene: Sendable {
     var book: PushState
     var now: Double
@@ -13,14 +13,17 @@ struct StateScene: Sendable {
     var payloads: [String: Data] = [:]
     var apps: [AppID: PushApp] = [:]
     var device: PushDevice?
-    /// The number of each push's wake; `rows` has the existing wakes, and `ends` the ends that were not handled.
+    /// The push of each wake, by the wake's number.
     var numbers: [Int64: String] = [:]
+    /// The wakes that exist.
     var rows: [(id: String, number: Int64, wake: PushWake)] = []
+    /// The ends of wakes that were not handled yet.
     var ends: [StoredWakeEnd] = []
     var lastWake: Int64 = 0
     var lastEnd: Int64 = 0
-    /// Notifications that wait for their app, then those that may be shown.
+    /// The notifications that wait for their app.
     var held: [String] = []
+    /// The notifications that may be shown.
     var due: [String] = []
     var entries: [JournalEntry] = []
     var told: Set<AppID> = []
@@ -55,7 +58,7 @@ struct StateScene: Sendable {
 
     // MARK: - Inputs
 
-    /// Decides, and writes the changes.
+    /// Makes the next decisions, and writes the changes.
     mutating func look() {
         book.decide(at: now)
         write(book.takeChanges())
@@ -134,7 +137,7 @@ struct StateScene: Sendable {
         Dictionary(rows.map { ($0.wake.app, $0) }) { $1 }
     }
 
-    /// Ends the oldest existing wake of an app, as the app's machine writes it.
+    /// Ends the oldest wake of an app, and writes the end as the app's machine would.
     mutating func endWake(_ app: AppID = StateScene.app, _ result: RefreshResult = .newData, _ detail: String? = nil) {
         guard let wake = rows.first(where: { $0.wake.app == app }) else { return }
         addEnd(app, wake.number, result, detail)

@@ -5,7 +5,7 @@ import Push
 import PushProtocol
 import Store
 
-/// A UnifiedPush state with a disk that accepts every write, and apps that answer as the test says.
+/// A UnifiedPush state whose disk accepts every write, and whose apps answer as the test requires.
 struct UnifiedPushScene: Sendable {
     var book = UnifiedPushState(isEnrolled: true)
     var now = StateScene.start
@@ -14,11 +14,11 @@ struct UnifiedPushScene: Sendable {
     var messages: [String: UnifiedPushMessage] = [:]
     var payloads: [String: Data] = [:]
     var entries: [JournalEntry] = []
-    /// The calls without an answer yet.
+    /// The calls that have no answer yet.
     var calls: [(number: UInt64, call: ConnectorCall)] = []
     var answers: [UInt64: DistributorAnswer] = [:]
     var watched: Set<String> = []
-    /// The contents that the apps received, in order.
+    /// The contents that the apps have received, in order.
     var taken: [ConnectorCall.Content] = []
     private var lastCall: UInt64 = 0
     private var lastID: UInt64 = 0
@@ -87,7 +87,7 @@ struct UnifiedPushScene: Sendable {
         book.registrations.values.first { $0.token == token }?.topic ?? ""
     }
 
-    /// The gateway issues the requested tokens.
+    /// Makes the gateway issue the requested tokens.
     mutating func give(_ token: String = "aa") {
         for topic in book.wanted { book.registered(topic, token: token, now: now) }
         look()

@@ -98,7 +98,7 @@ import Testing
         await scene.end()
     }
 
-    /// Returns a service with an app that is registered and has its endpoint, and the app's topic.
+    /// Returns a service with an app that is registered and has its endpoint, together with the app's topic.
     private func registered(on bus: ScriptedBus) async throws -> (scene: ServiceScene, topic: String) {
         let scene = try ServiceScene(bus: bus)
         scene.gateway.endpoints("https://push.example")
@@ -129,7 +129,7 @@ import Testing
     private static func isCall(_ request: DistributorRequest) -> Bool { call(request) != nil }
 }
 
-/// The session bus in memory, which acts as the test says.
+/// A session bus in memory, which acts as the test requires.
 final class ScriptedBus: Sendable {
     let requests = Watched<[DistributorRequest]>([])
     private let events: AsyncStream<DistributorEvent>

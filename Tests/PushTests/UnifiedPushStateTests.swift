@@ -194,7 +194,7 @@ import Testing
         #expect(hadAny)
         scene.look()
         #expect(scene.calls.last?.call.content == .unregistered(isConfirmation: false) && scene.registrations.isEmpty)
-        // A later message for it is ignored.
+        // A later message for the registration is ignored.
         scene.book.received(scene.message(5, [1], topic: topic), now: scene.now)
         scene.look()
         #expect(scene.messages.isEmpty)
@@ -211,7 +211,7 @@ import Testing
         scene.answer(.returned)
         scene.restart()
         #expect(scene.calls.isEmpty)
-        // The gateway sends it again, because it has got no acknowledgement.
+        // The gateway sends the message again, because it has received no acknowledgement.
         scene.book.received(scene.message(1, [7], topic: scene.topic()), now: scene.now)
         scene.look()
         #expect(scene.calls.isEmpty)
@@ -307,7 +307,7 @@ import Testing
             scene.answer(.returned)
             if scene.calls.isEmpty { scene.passToLook() }
         }
-        // A restart during a call may repeat it, but never loses one or changes their order.
+        // A restart during a call may repeat a message, but never loses a message or changes their order.
         var first: [[UInt8]] = []
         for bytes in scene.takenBytes where !first.contains(bytes) { first.append(bytes) }
         #expect(Set(first) == Set(sent))
@@ -324,7 +324,7 @@ import Testing
     }
 }
 
-/// SplitMix64.
+/// The SplitMix64 generator of random numbers.
 private struct SeededNumbers: RandomNumberGenerator {
     var state: UInt64
 

@@ -7,7 +7,7 @@ import Store
 import TestSupport
 import Testing
 
-/// R1 R2: A week of the service, and a crash after every write.
+/// R1 R2: A week of the refresh service, and a crash after every write.
 @Suite(.timeLimit(.minutes(20))) struct RefreshLifeTests {
     private static let apps = (0..<3).map { AppID(rawValue: "org.example.App\($0)") }
     private static let manifests = apps.map { StateScene.manifest($0, interval: .minimum) }
@@ -19,7 +19,7 @@ import Testing
         while scene.hour < 7 * 24 {
             let next = try await scene.service.status().nextLook?.timeIntervalSince1970
             let wait = max(1, min(600, (next ?? .infinity) - scene.clock.now().wallSeconds))
-            // The user is there twice an hour for a while, and opens the first app each morning.
+            // For a while the user uses the device twice an hour, and opens the first app each morning.
             let hour = scene.hour.truncatingRemainder(dividingBy: 24)
             let isAway = !(7..<22.5).contains(hour) || hour.truncatingRemainder(dividingBy: 0.5) > 0.25
             let moment = isAway ? StateScene.idle(power: .battery) : DeviceState()
@@ -39,7 +39,7 @@ import Testing
         let (starts, ends) = (try await scene.journal(.fetchBegan), try await scene.journal(.fetchEnded))
         #expect(starts.count == ends.count && starts.count >= 3 * 7)
         #expect(ends.allSatisfy { $0.inputs?["result"] == "newData" })
-        // Once it is known that the user is never there at night, nothing is fetched then.
+        // After two days the service has learned that the user is never there at night, so it does not fetch then.
         #expect(begun.allSatisfy { $0.hour < 48 || $0.hour.truncatingRemainder(dividingBy: 24) > 5 })
         #expect(Set(begun.map(\.app)) == Set(Self.apps))
         let status = try await scene.service.status()
@@ -86,7 +86,7 @@ import Testing
             isBroken = scene.gate.isShut
             await scene.service.stop()
 
-            // The next service starts with the stored state; the apps have lived on.
+            // The next service starts with the stored state. The apps have continued to run in the meantime.
             scene.gate.open()
             let next = try ServiceScene(after: scene)
             try await next.service.prepare()

@@ -7,7 +7,7 @@ import Store
 import TestSupport
 import Testing
 
-/// R1 R10: The service with a real store: writes, restarts and notices.
+/// R1 R10: The refresh service with a real store: writes, restarts and notices to apps.
 @Suite(.timeLimit(.minutes(20))) struct RefreshServiceTests {
     private typealias Scene = ServiceScene
 
@@ -27,7 +27,7 @@ import Testing
         try await scene.service.prepare()
         let run = Task { await scene.service.run() }
         try await eventually("an alarm") { scene.clock.sleepers == 1 }
-        // Without any event the first fetch of the day begins.
+        // The first fetch of the day begins without any event.
         var looks = 0
         while try await scene.wakes().isEmpty, looks < 200 {
             looks += 1
@@ -95,7 +95,7 @@ import Testing
 
     @Test func `R1: Events of an app are handled whether or not its entry was reported before`() async throws {
         let manifests = [StateScene.manifest(interval: .minimum)]
-        // A process that connects gets this once, and then only changes.
+        // A process gets the availability when it connects, and later only changes of the availability.
         let asked = try Scene()
         try await asked.service.prepare()
         #expect(await asked.service.availability(of: Scene.app) == .restricted)
@@ -121,14 +121,14 @@ import Testing
         let scene = try Scene()
         try await scene.service.prepare()
         let (service, entries, manifest) = (scene.service, scene.entries, StateScene.manifest())
-        // Installed during a read of the entries.
+        // The app is installed while the service reads the desktop entries.
         entries.duringNextReading {
             entries.install([manifest])
             await service.installed(manifest.id, manifest)
         }
         _ = try await service.status(of: manifest.id)
         #expect(try await service.status(of: manifest.id).app == manifest.id)
-        // Deleted by hand, which a later read has found already.
+        // The user has deleted the entry by hand, and a later read has found that already.
         entries.duringNextReading {
             entries.install([])
             _ = try? await service.status()

@@ -4,7 +4,7 @@ import SimulationSupport
 import Store
 import Testing
 
-/// R1: Requests while the disk is full have no effect, then or later.
+/// R1: Requests while the disk is full, which have no effect at that time or later.
 @Suite struct RefusedChangeTests {
     private typealias Scene = ServiceScene
     private static let app = StateScene.app
@@ -55,7 +55,7 @@ import Testing
         #expect(try await scene.service.status() == before)
         #expect(scene.told.availability == told)
         scene.gate.open()
-        // The next write does not contain it either.
+        // The next write does not contain the refused change either.
         await scene.service.use(Self.other, isInFront: true)
         await scene.service.use(Self.other, isInFront: false)
         #expect(try await entries(scene).filter { $0 != .useBegan && $0 != .useEnded } == journal)

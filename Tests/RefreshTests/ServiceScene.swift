@@ -8,7 +8,7 @@ import SimulationSupport
 import Store
 import Synchronization
 
-/// Background refresh with a real store, clocks that the test sets, and apps that do what the test says.
+/// The refresh service with a real store, clocks that the test sets, and apps that do what the test requires.
 struct ServiceScene: Sendable {
     let clock: ManualClock
     let store: Store
@@ -20,7 +20,7 @@ struct ServiceScene: Sendable {
     static let app = StateScene.app
     static let other = StateScene.other
 
-    /// The notices sent to apps.
+    /// The notices that were sent to apps.
     final class Told: Sendable {
         private let kept = Mutex<(expired: [String], availability: [String])>(([], []))
 
@@ -61,15 +61,15 @@ struct ServiceScene: Sendable {
         try await store.read { try $0.journal(after: 0, limit: 100_000) }.filter { $0.decision == decision }
     }
 
-    /// Lets the given seconds pass, and the service decide.
+    /// Advances the clock by the given seconds, and lets the service decide.
     func pass(_ seconds: Double, _ moment: DeviceState = DeviceState()) async {
         clock.advance(to: clock.now().bootSeconds + seconds)
         await service.apply(moment)
     }
 
-    /// Ends all wakes of the apps, as their machines would write it.
+    /// Ends all wakes of the apps, and writes the ends as the apps' machines would.
     ///
-    /// - Returns: the number of these transactions that are on disk.
+    /// - Returns: the number of transactions with ends that are on disk.
     @discardableResult
     func endWakes(_ result: RefreshResult = .newData, isHeard: Bool = true) async throws -> Int {
         let now = clock.now().wallSeconds

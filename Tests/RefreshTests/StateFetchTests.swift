@@ -96,7 +96,7 @@ import Testing
         #expect(scene.effects.count == 3 && scene.status()?.availability == .denied)
         scene.pass(to: 48)
         #expect(scene.begun.isEmpty && scene.book.status(scene.now).sentence == RefreshHold.allSwitchedOff.sentence)
-        // The switches are stored.
+        // The settings survive a restart.
         try scene.restart()
         #expect(!scene.book.isOn && scene.status()?.availability == .denied)
         try scene.step { try $0.change(RefreshChange(isOn: true), now: $1) }
@@ -156,7 +156,7 @@ import Testing
         let ends = [RefreshEnd(row: row, bytes: 7), RefreshEnd(row: stranger, bytes: 7)]
         scene.step { $0.take(ends, now: $1) }
         try scene.step { try $0.fetchNow(Scene.app, now: $1) }
-        // The same rows again, as from a second read that began before they were deleted.
+        // The same rows arrive again, as from a second read that began before they were deleted.
         scene.step { $0.take(ends, now: $1) }
         #expect(scene.fetches.map(\.result) == [.noData, nil] && scene.fetches[0].bytes == 7)
         #expect(scene.entries(.fetchEnded).count == 1 && wake.key == "")
@@ -212,7 +212,7 @@ import Testing
         scene.result = nil
         scene.install(Scene.manifest(interval: .minimum, tasks: ["work"]))
         try scene.step { try $0.submit(Scene.task(.processing), for: Scene.app, isInFront: false, now: $1) }
-        // The entries were read before the features were notified, because the entry is deleted first.
+        // The entries were read before the features were notified, because the service deletes the entry first.
         scene.step { $0.read([], now: $1) }
         #expect(scene.rows.known == [Scene.app])
         scene.step { $0.installed(Scene.app, nil, now: $1) }
@@ -250,7 +250,7 @@ import Testing
         scene.setClock(ahead: 40)
         try scene.restart(manifests: [])
         #expect(scene.rows.known == [Scene.app] && scene.rows.tasks.count == 1)
-        // The entry was back in the meantime.
+        // The entry has been back in the meantime.
         scene.step { $0.read([Scene.manifest(tasks: ["work"])], now: $1) }
         #expect(scene.book.apps[Scene.app]?.goneSeen == nil)
     }
@@ -375,12 +375,12 @@ import Testing
         scene.pass(to: 24 * 4)
         #expect(!scene.book.tellsUse && !scene.book.planner.rhythm.hasSeenDays)
         #expect(scene.begun.contains { $0.hour > 72 })
-        // The use of an app counts instead.
+        // Without idle reports, the use of an app shows that the device is in use.
         scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
         #expect(scene.book.planner.rhythm.isInUse)
         scene.step { $0.use(Scene.app, isInFront: false, now: $1) }
         #expect(!scene.book.planner.rhythm.isInUse)
-        // From the first idle report on, the device's reports count.
+        // After the first idle report, only the device's reports show whether it is in use.
         scene.step { $0.apply(Scene.idle(), now: $1) }
         scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
         #expect(scene.book.tellsUse && !scene.book.planner.rhythm.isInUse)

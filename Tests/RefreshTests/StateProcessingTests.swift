@@ -64,7 +64,7 @@ import Testing
     @Test func `R10: Tasks with other names share the budget of their app`() throws {
         var scene = Self.scene()
         try Self.pass(&scene, to: 24) { "a.\($0)" }
-        // An hour at the start, and an hour per day: each run counts as a minute.
+        // The runs may use an hour at the start and an hour per day, and each run counts as a minute.
         #expect((110...121).contains(scene.begun.count), "\(scene.begun.count) runs")
         #expect(scene.status()?.scheduled.last?.sentence == ProcessingPlanner.Hold.budget.sentence)
     }

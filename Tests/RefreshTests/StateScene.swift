@@ -4,25 +4,24 @@ import Refresh
 import Scheduler
 import Store
 
-/// A refresh state over rows that are values: its changes are written at once, and wakes end after ten seconds.
-///
-/// Times are hours from Monday, 2026-01-05 00:00. Local time is UTC.
+/// A refresh state over rows that are values. Its changes are written at once, and its wakes end after ten seconds.
+/// Times are hours from Monday, 2026-01-05 00:00, and the local time zone is UTC.
 struct StateScene {
     var book = RefreshState(now: StateScene.moment(0))
     private(set) var rows = StateRows()
-    /// The begun wakes, with their hours.
+    /// The wakes that have begun, with their hours.
     private(set) var begun: [(wake: RefreshWake, hour: Double)] = []
     private(set) var effects: [RefreshEffect] = []
     var seconds = StateScene.start
-    /// The result of whatever runs, and the seconds until then; nil if nothing ends by itself.
+    /// The result of each wake after `duration` seconds. It is nil if wakes end only when the test ends them.
     var result: RefreshResult? = .newData
     var duration = 10.0
     /// The seconds by which the wall clock is ahead of the elapsed time.
     private var ahead = 0.0
-    /// The wakes under way with their ends, in seconds since 1970.
+    /// The running wakes with the times of their ends, in seconds since 1970.
     private var ending: [(wake: RefreshWake, at: Double)] = []
 
-    /// 2026-01-05 00:00 UTC.
+    /// The start of the scene: 2026-01-05 00:00 UTC, in seconds since 1970.
     static let start = 1_767_571_200.0
     static let app = AppID(rawValue: "org.example.Feed")
     static let other = AppID(rawValue: "org.example.Mail")
@@ -52,7 +51,7 @@ struct StateScene {
         return task
     }
 
-    /// Returns an idle device, on external power unless given.
+    /// Returns an idle device, on external power unless another source is given.
     static func idle(power: PowerSource = .external) -> DeviceState {
         var conditions = DeviceConditions()
         conditions.isIdle = true
@@ -62,7 +61,7 @@ struct StateScene {
 
     // MARK: - Steps
 
-    /// Gives the state an input, decides, and writes the changes.
+    /// Passes an input to the state, lets the state decide, and writes the changes.
     mutating func step(_ input: (inout RefreshState, LocalMoment) throws -> Void) rethrows {
         try input(&book, now)
         look()
@@ -83,7 +82,7 @@ struct StateScene {
         step { $0.installed(manifest.id, manifest, now: $1) }
     }
 
-    /// Lets time pass: the state decides at its deadlines, and wakes end.
+    /// Lets time pass. The state decides at its deadlines, and wakes end when they are due.
     mutating func pass(to end: Double) {
         look()
         while let next = next, next < Self.start + end * 3_600 {
@@ -104,7 +103,7 @@ struct StateScene {
         for (wake, _) in ending.filter({ $0.at <= seconds }) { end(wake, result) }
     }
 
-    /// Ends a wake, and gives the end to the state.
+    /// Ends a wake, and passes the end to the state.
     mutating func end(_ wake: RefreshWake, _ result: RefreshResult, detail: String? = nil, bytes: Int64 = 1_000) {
         ending.removeAll { $0.wake == wake }
         guard rows.end(wake, WakeEnd(result: result, detail: detail, time: seconds)) else { return }
@@ -129,13 +128,13 @@ struct StateScene {
         _ = book.takeEffects()
     }
 
-    /// Deletes the row of a wake without an end.
+    /// Deletes the row of a wake, and stores no end.
     mutating func lose(_ wake: RefreshWake) {
         ending.removeAll { $0.wake == wake }
         rows.lose(wake)
     }
 
-    /// Writes the end of a wake, and the service dies before it has handled the end.
+    /// Writes the end of a wake. The service crashes before it has handled the end.
     mutating func endUnheard(_ wake: RefreshWake, _ result: RefreshResult) {
         ending.removeAll { $0.wake == wake }
         _ = rows.end(wake, WakeEnd(result: result, time: seconds))
@@ -153,7 +152,7 @@ struct StateScene {
     func entries(_ decision: Decision) -> [JournalEntry] { rows.journal.filter { $0.decision == decision } }
 }
 
-/// The contents of the store, in its own encoding.
+/// The rows of the store, in the store's own encoding.
 struct StateRows {
     private var apps: [AppID: Data] = [:]
     private var device: Data?
@@ -183,7 +182,7 @@ struct StateRows {
         if let through = changes.endsThrough { ends.removeAll { $0.id <= through } }
     }
 
-    /// Returns false if there is no such wake.
+    /// Ends a wake. Returns false if the wake does not exist.
     mutating func end(_ wake: RefreshWake, _ end: WakeEnd) -> Bool {
         guard wakes.contains(wake) else { return false }
         wakes.removeAll { $0 == wake }

@@ -106,7 +106,7 @@ import Testing
         for kind in [ScheduledTask.Kind.refresh, .processing] {
             #expect(Self.refusal(Scene.task(kind), to: &scene)?.type == "/problems/refresh-unavailable")
         }
-        // A continued task is no background refresh.
+        // A continued task does not count as background refresh.
         try Self.submit(Scene.task(.continued), to: &scene, isInFront: true)
         #expect(scene.running == ["work"])
     }
@@ -131,7 +131,7 @@ import Testing
         scene.install(Scene.manifest(modes: [.processing], tasks: ["work"]))
         #expect(scene.book.pending(of: Scene.app).map(\.task.identifier) == ["work"])
         #expect(scene.entries(.taskCancelled).map(\.detail) == ["more: its entry no longer permits it."])
-        // An entry that is missing for a moment withdraws nothing.
+        // An entry that is missing for a moment does not withdraw tasks.
         scene.step { $0.read([], now: $1) }
         #expect(scene.rows.tasks.count == 1)
     }
@@ -204,12 +204,12 @@ import Testing
         #expect(Self.refusal(impatient, to: &scene, isInFront: true)?.type == "/problems/no-room-for-task")
         scene.end(scene.begun[1].wake, .newData)
         #expect(scene.begun.last?.wake.key == "a.\(count)" && scene.begun.count == count + 1)
-        // A task with the same identifier waits for its end, even below the limit.
+        // A task waits for the end of another one with the same identifier, even below the limit.
         for index in [0, 2] { scene.end(scene.begun[index].wake, .newData) }
         #expect(scene.running == ["a.3", "a.4", "a.5"])
         try Self.submit(Scene.task(.continued, "a.5"), to: &scene, isInFront: true)
         #expect(scene.book.pending(of: Scene.app).count == 1 && scene.running.count == 3)
-        // The user force-quits the app: its waiting continued tasks are dropped.
+        // The user force-quits the app, which drops the app's waiting continued tasks.
         scene.step { $0.forceQuit(Scene.app, now: $1) }
         #expect(scene.book.pending(of: Scene.app).isEmpty)
     }

@@ -6,14 +6,14 @@ import Store
 import TestSupport
 import Testing
 
-/// Rules of background refresh that hold after any inputs and any crash.
+/// Tests of the rules of background refresh that hold after any inputs and any crash.
 @Suite struct StateWalkTests {
     private struct Walk {
         static let apps = (0..<5).map { AppID(rawValue: "org.example.App\($0)") }
         var random: SplitMix64
         var scene = StateScene()
         var mistakes: [String] = []
-        /// The users' settings, recorded independently of the state under test.
+        /// The user's settings, recorded independently of the state under test.
         var userIntervals: [AppID: RefreshInterval] = [:]
         var isOff: Set<AppID> = []
         var isQuit: Set<AppID> = []
@@ -30,7 +30,7 @@ import Testing
             for app in Self.apps { scene.install(Self.manifest(app)) }
         }
 
-        /// Two of the apps submit tasks.
+        /// Returns the desktop entry of an app. Two of the apps submit tasks.
         static func manifest(_ app: AppID) -> AppManifest {
             let submits = app == apps[0] || app == apps[1]
             return StateScene.manifest(app, interval: .minimum, tasks: submits ? ["a.*"] : [])
@@ -84,12 +84,12 @@ import Testing
             case 10:
                 guard (try? scene.step { try $0.fetchNow(app, now: $1) }) != nil else { return }
                 asked += 1
-                // Requested fetches are not checked.
+                // Fetches that the user requested are not checked.
                 judged = scene.begun.count
             case 11:
                 let wakes = scene.rows.wakes
                 if let wake = wakes.first, chance(2) { scene.endUnheard(wake, .newData) }
-                // Wakes with lost rows end here as well.
+                // A wake whose row was lost ends here as well.
                 let before = Self.apps.filter { scene.isUnderWay($0) }
                 try scene.restart(manifests: Self.apps.map(Self.manifest))
                 inFront = []
@@ -145,7 +145,7 @@ import Testing
             }
             if scene.rows.tasks.keys != scene.book.tasks.keys { mistakes.append("rows are not what is known") }
             let balance = scene.book.planner.budget.balance
-            // One fetch of each app may have exceeded its reserved budget, and so may requested ones.
+            // One fetch of each app, and each requested fetch, may have exceeded the reserved budget.
             let most = RefreshCost(wakesDevice: true, radioSeconds: 40, backgroundSeconds: 30, bytes: 400_000)
             let count = Double(Self.apps.count + asked)
             if balance.energy < -most.energy * count || balance.bytes < -most.bytes * count {
@@ -173,9 +173,9 @@ import Testing
         for _ in 0..<120 { try walk.step() }
         #expect(walk.mistakes.prefix(5) == [], "seed \(seed)")
         #expect(!walk.scene.begun.isEmpty, "seed \(seed)")
-        // Every wake that has begun ends once: none is lost, and none counts twice.
+        // Every wake that has begun ends exactly once.
         try walk.scene.step { try $0.change(RefreshChange(isOn: false), now: $1) }
-        // Wakes that end let others begin.
+        // When wakes end, others may begin.
         for _ in 0..<200 {
             guard let wake = walk.scene.rows.wakes.first else { break }
             walk.scene.end(wake, .noData)

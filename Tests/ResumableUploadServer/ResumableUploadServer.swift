@@ -6,7 +6,7 @@ import NIOHTTPTypesHTTP1
 import NIOPosix
 import NIOResumableUpload
 
-/// swift-nio-extras' resumable uploads as a server on loopback, for clients of the IETF draft.
+/// A server on loopback with the resumable uploads of swift-nio-extras, for clients of the IETF draft.
 @main
 struct ResumableUploadServer: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -35,7 +35,8 @@ struct ResumableUploadServer: AsyncParsableCommand {
     func run() async throws {
         let store = try UploadDirectory(path: directory)
         let group = MultiThreadedEventLoopGroup.singleton
-        // The origin of upload resources has to be known before the first connection, and the port is free after this.
+        // The origin of upload resources must be known before the first connection. `freePort` returns a port that is
+        // free again.
         let address = try port == 0 ? await Self.freePort(group) : port
         let context = HTTPResumableUploadContext(
             origin: origin ?? "http://127.0.0.1:\(address)", timeout: .seconds(keep))
@@ -47,7 +48,7 @@ struct ResumableUploadServer: AsyncParsableCommand {
                     try pipeline.configureHTTPServerPipeline()
                     try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
                     try pipeline.addHandler(
-                        // One for each upload: a connection may bring several.
+                        // Each upload gets its own handler, because one connection may carry several uploads.
                         HTTPResumableUploadHandler(context: context) { upload in
                             try? upload.pipeline.syncOperations.addHandler(UploadHandler(store))
                         })
@@ -60,7 +61,7 @@ struct ResumableUploadServer: AsyncParsableCommand {
         try await server.closeFuture.get()
     }
 
-    /// Ends the server when the process that started it has ended, or when the time is over.
+    /// Ends the server when the process that started it has ended, or when its time limit is reached.
     private func endInTime(_ loop: any EventLoop) {
         let parent = getppid()
         loop.scheduleTask(in: .seconds(seconds)) { Glibc.exit(0) }

@@ -2,17 +2,18 @@ import CDigest
 import Foundation
 import HTTPTypes
 
-/// Keeps finished uploads under their paths, and beside each a description.
+/// The directory of finished uploads. Each upload is stored under its path, with a description beside it.
 struct UploadDirectory: Sendable {
     private let root: URL
 
-    /// What is written beside a finished upload.
+    /// The description that is stored beside a finished upload.
     struct Description: Codable {
         var method: String
         var size: Int64
-        /// In lower-case hexadecimal digits.
+        /// The SHA-256 hash of the upload, in lower-case hexadecimal digits.
         var sha256: String
-        /// As the application got them: what the resumable upload itself needs is gone or the first request's.
+        /// The header fields as the application received them. The fields of the resumable upload itself are removed,
+        /// or are those of the first request.
         var headers: [[String]]
     }
 
@@ -21,7 +22,7 @@ struct UploadDirectory: Sendable {
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
     }
 
-    /// Nil for paths that lead elsewhere.
+    /// Returns a new file for an upload, or nil if the path leads out of the directory.
     func upload(for request: HTTPRequest) throws -> PendingUpload? {
         let path = (request.path ?? "/").prefix { $0 != "?" }
         let names = path.split(separator: "/").map { String($0).removingPercentEncoding ?? "" }
@@ -35,7 +36,7 @@ struct UploadDirectory: Sendable {
     }
 }
 
-/// A file that is being received; gone again unless it is finished.
+/// A file for an upload in progress. It is deleted if the upload does not finish.
 final class PendingUpload {
     private let request: HTTPRequest
     private let target: URL
@@ -65,7 +66,7 @@ final class PendingUpload {
         size += Int64(bytes.count)
     }
 
-    /// The description comes last: where it is, the file is whole.
+    /// Writes the description after the file, so that an upload with a description is complete.
     func finish() throws {
         try handle.close()
         var output = [UInt8](repeating: 0, count: 64)

@@ -2,7 +2,8 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// The application that receives resumable uploads. It sees one request with one body, however often the connection broke.
+/// The application that receives resumable uploads. It receives one request with one body for each upload, however
+/// often the connection was lost.
 final class UploadHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPRequestPart
     typealias OutboundOut = HTTPResponsePart

@@ -3,7 +3,8 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Tests of lanes whose tasks have different device requirements: only the first tasks of allowed classes are known.
+/// Tests of per-origin queues whose tasks have different device requirements. Only the first tasks of each allowed
+/// class are known.
 @Suite struct AdmissionClassTests {
     private struct Job {
         var candidate: Admission.Candidate
@@ -27,7 +28,8 @@ import Testing
         return moment
     }
 
-    /// Returns the merged first tasks of each allowed class, as the store does; or, for comparison, all tasks.
+    /// Returns the merged first tasks of each allowed class, as the store does. Without a limit it returns all allowed
+    /// tasks, for comparison.
     private static func queue(
         _ jobs: [Job], _ moment: DeviceState, isLarge: Bool, limit: Int?
     ) -> [Admission.Candidate] {
@@ -91,12 +93,13 @@ import Testing
         #expect(starts > 20, "seed \(seed): \(starts)")
     }
 
-    /// Checks that tasks of each class get their turn by age, however many tasks another class has.
+    /// A test that tasks of each class get their turn by age, however many tasks another class has.
     @Test func `The tasks of a common class do not starve those of a rare class`() {
         var jobs: [Job] = []
         var order: [TaskID] = []
         for step in 0..<200 {
-            // Three tasks arrive and two can run, so the queue grows, and the common class alone could use every place.
+            // Three tasks arrive at each step and two can run, so the queue grows. The common class alone could use
+            // every place.
             for number in 0..<3 {
                 jobs.append(
                     Job(

@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Single decisions of admission, as a table.
+/// Tests of single admission decisions, as a table.
 @Suite struct AdmissionTests {
     private static func small(_ id: Int64, _ priority: Double = 0.5) -> Admission.Candidate {
         Admission.Candidate(id: TaskID(id), priority: priority, isLarge: false)
@@ -37,7 +37,7 @@ import Testing
             isTurnOfFailed: isTurnOfFailed)
     }
 
-    /// Returns 32 places of which `running` are taken.
+    /// Returns 32 places, of which `running` are taken.
     private static func places(_ running: Int) -> ConnectionSlots {
         var places = ConnectionSlots(maximum: 32)
         for _ in 0..<running { places.add(origin: nil) }

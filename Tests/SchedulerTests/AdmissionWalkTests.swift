@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Random loads in steps, which check the rules that hold for every plan.
+/// Tests of the rules that hold for every plan, with random loads in steps.
 @Suite struct AdmissionWalkTests {
     private struct Job {
         var id: TaskID
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// Returns the broken rules as text, because separate expectations would be too many.
+    /// Returns the broken rules as text. Separate expectations would be too many.
     private func faults(
         _ plan: Admission.Plan, _ lanes: [Admission.Lane], _ world: World, _ allowances: [Int]
     ) -> Set<String> {
@@ -152,13 +152,14 @@ import Testing
         return faults
     }
 
-    /// Returns the sort key of a candidate, for comparison with one that has also failed or also not failed.
+    /// Returns the sort key of a candidate. It is comparable only between candidates that have both failed, or both not
+    /// failed.
     private static func order(_ one: Admission.Candidate, isProbe: Bool) -> (Double, Double, TaskID) {
         isProbe
             ? (Double(one.fruitless), -one.priority, one.id) : (-one.priority, Double(one.fruitless), one.id)
     }
 
-    /// Returns candidates that could start and do not.
+    /// Returns the candidates that could start but do not.
     private func unexplained(
         _ waiting: [Admission.Candidate], _ lane: Admission.Lane, _ started: [Admission.Candidate], _ allowance: Int,
         _ world: World, _ running: Int, _ smallWaits: Bool, _ freshWaits: Bool
@@ -178,7 +179,7 @@ import Testing
             let reason = Admission.reason(
                 isLarge: candidate.isLarge, hasFailed: candidate.fruitless > 0, lane: lane, places: places,
                 othersFirst: freshWaits)
-            // The last place of the service may be reserved for a small task of another lane.
+            // The last place of the service may be reserved for a small task of another queue.
             let isKept = candidate.isLarge && smallWaits && running == world.maximum - 1
             return reason == .starting && !isKept ? "\(candidate.id) could start" : nil
         }
@@ -190,8 +191,8 @@ import Testing
         world.jobs.removeAll { $0.left <= 0 }
     }
 
-    /// Checks that a small transfer of equal priority begins within a slice and a time step, however many large ones
-    /// exist.
+    /// A test that a small transfer of equal priority begins within a slice and a time step, however many large
+    /// transfers exist.
     @Test(arguments: 1...20) func `Large tasks do not starve small ones`(_ seed: Int) {
         var world = World(seed: UInt64(seed) &+ 500)
         let step = 0.5
@@ -211,7 +212,7 @@ import Testing
             }
             pass(&world, step)
             let waiting = world.jobs.filter { !$0.isLarge && $0.startedAt == nil }
-            // If one place serves all lanes, they take turns.
+            // If one place serves all queues, the queues take turns.
             let bound = (Admission.slice + 2) * Double(world.connections.count) + 2 * step
             for job in waiting {
                 #expect(

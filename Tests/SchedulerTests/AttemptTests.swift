@@ -2,7 +2,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Tests of attempt counts, and of turns on a single connection.
+/// Tests of the counts of attempts, and of tasks that take turns on a single connection.
 @Suite struct AttemptTests {
     @Test func `An attempt whose bytes do not last counts as one without progress`() {
         var record = AttemptRecord()
@@ -23,7 +23,7 @@ import Testing
         let most = AttemptRecord.mostLosses
         #expect(record(most, most - 1).isHopeless(fetching: 1))
         #expect(!record(most - 1, most - 1).isHopeless(fetching: 1))
-        // Neither attempts without bytes nor losses with progress between them are enough.
+        // Attempts without bytes are not enough, and neither are losses with progress between them.
         #expect(!record(1_000, most - 2).isHopeless(fetching: 1))
         #expect(!record(1, 1_000).isHopeless(fetching: 1))
         let large = AttemptRecord.mostLostBytes / 4
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func `Bytes that were kept for a while and then lost do not shorten the pauses`() {
-        // Each version is resumed once, one byte later than the last one, and discarded.
+        // Each version is resumed once, fetches one byte more than the last version, and is then discarded.
         var record = AttemptRecord()
         for number in 1...20 {
             let count = 1_000 + Int64(number)
@@ -101,7 +101,7 @@ import Testing
             default: record.advance(to: count)
             }
             most = max(most, record.furthest)
-            // The maximum decreases only at the first loss of bytes, and progress is only beyond it.
+            // The high-water mark decreases only at the first loss of bytes, and only bytes beyond it are progress.
             #expect(record.furthest >= before.furthest || before.restarts == 0 && kind == 39, "seed \(seed)")
             if before.restarts > 1, kind % 6 != 4 { #expect(record.furthest == before.furthest, "seed \(seed)") }
             if record.restarts > before.restarts, before.restarts > 0 {

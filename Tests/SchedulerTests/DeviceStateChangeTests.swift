@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Tests of the actions for a change of the device state.
+/// Tests of the actions that follow a change of the device state.
 @Suite struct DeviceStateChangeTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String

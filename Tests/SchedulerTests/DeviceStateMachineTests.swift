@@ -4,7 +4,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Tests that conditions of the device become device states and journal entries.
+/// Tests of the device states and journal entries that follow from the conditions of the device.
 @Suite struct DeviceStateMachineTests {
     private static func now(_ seconds: Double) -> ClockReading {
         ClockReading(bootID: "boot", bootSeconds: seconds, wallSeconds: 1_000 + seconds)
@@ -16,7 +16,7 @@ import Testing
         return conditions
     }
 
-    /// Conditions on battery without use, which lead to doze.
+    /// Conditions of an unused device on battery, which lead to doze.
     private static let leftAlone = conditions {
         $0.power = .battery
         $0.isIdle = true
@@ -73,7 +73,7 @@ import Testing
         #expect(Self.entries(actions).map(\.decision) == [.deviceSlept, .deviceWoke])
         #expect(actions.last == .announce && machine.conditions.sleeps == 4)
         #expect(machine.changed(to: Self.conditions { $0.sleeps = 4 }, now: Self.now(6)) == [])
-        // A continuing sleep is recorded as ended when it ends.
+        // The end of a sleep is recorded when the sleep ends.
         let slept = machine.changed(
             to: Self.conditions {
                 $0.sleeps = 5
@@ -101,7 +101,7 @@ import Testing
         #expect(Self.entries(held).first?.detail == "a: sync, export; b: mail")
         #expect(Self.entries(held).first?.inputs == ["apps": "a b"])
         #expect(held.last == .holdAwake("a: sync, export; b: mail"))
-        // No other state has changed, so nothing is announced.
+        // The device state has not changed otherwise, so it is not announced.
         #expect(!held.contains(.announce))
         #expect(machine.changed(activity, now: Self.now(2)) == [])
         let released = machine.changed(DeviceStateMachine.Activity(), now: Self.now(3))

@@ -4,16 +4,16 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Random days, which check the rules that always hold for device states and their journal entries.
+/// Tests of the rules that always hold for device states and their journal entries, with random days.
 @Suite struct DeviceStateMachineWalkTests {
-    /// The state of the device and of doze, according to the journal only.
+    /// The state of the device and of doze, according to the journal alone.
     private struct Reader {
         var values: [String: String] = [:]
         var phase = DozePhase.awake
         var isHeld = false
         var isAsleep = false
 
-        /// Reads an entry. Returns its error, if there is one.
+        /// Applies an entry, and returns an error if the entry is illegal.
         mutating func read(_ entry: JournalEntry) -> String? {
             let old = phase
             switch entry.decision {
@@ -126,7 +126,7 @@ import Testing
                 #expect(reader.values[key.rawValue] == machine.conditions[key], "seed \(seed), \(key)")
                 #expect(machine.conditions[key] == said[key], "seed \(seed), \(key)")
             }
-            // The lock exists exactly while an app holds the device awake.
+            // The sleep lock exists exactly while an app holds the device awake.
             #expect(
                 (holds != nil) == !machine.holders.isEmpty && reader.isHeld == !machine.holders.isEmpty, "seed \(seed)")
         }

@@ -3,7 +3,7 @@ import Scheduler
 import Testing
 
 @Suite struct DozeMachineTests {
-    /// Returns a scene on battery, idle from second 0 and dozing from second 60.
+    /// Returns a scene on battery that is idle from second 0 and dozes from second 60.
     private func dozing() -> DozeScene {
         var scene = DozeScene()
         scene.device {
@@ -98,7 +98,7 @@ import Testing
         var scene = dozing()
         scene.wait(until: 60_000)
         let opened = scene.changes().filter { $0.hasPrefix("window") }
-        // Each interval counts from the end of the previous window, which closes 10 s after it opened.
+        // Each interval begins at the end of the previous window, which closes 10 s after its start.
         var expected: [String] = []
         var time = 60
         for interval in [900, 1_800, 3_600, 7_200, 14_400, 14_400, 14_400] {
@@ -325,7 +325,7 @@ import Testing
     @Test func `L5: After a reboot, the next window is as far away as before`() {
         var scene = dozing()
         scene.wait(until: 100)
-        // The machine was off for 200 s and has been on for 20 s.
+        // The machine was off for 200 s and has now been on for 20 s.
         var next = DozeScene(from: 20)
         next.machine = DozeMachine(state: DozeMachine.moved(scene.machine.state, by: 20 - 300))
         next.conditions = scene.conditions

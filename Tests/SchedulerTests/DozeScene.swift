@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Scheduler
 
-/// A doze machine with a clock, whose changes are recorded as text.
+/// A doze machine with a clock. The scene records the machine's changes as text.
 struct DozeScene {
     var machine: DozeMachine
     var conditions = DeviceConditions()

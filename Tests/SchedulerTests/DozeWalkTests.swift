@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Random days of a device, which check the rules that always hold for doze.
+/// Tests of the rules that always hold for doze, with random days of a device.
 @Suite struct DozeWalkTests {
     private struct Walk {
         var random: SplitMix64
@@ -48,7 +48,7 @@ import Testing
                 phase = next ?? machine.phase
             }
             #expect(phase == machine.phase, "seed \(seed)")
-            // The device never dozes on external power while in use.
+            // The device never dozes while it is in use on external power.
             #expect(machine.phase == .awake || conditions.power == .battery || conditions.isIdle, "seed \(seed)")
             // A deadline is always in the future.
             #expect(machine.nextDeadline ?? .infinity > walk.scene.time, "seed \(seed)")
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// Returns the phase after a change; nil if the change is not legal.
+    /// Returns the phase after a change, or nil if the change is not legal.
     private static func phase(after change: String, from phase: DozePhase) -> DozePhase? {
         switch (phase, change.split(separator: " ")[0]) {
         case (.awake, "doze"), (.window, "closed"): .dozing

@@ -67,7 +67,7 @@ import Testing
             switch Int.random(in: 0..<4, using: &random) {
             case 0:
                 discretion.force(limit)
-                // The app's own choice is never changed by force.
+                // Forcing never changes the app's own choice.
                 #expect(before.level == .none || discretion == before, "seed \(seed)")
                 #expect(discretion.level != .none, "seed \(seed)")
             case 1:
@@ -80,7 +80,7 @@ import Testing
                 #expect(discretion.level == next, "seed \(seed)")
             default: discretion.schedule(limit)
             }
-            // A task without discretion has nothing to relax and is not forced.
+            // A task without discretion is not forced, and has no requirement to relax.
             if discretion.level == .none { #expect(discretion == Discretion(.none), "seed \(seed)") }
             let due = discretion.level == .full ? 600.0 : discretion.level == .relaxed ? 1_000 : nil
             #expect(discretion.relaxesAt == (limit == nil ? nil : due), "seed \(seed)")

@@ -2,7 +2,7 @@ import NightshiftAPI
 import Scheduler
 import Testing
 
-/// Tests of the conditions under which tasks may run: the table of the decision record, and combinations of its rows.
+/// Tests of the conditions under which tasks may run: the table in the decision record, and combinations of its rows.
 @Suite struct PermissionTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
@@ -188,7 +188,7 @@ import Testing
         #expect(Permission.hold(row.rules, row.moment, isLoopback: row.isLoopback) == row.expected)
     }
 
-    /// Every combination of rules, to be tested with several device states.
+    /// Every combination of rules. The tests combine each one with several device states.
     static let everyRule: [TransferRules] = (0..<96).flatMap { code in
         [0, 50].map { minimum in
             var rules = TransferRules()
@@ -247,7 +247,7 @@ import Testing
         #expect(faults.isEmpty, "\(faults)")
     }
 
-    /// Checks that values that are not among the inputs have no effect.
+    /// A test that values other than the listed inputs have no effect.
     @Test func `The decision depends only on its listed inputs`() {
         var faults: Set<String> = []
         for rules in Self.everyRule {

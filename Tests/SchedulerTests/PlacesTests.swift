@@ -2,7 +2,7 @@ import NightshiftAPI
 import Scheduler
 import Testing
 
-/// Tests of the service's places while slow transfers use them, as a table.
+/// Tests of the service's connection places while slow transfers use them, as a table.
 @Suite struct ConnectionSlotsTests {
     typealias Loss = Admission.Slowness.Loss
 
@@ -31,7 +31,7 @@ import Testing
             origin: origin)
     }
 
-    /// Returns lanes of a number of origins, each with six slow transfers.
+    /// Returns the queues of a number of origins, each with six slow transfers.
     private static func slow(_ origins: Int64, since: Double? = 1, loss: Loss = .nothing) -> [Admission.Lane] {
         (1...origins).map { lane("slow\($0)", running(($0 * 10)...($0 * 10 + 5), slowSince: since, loss: loss)) }
     }

@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// A hundred hosts that send almost nothing, and random healthy ones. The tests check the rules at every step.
+/// Tests of rules that hold at every step, with a hundred hosts that send almost no bytes, and random healthy hosts.
 @Suite struct PlacesWalkTests {
     private enum Kind: CaseIterable { case silent, drip, unresumableDrip, refused, healthy }
 
@@ -19,7 +19,7 @@ import Testing
         var bytes: Int64 = 0
         var lost: Int64 = 0
         var stops = 0
-        /// Consecutive attempts without progress.
+        /// The number of consecutive attempts without progress.
         var fruitless = 0
 
         var loss: Admission.Slowness.Loss {
@@ -39,7 +39,7 @@ import Testing
         var yields = YieldHistory()
         var done = 0
         var faults: Set<String> = []
-        /// The ends of the pauses of refusing hosts. One transfer then probes each host.
+        /// The time at which the pause of each refusing host ends. One transfer then probes the host.
         var pauses: [Int: Double] = [:]
 
         init(seed: UInt64, maximum: Int) {
@@ -82,7 +82,7 @@ import Testing
             }
         }
 
-        /// Schedules transfers like the service, until nothing changes.
+        /// Schedules transfers as the service does, until nothing changes.
         mutating func pump() {
             for _ in 0..<200 {
                 let plan = Admission.plan(lanes: lanes, maximumTransfers: maximum, now: now)
@@ -167,7 +167,7 @@ import Testing
         }
         #expect(world.faults.isEmpty, "seed \(seed): \(world.faults)")
         #expect(world.jobs.allSatisfy { $0.kind != .healthy || world.now - $0.arrivedAt < 30 })
-        // No transfer that cannot resume was stopped while there were places for all hosts.
+        // While there are places for all hosts, no transfer that cannot resume is stopped.
         #expect(world.jobs.allSatisfy { $0.lost == 0 })
     }
 
@@ -183,7 +183,7 @@ import Testing
         for _ in 0..<700 { world.second() }
         #expect(world.faults.isEmpty, "seed \(seed): \(world.faults)")
         #expect(world.done == 20, "seed \(seed): \(world.done) of 20")
-        // Each transfer keeps its place for longer than the last time.
+        // Each slow transfer keeps its place for longer each time.
         for job in world.jobs where job.kind == .unresumableDrip { #expect(job.stops <= 24) }
         #expect(world.jobs.allSatisfy { $0.kind == .healthy || $0.firstStart != nil })
     }

@@ -4,8 +4,8 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Tests of the classes of tasks that the device state blocks, of the time since which they are blocked, and of the
-/// work that keeps a window open.
+/// Tests of the requirement classes that the device state blocks, of the time since which each class is blocked, and of
+/// the work that keeps a window open.
 @Suite struct RequirementClassTests {
     private static let now = ClockReading(bootID: "boot", bootSeconds: 100, wallSeconds: 1_000)
 

@@ -3,11 +3,11 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// Tests of the reason that is reported for a waiting task if several apply.
+/// Tests of the reason that a waiting task reports if several apply.
 @Suite struct WaitOrderTests {
     private static let now = ClockReading(bootID: "boot", bootSeconds: 100, wallSeconds: 1_000)
 
-    /// Every obstacle in the order of reporting, with a change that causes it.
+    /// Every obstacle in the order in which they are reported, with a change that causes it.
     private static let obstacles: [(WaitOrder.Cause, @Sendable (inout WaitOrder.Facts, inout DeviceState) -> Void)] = [
         (.store(until: 101), { facts, _ in facts.storePausedUntil = 101 }),
         (.question, { facts, _ in facts.isAsked = true }),

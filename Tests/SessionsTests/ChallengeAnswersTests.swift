@@ -2,7 +2,7 @@ import NightshiftAPI
 import Sessions
 import Testing
 
-/// Answers of apps to servers' challenges, and the tasks that each answer applies to.
+/// Tests of apps' answers to challenges of servers, and of the tasks that each answer applies to.
 @Suite struct ChallengeAnswersTests {
     private static let task = TaskID(1)
     private static let credential = Credential(user: "a", password: "b")

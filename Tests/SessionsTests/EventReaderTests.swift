@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-/// One reader of a growing table.
+/// Tests of a reader of a table that grows.
 @Suite struct StoredEventReaderTests {
     private enum Event: Hashable, Sendable {
         case row(Int64)
@@ -30,7 +30,8 @@ import Testing
         }
     }
 
-    /// A source of the journal's entry numbers, two per page. Entries below `wanted` are filtered out.
+    /// Returns a source of the journal's entry numbers, with two numbers per page. It filters out entries below
+    /// `wanted`.
     private func source(
         wanted: Int64 = 0, tellsEnd: Bool = false, progress: [TaskProgress]? = nil, isOver: Bool = false
     ) -> StoredEventReader<Event>.Source {

@@ -2,7 +2,7 @@ import NightshiftAPI
 import Sessions
 import Testing
 
-/// The readers of apps' sessions, and the answers of these apps.
+/// Tests of the readers of sessions, and of the answers that apps give in them.
 @Suite struct SessionTableTests {
     private final class Reader: Sendable {}
 

@@ -1,12 +1,12 @@
 import NightshiftAPI
 import Testing
 
-/// Background tasks under the virtual clock, to the second.
+/// Tests of background tasks under the virtual clock, to the second.
 struct BackgroundTimeTests {
     private let device = #""at": 0, "device": {"power": "battery", "battery": 80, "idle": false, "interface": "wifi"}"#
     private let app = #""app": "a""#
 
-    /// An app that leaves the foreground at second 100 with a task of 1000 s.
+    /// Returns the lines for an app that leaves the foreground at second 100 with a task of 1000 s.
     private func lines(_ settings: String, _ behaviour: String = "{}", idleAt: Int? = nil) -> [String] {
         var lines = [
             #""trace": {\#(settings)}"#, device, #""at": 0, \#(app), "declare": \#(behaviour)"#,
@@ -61,13 +61,13 @@ struct BackgroundTimeTests {
         let trace = lines(#""policy": "opportunistic:600""#, #"{"endsTasks": false}"#, idleAt: 110)
         let play = try Play(trace + [#""at": 9000, "end": true"#])
         #expect(play.times(.dozeBegan) == [170])
-        // The app has 70 s in the background until doze; the windows start 15 and then 30 minutes later and last five
-        // minutes.
+        // The app runs 70 s in the background before doze. The windows begin 15 minutes and then 30 minutes later, and
+        // each lasts five minutes.
         #expect(play.times(.backgroundTimeStopped) == [170, 1_370])
         #expect(play.entries(.backgroundTimeStopped).map { $0.inputs?["left"] } == ["530", "230"])
         #expect(play.times(.backgroundTimeResumed) == [1_070, 3_170])
         #expect(play.entries(.backgroundTimeResumed).map { $0.inputs?["left"] } == ["530", "230"])
-        // The app may use 225 s of the second window: it is warned 5 s before its 600 s are over.
+        // The app may use 225 s of the second window. The warning comes 5 s before its 600 s end.
         #expect(play.times(.backgroundTimeExpiring) == [3_395])
         #expect(play.times(.appEnded) == [3_400])
         #expect(play.totals(of: "a")?.background == 600)
@@ -92,7 +92,7 @@ struct BackgroundTimeTests {
         let woken = play.times(.appWoken, "org.example.Lazy")
         #expect(woken.first == 225)
         #expect(play.times(.appEnded, "org.example.Lazy").first == 255)
-        // The app is launched again after the pause that follows a crash, and then after a longer one.
+        // The app is launched again after the pause that follows a crash, and the next pause is longer.
         #expect(Array(woken.prefix(3)) == [225, 256, 288])
         #expect(play.times(.backgroundTimeExpiring, "org.example.Endless") == [65])
         #expect(play.times(.appEnded, "org.example.Endless") == [70])

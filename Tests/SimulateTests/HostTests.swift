@@ -3,7 +3,7 @@ import NightshiftAPI
 import Simulation
 import Testing
 
-/// Hosts that fail as a trace describes, and how the service's own rules respond.
+/// Tests of hosts that fail as a trace describes, and of the response of the service's own rules.
 struct HostTests {
     private let wifi =
         #""at": 0, "device": {"power": "battery", "battery": 80, "idle": false, "interface": "wifi"}, "bytesPerSecond": 3000"#
@@ -27,7 +27,7 @@ struct HostTests {
             play.entries(.held).map { $0.wait?.until.map { $0.timeIntervalSince1970 - play.start } } == [
                 10.5, 10.5, 10.5, 11.5, 13.5, 17.5,
             ])
-        // The probe succeeds, and so do all transfers waiting for it.
+        // The probe succeeds, and so do all transfers that wait for it.
         #expect(play.times(.started) == [17.5, 17.5, 17.5])
         #expect(play.times(.completed) == [18.5, 18.5, 18.5])
         #expect(play.waits(.hostBackoff) != nil)
@@ -41,7 +41,8 @@ struct HostTests {
             #""at": 20, "transfer": {"bytes": 1000, "host": "h"}"#,
             #""at": 20.5, "transfer": {"bytes": 1000, "host": "h"}"#, fails(60, "no"), #""at": 200, "end": true"#,
         ])
-        // The host might accept the third transfer, so it tries; after its refusal all wait, at first for a second.
+        // The host might accept the third transfer, so that transfer tries. After its refusal all wait, at first for a
+        // second.
         #expect(play.times(.held) == [10, 10, 20, 21])
         #expect(play.entries(.held).allSatisfy { $0.wait?.reason == .retryAfter })
         #expect(play.entries(.held).first?.error?.status == 503)

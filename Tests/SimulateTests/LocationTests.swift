@@ -2,7 +2,7 @@ import NightshiftAPI
 import Simulation
 import Testing
 
-/// R6: regions and significant changes under the virtual clock: the service's decisions over a track.
+/// R6: Tests of regions and significant changes under the virtual clock, with the service's own decisions over a track.
 @Suite struct LocationTests {
     /// A device at the centre of the region `home`.
     private static let device =
@@ -10,7 +10,7 @@ import Testing
     private static let allowed = #""at": 0, "app": "door", "location": {"permission": "always"}"#
     private static let home =
         #""at": 0, "app": "door", "region": {"identifier": "home", "center": "52.5,13.4", "radius": 150}"#
-    /// A move of a kilometre to the north, and back two hours later.
+    /// The line for a move of a kilometre to the north. The device returns two hours later.
     private static let away = #""at": 3600, "device": {"location": "52.509,13.4"}"#
     private static let back = #""at": 10800, "device": {"location": "52.5,13.4"}"#
     private static let end = #""at": 18000, "end": true"#
@@ -36,7 +36,7 @@ import Testing
         let (left, entered) = (
             try #require(play.times(.regionLeft).first), try #require(play.times(.regionEntered).first)
         )
-        // The device was stationary before, so the receiver was queried rarely, and the region event has to last.
+        // The device was stationary before, so the plan queried the receiver rarely. A region event also has to last.
         #expect((3_620...4_300).contains(left) && (10_820...12_000).contains(entered))
         let wakes = play.story("door", of: [.appWakeCompleted])
         #expect(wakes.count == 2)
@@ -51,7 +51,7 @@ import Testing
         #expect(crossings(silent).isEmpty && silent.totals.location?.fixes == 0)
         let denied = #""at": 7200, "app": "door", "location": {"permission": "denied"}"#
         #expect(crossings(try play(Self.allowed, Self.home, Self.away, denied, Self.back)) == ["regionLeft home"])
-        // The regions are stored, and monitored again once permission is given.
+        // The regions are stored, and monitored again once the user gives permission.
         let later = #""at": 600, "app": "door", "location": {"permission": "always"}"#
         #expect(crossings(try play(Self.home, later, Self.away, Self.back)).count == 2)
     }

@@ -3,7 +3,7 @@ import NightshiftAPI
 import Simulation
 import TestSupport
 
-/// A trace that was played, and queries about its result.
+/// The result of a trace that was played, with queries about it.
 struct Play {
     let outcome: Simulation.Outcome
     let start: Double
@@ -28,7 +28,7 @@ struct Play {
         }
     }
 
-    /// The seconds of the trace at which this decision was made, to the millisecond.
+    /// Returns the times at which this decision was made, in seconds of the trace, to the millisecond.
     func times(_ decision: Decision, _ app: String? = nil, task: Int64? = nil) -> [Double] {
         entries(decision, app, task: task).map { seconds($0) }
     }
@@ -37,7 +37,7 @@ struct Play {
         ((entry.time.timeIntervalSince1970 - start) * 1_000).rounded() / 1_000
     }
 
-    /// The decisions about an app, in order, such as "20 appEntered suspended".
+    /// Returns the decisions about an app in order, such as "20 appEntered suspended".
     func story(_ app: String, of decisions: Set<Decision>) -> [String] {
         outcome.entries.filter { $0.app?.rawValue == app && $0.task == nil && decisions.contains($0.decision) }.map {
             let words = [JSONText.number(seconds($0)), $0.decision.rawValue, $0.detail]
@@ -49,14 +49,14 @@ struct Play {
 
     func waits(_ reason: WaitReason) -> WaitTotals? { totals.waits.first { $0.reason == reason } }
 
-    /// The sample traces.
+    /// Returns the text of a sample trace.
     static func sample(_ name: String) throws -> String {
         try String(contentsOfFile: "\(Programs.source)/Examples/traces/\(name).jsonl", encoding: .utf8)
     }
 }
 
 enum JSONText {
-    /// Formats whole seconds without a decimal point.
+    /// Formats a number of seconds. Whole seconds have no decimal point.
     static func number(_ seconds: Double) -> String {
         seconds == seconds.rounded() ? String(Int(saturating: seconds)) : String(seconds)
     }

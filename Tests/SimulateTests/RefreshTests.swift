@@ -2,7 +2,7 @@ import NightshiftAPI
 import Simulation
 import Testing
 
-/// Background refresh under the virtual clock: the service's decisions for made-up apps.
+/// Tests of background refresh under the virtual clock, with the service's own decisions for invented apps.
 @Suite struct RefreshTests {
     private static let device =
         #""at": 0, "device": {"power": "battery", "battery": 80, "idle": true, "interface": "wifi"}"#
@@ -17,7 +17,8 @@ import Testing
         .appWakeCompleted, .appWakeDropped, .wakeExpiring, .appEnded,
     ]
 
-    /// The device comes into use, which is a good time to fetch; two minutes later the app is opened for a minute.
+    /// The lines of a morning: the device comes into use, which is a good time to fetch, and two minutes later the app
+    /// is opened for a minute.
     private static let morning = [
         #""at": "07:00", "device": {"idle": false}"#, #""at": "07:02", "app": "feed", "use": "front""#,
         #""at": "07:03", "app": "feed", "use": "background""#,

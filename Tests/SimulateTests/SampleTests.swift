@@ -4,7 +4,7 @@ import Simulation
 import TestSupport
 import Testing
 
-/// The sample traces, and properties that hold for every trace.
+/// Tests of the sample traces, and of properties that hold for every trace.
 struct SampleTests {
     static let samples = ["contiguous", "location", "opportunistic", "refresh", "watchdog", "week"]
 
@@ -33,7 +33,7 @@ struct SampleTests {
         let totals = play.totals
         #expect(totals.end.timeIntervalSince(totals.start) == 7 * 86_400)
         #expect(totals.transfers.completed == totals.transfers.accepted)
-        // The backup waits for the charger, other discretionary transfers for Wi-Fi or a window.
+        // The backup waits for the charger. Other discretionary transfers wait for Wi-Fi or a window.
         for reason in [WaitReason.externalPower, .cellularNetwork, .discretionary, .doze, .network] {
             #expect(play.waits(reason) != nil, "\(reason)")
         }
@@ -70,7 +70,8 @@ struct SampleTests {
     @Test func `B3: Two processes write the same bytes`() async throws {
         let text = try Play.sample("week")
         var outputs: [String] = []
-        // Swift's hashing differs between processes; the environment makes it differ here.
+        // Swift's hashing differs between processes. The first process gets a fixed hash seed, and the second a random
+        // one.
         for seed in ["1", "2"] {
             var environment = ProcessInfo.processInfo.environment
             environment["SWIFT_DETERMINISTIC_HASHING"] = seed == "1" ? "1" : nil

@@ -3,9 +3,9 @@ import Simulation
 import TestSupport
 import Testing
 
-/// Random traces, and properties that hold for every simulation.
+/// Tests of properties that hold for every simulation, with random traces.
 struct TraceWalkTests {
-    /// A day of four apps, some of which misbehave.
+    /// Returns the lines for a day of four apps, some of which misbehave.
     private static func lines(seed: UInt64) -> [String] {
         var random = SplitMix64(seed: seed)
         func pick(_ words: [String]) -> String { words.randomElement(using: &random) ?? "" }
@@ -76,7 +76,7 @@ struct TraceWalkTests {
             case .appEnded:
                 guard let app = entry.app else { continue }
                 open[app] = 0
-                // No app is killed over a task without a warning 5 awake seconds before.
+                // The service kills an app for an overdue task only if the warning came 5 s of awake time before.
                 guard entry.detail?.hasPrefix(ExitCause.taskOverdue.sentence) == true else { continue }
                 #expect(told[app].map { time - $0 >= 4.999 } == true, "seed \(seed)")
             default: continue

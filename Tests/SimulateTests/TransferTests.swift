@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Testing
 
-/// Transfers under the virtual clock.
+/// Tests of transfers under the virtual clock.
 struct TransferTests {
     private let wifi =
         #""at": 0, "device": {"power": "battery", "battery": 80, "idle": false, "interface": "wifi"}, "bytesPerSecond": 1000"#
@@ -11,7 +11,8 @@ struct TransferTests {
             wifi, #""at": 10, "transfer": {"bytes": 10000, "host": "a"}"#,
             #""at": 15, "transfer": {"bytes": 10000, "host": "b"}"#, #""at": 100, "end": true"#,
         ])
-        // The first runs 5 s alone and 10 s at half the speed; the rest of the second one runs alone again.
+        // The first transfer runs 5 s alone and 10 s at half the speed. The rest of the second transfer runs alone
+        // again.
         #expect(play.times(.completed, task: 1) == [25])
         #expect(play.times(.completed, task: 2) == [30])
         #expect(play.totals.networks == [NetworkTotals(kind: .wifi, isExpensive: false, bytes: 20_000)])
@@ -77,7 +78,7 @@ struct TransferTests {
             #""at": 20, "app": "a", "use": "background""#, #""at": 20, "device": {"idle": true}"#,
             #""at": 20, "transfer": {"bytes": 100000, "discretionary": true}"#, #""at": 3000, "end": true"#,
         ])
-        // Doze at 80 s stops both; the window at 980 s lets both continue, and both end in it.
+        // Doze at 80 s stops both. The window at 980 s lets both continue, and both end in that window.
         #expect(play.times(.backgroundTimeStopped) == [80] && play.times(.held) == [80])
         #expect(play.times(.backgroundTimeResumed) == [980] && play.times(.continued) == [980])
         #expect(play.times(.backgroundTaskEnded) == [1_060])
@@ -123,7 +124,7 @@ struct TransferTests {
             #""at": 10, "app": "a", "transfer": {"bytes": 300000, "count": 2}"#,
             #""at": 20, "app": "a", "use": "forceQuit""#, #""at": 900, "end": true"#,
         ])
-        // The transfers are cancelled after the end of the process, which is asked to end first.
+        // The process is asked to end first, and its transfers are cancelled after its end.
         let end = try #require(play.times(.appEnded).first)
         #expect(end >= 20 && play.times(.cancelled) == [end, end])
         #expect(play.times(.appWoken).isEmpty)

@@ -1,6 +1,6 @@
-/// Rules of accessibility for every view, after WCAG 2.2, level AA.
+/// The accessibility rules for every view, from WCAG 2.2, level AA.
 enum AccessibilityRules {
-    /// Returns one sentence for each broken rule.
+    /// A script that returns one sentence for each broken rule.
     static let script = """
         const broken = [];
         const isShown = node => node.checkVisibility({ visibilityProperty: true }) && node.getClientRects()

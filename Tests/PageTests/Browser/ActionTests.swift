@@ -142,9 +142,9 @@ struct ActionTests {
         try await browser.click(card + "[data-state=notRunning] [data-action=front]:not(:disabled)")
         try await wait("its third launch") { $0.state == .active }
         try await browser.wait("document.querySelector(arguments[0])", [card + "[data-state=active]"])
-        // A finger only scrolls (GestureTests), and the phone treats the mouse as a finger.
+        // On the phone the mouse acts as a finger, and a finger only scrolls (see `GestureTests`).
         guard width == .desktop else { return }
-        // If it is released early, the card falls back.
+        // A card that is released early falls back.
         try await browser.swipeUp(card + " .pane", by: 60)
         #expect(try await fixture.client.send(.app(app)).state == .active)
         try await browser.swipeUp(card + " .pane", by: 180)
@@ -235,7 +235,7 @@ struct ActionTests {
         try await browser.click("[data-view=timeline]")
         let words = "document.querySelector('canvas').getAttribute('aria-label')"
         try await browser.wait(words + ".includes('1 apps')")
-        // The pointer is on the bar of the device, at the present.
+        // The pointer is on the device's bar, at the present time.
         try await browser.point(at: "canvas", along: 0.98, down: 58)
         try await browser.wait("!document.querySelector('.tip').hidden")
         let told: String = try await browser.run("return document.querySelector('.tip').textContent;")
@@ -287,7 +287,7 @@ struct ActionTests {
         print("20,000 transfers: frames in ms while scrolling:", frames)
         try await browser.type("file-19876", into: "input[type=search]")
         try await browser.wait("document.querySelector('.virtual').getAttribute('aria-rowcount') === '1'")
-        // Everything is done with keys.
+        // The test uses only the keyboard from here on.
         try await browser.type("file-1", into: "input[type=search]")
         let focused: String = try await browser.run(
             """

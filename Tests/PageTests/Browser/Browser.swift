@@ -26,7 +26,7 @@ final class Browser: Sendable {
     private let session: String
     private let files: TemporaryDirectory
 
-    /// - Parameter typeSize: the user's default size of type in pixels; 16 is usual.
+    /// - Parameter typeSize: the user's default font size in pixels. 16 is usual.
     init(_ width: Width = .desktop, isDark: Bool = false, typeSize: Int = 16) async throws {
         let port = try freePort()
         files = try TemporaryDirectory()
@@ -82,9 +82,9 @@ final class Browser: Sendable {
         }
     }
 
-    /// Drags from the middle of an element upwards by `dots`, with a pointer of the given type.
+    /// Drags from the middle of an element upwards by `dots` pixels, with a pointer of the given type.
     func swipeUp(_ selector: String, by dots: Int, with pointer: String = "mouse") async throws {
-        // A card that is still falling back is not in its place yet.
+        // A card that is still falling back has not reached its place yet.
         try await wait("document.querySelector(arguments[0]) && !document.getAnimations().length", [selector])
         let middle: [Double] = try await run(
             """
@@ -113,7 +113,7 @@ final class Browser: Sendable {
         try await command("POST", "/window", ["handle": tab.handle])
     }
 
-    /// Presses keys one after the other on the focused element. Each is held until the last is pressed.
+    /// Presses keys one after the other on the focused element. All keys stay down until the last one is pressed.
     func press(_ keys: String...) async throws {
         let actions =
             keys.map { "{\"type\":\"keyDown\",\"value\":\"\($0)\"}" }
@@ -138,7 +138,7 @@ final class Browser: Sendable {
 
     // MARK: - Output
 
-    /// Runs a script in the page and returns its result.
+    /// Runs a script in the page, and returns the script's result.
     func run<Value: Decodable>(_ script: String, _ arguments: [String] = []) async throws -> Value {
         try await evaluate("sync", script, arguments)
     }
@@ -148,14 +148,14 @@ final class Browser: Sendable {
         try await evaluate("async", script, arguments)
     }
 
-    /// Suspends until an expression of the page is true.
+    /// Waits until an expression is true in the page.
     func wait(_ expression: String, _ arguments: [String] = []) async throws {
         try await eventually("\(expression) \(arguments)", within: .seconds(30)) {
             try await run("return Boolean(\(expression));", arguments)
         }
     }
 
-    /// The page's errors since the last call.
+    /// Returns the errors that the page has reported since the last call.
     func complaints() async throws -> [String] {
         let data = try await Self.exchange(
             "POST", base + "/session/\(session)/se/log", try JSONEncoder().encode(["type": "browser"]))
@@ -163,7 +163,7 @@ final class Browser: Sendable {
             .filter { $0.level == "SEVERE" }.map(\.message)
     }
 
-    /// A picture of the page, in PNG.
+    /// Returns a screenshot of the page as PNG.
     func screenshot() async throws -> Data {
         let data = try await Self.exchange("GET", base + "/session/\(session)/screenshot", nil)
         return Data(base64Encoded: try JSONDecoder().decode(Answer<String>.self, from: data).value) ?? Data()

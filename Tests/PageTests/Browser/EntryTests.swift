@@ -4,7 +4,7 @@ import NightshiftClient
 import TestSupport
 import Testing
 
-/// B5: the Add dialog, and names and types of any size.
+/// B5: The Add dialog, and long names and large fonts.
 @Suite(.serialized, .enabled(if: Browser.isThere, "chromium and chromium-driver are not installed here"))
 struct EntryTests {
     private func opened(_ fixture: PageFixture, _ browser: Browser) async throws -> Browser {

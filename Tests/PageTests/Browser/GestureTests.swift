@@ -4,7 +4,7 @@ import NightshiftClient
 import TestSupport
 import Testing
 
-/// B5: gestures and buttons that destroy something ask first or can be undone, and rows stay where they are.
+/// B5: Gestures and buttons that delete or end something ask first or can be undone, and rows keep their places.
 @Suite(.serialized, .enabled(if: Browser.isThere, "chromium and chromium-driver are not installed here"))
 struct GestureTests {
     private func opened(_ fixture: PageFixture, _ width: Browser.Width = .desktop) async throws -> Browser {
@@ -70,7 +70,7 @@ struct GestureTests {
             try await browser.wait("document.querySelector(arguments[0])", [row(id) + "[data-state=completed]"])
             #expect(try await fixture.client.send(.task(id)).state == .completed)
         }
-        // The row, which is in its old place, also has a button to undo.
+        // The row stays in its old place, and has a button for undoing the removal.
         try await remove()
         try await browser.click(row(id) + " [aria-label='Undo the removal']")
         try await browser.wait("document.querySelector(arguments[0])", [row(id) + "[data-state=completed]"])
@@ -113,7 +113,7 @@ struct GestureTests {
         try await browser.click(row(first) + " [aria-label=Pause]")
         try await browser.wait("document.querySelector(arguments[0])", [row(first) + "[data-state=suspended]"])
         #expect(try await browser.run("return \(names);") as String == "\(first) \(second)")
-        // The cancelled transfer is not one of the unfinished ones, but its row stays.
+        // The list of unfinished transfers does not contain the cancelled one, but its row stays.
         _ = try await fixture.client.send(.act(TaskActionRequest(.cancel, [first])))
         try await browser.wait("document.querySelector(arguments[0])", [row(first) + "[data-state=cancelled]"])
         #expect(try await browser.run("return \(names);") as String == "\(first) \(second)")

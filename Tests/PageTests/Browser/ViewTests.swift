@@ -43,7 +43,7 @@ struct ViewTests {
         #expect(dark == isDark)
     }
 
-    /// A condition for each view, which holds when the content of the view is shown.
+    /// The condition for each view that holds once the view shows its content.
     static let shows = [
         "switcher": "document.querySelector('.card[data-state=active] .name')?.textContent === 'Photos'",
         "transfers": "document.querySelector('.virtual-row[data-state=running] .name')?.textContent === 'film.mkv'",
@@ -53,7 +53,7 @@ struct ViewTests {
         "journal": "document.querySelectorAll('.journal-list .virtual-row').length > 5",
     ]
 
-    /// Writes a screenshot to the folder in `PAGE_SCREENSHOTS`, if that is set.
+    /// Writes a screenshot to the folder in `PAGE_SCREENSHOTS`, if the variable is set.
     static func keep(_ picture: Data, _ name: String) throws {
         #expect(picture.count > 5_000)
         guard let folder = ProcessInfo.processInfo.environment["PAGE_SCREENSHOTS"] else { return }
@@ -168,7 +168,7 @@ struct ViewTests {
             try await browser.wait("window.known.entries.some(entry => entry.id >= arguments[0])", ["\(newest)"])
             try await waitForWholeJournal(browser, fixture)
         }
-        // A hidden tab is not redrawn, and the service makes more decisions than the page keeps.
+        // A hidden tab is not redrawn. Meanwhile the service makes more decisions than the page stores.
         let _: Bool = try await browser.run(
             "window.waiting = []; window.requestAnimationFrame = frame => window.waiting.push(frame); return true;")
         _ = try await fixture.client.send(.suspend(id))
@@ -194,7 +194,7 @@ struct ViewTests {
                 if (path.includes("/v1/status")) await hold();
                 return fetch(path, options);
                 """)
-        // The page starts again, and its stream is not open yet.
+        // The page starts again, and its event stream is not open yet.
         let _: Bool = try await browser.run(
             """
             return import("/page/store.js").then(({ start }) => { start(); return true; });
@@ -219,13 +219,13 @@ struct ViewTests {
                 if (path.includes("/v1/tasks?") && path.includes("task=")) await hold();
                 return answer;
                 """)
-        // After the held response, no earlier event causes a request.
+        // After the held response, no earlier event causes another request.
         _ = try await fixture.client.send(.act(TaskActionRequest(.cancel, [id])))
         try await browser.wait("window.held.length > 0")
         _ = try await fixture.client.send(.act(TaskActionRequest(.remove, [id])))
         try await browser.wait("window.known.entries.some(entry => entry.decision === 'removed')")
         try await browser.wait("window.known.tasks.size === 0")
-        // All held requests are answered, and then those that follow them.
+        // The test lets all held requests continue, and then the requests that follow them.
         let other = try await fixture.enqueue(["/other.bin"]) { $0.earliestBeginDate = Date() + 86_400 }[0]
         _ = try await fixture.client.send(.suspend(other))
         try await browser.wait(
@@ -236,8 +236,8 @@ struct ViewTests {
         #expect(try await browser.complaints() == [])
     }
 
-    /// Opens the page in a browser, with its state in `window.known` and with `script` as the body of `fetch`. A call of
-    /// `hold()` there waits until the test calls its function in `window.held`.
+    /// Opens the page in a browser, with its state in `window.known` and with `script` as the body of `fetch`. In that
+    /// script a call of `hold()` waits until the test calls the function that is then in `window.held`.
     private func opened(_ fixture: PageFixture, fetchingBy script: String) async throws -> Browser {
         let browser = try await Browser()
         try await browser.open(try await fixture.open().url)

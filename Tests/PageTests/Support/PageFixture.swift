@@ -92,7 +92,7 @@ final class PageFixture: Sendable {
 
     // MARK: - Transfers and apps
 
-    /// Starts a transfer of `rate` bytes per second, and returns when it runs.
+    /// Starts a transfer of `rate` bytes per second, and returns when the transfer runs.
     func slowTransfer(_ name: String, size: Int64 = 40_000_000, rate: Int64 = 200_000) async throws -> TaskID {
         origin.serve("/\(name)", .seeded(size: size, seed: 1, .throttle(bytesPerSecond: rate)))
         let id = try await enqueue(["/\(name)"])[0]
@@ -155,7 +155,7 @@ struct RawClient: Sendable {
         return try await Self.loop.send(request)
     }
 
-    /// Follows the link, and returns the cookie as a browser sends it back.
+    /// Follows the link, and returns the cookie in the form in which a browser sends it.
     func letIn() async throws -> String {
         let path = String(address.url.dropFirst(origin.count))
         let response = try await send("GET", path)
@@ -165,7 +165,7 @@ struct RawClient: Sendable {
         return String(field.value.prefix { $0 != ";" })
     }
 
-    /// Returns the token in the document.
+    /// Returns the token that the document contains.
     func token(_ cookie: String) async throws -> String {
         let text = String(decoding: try await send("GET", "/", ["Cookie": cookie]).body, as: UTF8.self)
         guard let match = text.firstMatch(of: /nightshift-token" content="([0-9a-f]{64})"/) else {

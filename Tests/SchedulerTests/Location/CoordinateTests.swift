@@ -2,21 +2,21 @@ import Foundation
 import NightshiftAPI
 import Testing
 
-/// R6: Tests of coordinates and the distances between them.
+/// R6: Tests of coordinates, and of the distances between them.
 @Suite struct CoordinateTests {
     private static func place(_ latitude: Double, _ longitude: Double) throws -> Coordinate {
         try #require(Coordinate(latitude: latitude, longitude: longitude))
     }
 
-    /// The lengths of great circles on a sphere of the earth's mean radius, from spherical trigonometry.
+    /// The expected lengths are great circles on a sphere with the earth's mean radius, from spherical trigonometry.
     @Test(arguments: [
-        // One degree of a meridian, and of the equator.
+        // These are one degree of a meridian, and one degree of the equator.
         (0.0, 0.0, 1.0, 0.0, 111_195.08), (0, 0, 0, 1, 111_195.08),
         // A distance across the antimeridian is as short as elsewhere.
         (0, 179.5, 0, -179.5, 111_195.08), (52, 180, 52, -180, 0),
         // All longitudes meet at a pole.
         (90, 0, 90, 137, 0), (89, 0, 89, 180, 222_390.16), (-90, 10, 90, -170, 20_015_114.44),
-        // The opposite side of the earth.
+        // This is the opposite side of the earth.
         (0, 0, 0, 180, 20_015_114.44), (0, 0, 0, 0, 0),
     ])
     func `R6: The distance between two coordinates is the length of the great circle`(

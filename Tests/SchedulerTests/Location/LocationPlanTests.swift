@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// R6: Tests of all regions on one receiver.
+/// R6: Tests of the plan that serves the regions of all apps with one receiver.
 @Suite struct LocationPlanTests {
     private let around: Surroundings
     private let first = AppID(rawValue: "org.example.First")
@@ -43,7 +43,7 @@ import Testing
         plan.add(try around.region("home"), for: first)
         #expect(plan.state(of: "home", of: first) == .inside)
         #expect(plan.moved(to: try around.fix(0, at: 60)) == [])
-        // A region with the same identifier elsewhere does not inherit the state of the old one.
+        // A region elsewhere with the same identifier does not inherit the state of the old region.
         plan.add(try around.region("home", east: 5_000), for: first)
         #expect(plan.state(of: "home", of: first) == .outside)
         #expect(plan.regions(of: first).count == 2)

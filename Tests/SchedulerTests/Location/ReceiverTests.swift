@@ -2,7 +2,7 @@ import NightshiftAPI
 import Receiver
 import Testing
 
-/// R6: Tests of a commuter's first days; `make bench` tests weeks, with thresholds.
+/// R6: Tests of a commuter's first days. `make bench` tests weeks, with thresholds.
 @Suite struct ReceiverTests {
     private static func row(
         _ strategy: FixStrategy, _ kind: ReceiverKind = .varying, seed: UInt64 = 3
@@ -18,7 +18,7 @@ import Testing
         let row = try Self.row(.planned, kind)
         #expect(row.heldSeconds > row.receiverSeconds && row.heldShare < 1)
         #expect(row.crossings > 4 && row.missed == 0 && row.madeUp == 0 && row.delays.count == row.crossings)
-        // A crossing has to last for this time before it is reported.
+        // A crossing is reported only after it has lasted for this time.
         #expect(row.delays.allSatisfy { $0 >= 20 } && row.delays == row.delays.sorted())
         #expect(row.receiverSeconds < 2 * 86_400 / 10)
     }

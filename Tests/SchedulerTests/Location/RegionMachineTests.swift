@@ -3,13 +3,14 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// R6: Tests of crossings of a boundary.
+/// R6: Tests of crossings of a region's boundary.
 @Suite struct RegionMachineTests {
     private let around: Surroundings
 
     init() throws { around = try Surroundings() }
 
-    /// Passes fixes at metres east of the centre, ten seconds apart, and returns the crossing at each.
+    /// Passes fixes with these distances in metres east of the centre, ten seconds apart, and returns the crossing at
+    /// each fix.
     private func crossings(
         of machine: inout RegionMachine, _ metres: [Double], accuracy: Double = 5, every seconds: Double = 10,
         from start: Double = 0
@@ -57,10 +58,10 @@ import Testing
     @Test func `R6: A fix that is too coarse does not change the state`() throws {
         var machine = RegionMachine(try around.region())
         _ = try crossings(of: &machine, [300])
-        // The device may be inside or outside.
+        // With these fixes the device may be inside or outside.
         #expect(try crossings(of: &machine, [0, 0, 0, 0], accuracy: 150, from: 10) == [nil, nil, nil, nil])
         #expect(machine.state == .outside && machine.confirmation == nil)
-        // A coarse fix in between interrupts nothing.
+        // A coarse fix in between does not interrupt the wait.
         #expect(machine.moved(to: try around.fix(0, at: 100)) == nil)
         #expect(machine.moved(to: try around.fix(0, accuracy: 400, at: 110)) == nil)
         #expect(machine.moved(to: try around.fix(0, at: 120)) == .entered)
@@ -113,7 +114,8 @@ import Testing
         #expect(seen == [nil, nil, nil, nil, .entered, nil, nil, .left])
     }
 
-    /// Jittered walks around a block with realistic fixes: each true crossing gives one event, and there are no others.
+    /// A test with jittered walks around a block and realistic fixes. Each true crossing causes one event, and there
+    /// are no others.
     @Test(arguments: UInt64(1)...40)
     func `R6: Each true crossing causes one event, and other movements cause no event`(_ seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
@@ -125,7 +127,7 @@ import Testing
         var (goalEast, goalNorth) = (east, north)
         var truth: [(side: RegionState, since: Double)] = []
         var told: RegionState?
-        // The time since which the device has been so far past the boundary that every fix shows its side.
+        // The time since which the device has been so far from the boundary that every fix shows its side.
         var clearSince: Double?
         var clearSides: [RegionState] = []
         var count = 0
@@ -163,12 +165,12 @@ import Testing
             let state: RegionState = crossing == .entered ? .inside : .outside
             #expect(state != told, "told twice at \(time)")
             told = state
-            // The event is true: the device is there, and was for at least twenty seconds.
+            // The event is true: the device is on that side, and has been there for at least twenty seconds.
             let now = try #require(truth.last)
             #expect(now.side == state && time - now.since >= RegionMachine.dwell, "at \(time): \(crossing)")
         }
         #expect(truth.count > 1)
-        // Every lasting crossing was reported, and no others.
+        // Every lasting crossing was reported, and no other.
         #expect(count >= clearSides.count - 1 && count < truth.count)
     }
 
@@ -181,7 +183,7 @@ import Testing
             }
         }
         #expect(try moved([300, 20, 20, 20], from: 0) == [nil, nil, nil, .entered])
-        // The locations are within the error of the receiver, and as far outside as it never errs.
+        // The first locations are within the receiver's error. The later ones are farther outside than that error.
         #expect(try moved([40, 60, 40, 70], from: 100) == [nil, nil, nil, nil])
         #expect(try moved([90, 90, 90], from: 200) == [nil, nil, .left])
         #expect(!machine.isTooSmall(for: 75) && machine.isTooSmall(for: 76))

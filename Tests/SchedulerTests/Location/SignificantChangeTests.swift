@@ -3,7 +3,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// R7: Tests of significant changes: a new cell, or several hundred metres.
+/// R7: Tests of significant changes: a move to a new cell, or by several hundred metres.
 @Suite struct SignificantChangeTests {
     private let around: Surroundings
 
@@ -18,7 +18,7 @@ import Testing
         #expect(change.moved(to: try place(0, at: 0)) != nil)
         #expect(change.moved(to: try place(400, at: 1_000)) == nil)
         #expect(change.moved(to: try place(600, at: 2_000)) != nil)
-        // The distance counts from that location, and not from the first one.
+        // The distance counts from the last reported location, not from the first one.
         #expect(change.moved(to: try place(900, at: 3_000)) == nil)
         #expect(change.due == nil)
     }
@@ -40,7 +40,7 @@ import Testing
         #expect(change.due == 300)
         #expect(change.tick(now: 299) == nil)
         #expect(change.tick(now: 310)?.fix.time == 200)
-        // The pause counts from the report.
+        // The pause begins at the last report.
         #expect(change.moved(to: try place(2_400, at: 505)) == nil)
         #expect(change.due == 610)
     }

@@ -3,7 +3,8 @@ import NightshiftAPI
 import Scheduler
 import Testing
 
-/// A flat piece of the earth with metres east and north of a point, and a device that moves on it.
+/// A flat area around a point, with coordinates in metres east and north of the point, and a device that moves in the
+/// area.
 struct Surroundings {
     let origin: Coordinate
 
@@ -11,7 +12,7 @@ struct Surroundings {
         origin = try #require(Coordinate(latitude: latitude, longitude: longitude))
     }
 
-    /// The metres of a degree of a meridian.
+    /// The length of one degree of a meridian in metres.
     private static let degree = Coordinate.earthRadius * .pi / 180
 
     func place(_ east: Double, _ north: Double) throws -> Coordinate {

@@ -3,7 +3,7 @@ import NightshiftAPI
 import Scheduler
 import Testing
 
-/// R2: Tests with the standard people, few apps and few days; `make bench` uses all of them.
+/// R2: Tests with the standard people, few apps and few days. `make bench` uses all of them.
 @Suite struct FreshnessTests {
     private static func trace(_ person: Person) -> UseTrace { person.trace(apps: 5, days: 18, learning: 10) }
 

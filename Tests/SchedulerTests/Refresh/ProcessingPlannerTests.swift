@@ -4,7 +4,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// R10: Tests of which processing and continued tasks run, and of the reasons why others wait.
+/// R10: Tests of the choice of processing and continued tasks that run, and of the reasons why others wait.
 @Suite struct ProcessingPlannerTests {
     private typealias Request = ProcessingPlanner.Request
 
@@ -86,7 +86,7 @@ import Testing
         let battery = Self.device { $0.power = .battery }
         let old = Self.request(submitted: Self.now - Self.day)
         #expect(Self.plan(old, device: battery).begin == [old.key])
-        // The period counts from the time at which the task could have begun.
+        // The period begins when the task could have begun.
         let later = Self.request(begin: Self.now - Self.hour, submitted: Self.now - 3 * Self.day)
         #expect(Self.plan(later, device: battery).holds[later.key]?.until == Self.now - Self.hour + Self.day)
         // A task that needs no network runs without one.

@@ -2,7 +2,7 @@ import NightshiftAPI
 import Scheduler
 import Testing
 
-/// R2: Tests of which apps fetch, and when.
+/// R2: Tests of the choice of apps that fetch, and of the times of their fetches.
 @Suite struct RefreshPlannerTests {
     @Test func `An app that does not request fetches gets none`() {
         var scene = RefreshScene()
@@ -50,9 +50,9 @@ import Testing
             }
         }
         let before = scene.fetches.count
-        // A day without use of the app.
+        // The app is not used on this day.
         scene.pass(to: 8 * 24)
-        // Fetches are an hour apart, from 06:30 to 23:00.
+        // The fetches are an hour apart, from 06:30 to 23:00.
         #expect((8...17).contains(scene.fetches.count - before))
         #expect(scene.hours(.mail, from: 48).allSatisfy { (6.5...23).contains($0) })
     }
@@ -62,7 +62,7 @@ import Testing
         scene.add(.feed, .game)
         for day in 0..<3 {
             for hour in 8..<22 {
-                // Both apps are opened in the morning, one of them often; the device is used all day.
+                // The user opens both apps in the morning and one of them often, and uses the device all day.
                 let app: AppID = hour == 9 && day == 0 ? .game : (9..<13).contains(hour) ? .feed : .mail
                 scene.use(app, at: Double(day) * 24 + Double(hour))
             }
@@ -136,7 +136,7 @@ import Testing
         let wakes = Set(scene.fetches.map(\.hour)).count
         #expect(scene.fetches.count >= 6)
         #expect(wakes * 2 <= scene.fetches.count)
-        // An open window waits for a wake, and uses the first one.
+        // A fetch that waits for a shared wake begins when the device wakes.
         var waiting = RefreshScene()
         waiting.add(.feed)
         waiting.pass(to: 12)
@@ -161,7 +161,7 @@ import Testing
         let (looks, empty) = (scene.looks, scene.emptyLooks)
         scene.pass(to: 96)
         #expect(scene.looks > looks + 3)
-        // The first one is the one with which time begins to pass.
+        // Only the first plan may wake no app.
         #expect(scene.emptyLooks - empty <= 1)
         #expect(scene.plan.wakeDevice.map { $0 > scene.now.seconds } ?? false)
     }

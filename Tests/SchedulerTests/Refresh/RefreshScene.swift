@@ -1,15 +1,15 @@
 import NightshiftAPI
 import Scheduler
 
-/// A device whose days are given in hours from Monday, 2026-01-05 00:00.
+/// A device with a refresh planner. Times are hours from Monday, 2026-01-05 00:00.
 struct RefreshScene {
     var planner: RefreshPlanner
     var conditions = RefreshConditions()
-    /// The fetches with their app and start hour.
+    /// The fetches, each with its app and the hour of its start.
     private(set) var fetches: [(app: AppID, hour: Double)] = []
     private(set) var plan = RefreshPlan()
     private(set) var hour = 0.0
-    /// The number of plans; `emptyLooks` counts plans that woke no app.
+    /// The number of plans. `emptyLooks` counts the plans that woke no app.
     private(set) var looks = 0
     private(set) var emptyLooks = 0
     var result = RefreshResult.newData
@@ -28,15 +28,15 @@ struct RefreshScene {
 
     var now: LocalMoment { Self.moment(hour) }
 
-    /// Adds apps that leave the time of their fetches to the planner.
+    /// Adds apps that leave the times of their fetches to the planner.
     mutating func add(_ apps: AppID..., interval: RefreshInterval = .minimum) {
         for app in apps { planner.set(interval, for: app, now: now) }
     }
 
-    /// The time of the next plan, which depends on whether the device is awake.
+    /// The time of the next plan. It depends on whether the device is awake.
     private var next: Double? { conditions.isAwake ? plan.lookAgain : plan.wakeDevice }
 
-    /// Plans as often as the planner asks for it, until `end`. Each fetch takes ten seconds.
+    /// Plans as often as the planner requests until `end`. Each fetch takes ten seconds.
     mutating func pass(to end: Double) {
         look()
         while let next = next.map({ ($0 - Self.start) / 3_600 }), next < end {
@@ -50,7 +50,7 @@ struct RefreshScene {
         self.hour = hour
     }
 
-    /// Plans once.
+    /// Makes one plan, and starts its fetches.
     mutating func look() {
         plan = planner.plan(conditions, now: now)
         let woken = plan.wake
@@ -63,7 +63,7 @@ struct RefreshScene {
         plan = planner.plan(conditions, now: now)
     }
 
-    /// Uses an app for a minute, and the device as well.
+    /// Records the use of an app, and of the device, for a minute.
     mutating func use(_ app: AppID, at time: Double) {
         pass(to: time)
         planner.deviceUse(true, now: now)
@@ -73,7 +73,7 @@ struct RefreshScene {
         planner.deviceUse(false, now: now)
     }
 
-    /// Returns the hours of the day of the fetches for `app`, from an hour of the trace on.
+    /// Returns the hours of the day at which `app` was fetched for, from an hour of the trace on.
     func hours(_ app: AppID, from: Double = 0) -> [Double] {
         fetches.filter { $0.app == app && $0.hour >= from }.map { $0.hour.truncatingRemainder(dividingBy: 24) }
     }

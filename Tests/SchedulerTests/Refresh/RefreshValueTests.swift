@@ -4,7 +4,7 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// R2: Tests of the values that the fetch planner consists of.
+/// R2: Tests of the values from which the fetch planner decides.
 @Suite struct RefreshValueTests {
     private static let nothing = [Double](repeating: 0, count: UsageModel.slotCount)
 

@@ -5,7 +5,7 @@ import Testing
 
 /// R2: Tests of the rules that always hold for fetches.
 @Suite struct RefreshWalkTests {
-    /// The rules, checked without knowledge of how the planner decides.
+    /// The rules for fetches. They are checked without knowledge of how the planner decides.
     private struct Law {
         var intervals: [AppID: RefreshInterval] = [:]
         var isOff: Set<AppID> = []
@@ -17,7 +17,7 @@ import Testing
         var begun: [AppID: [Int]] = [:]
         var spent = RefreshCost(energy: 0, bytes: 0)
 
-        /// Returns the rule that a wake of `app` would break now.
+        /// Returns the rule that a wake of `app` would break now, or nil.
         func mistake(_ app: AppID, _ conditions: RefreshConditions, _ now: LocalMoment) -> String? {
             if conditions.hold != nil { return "forbidden to all" }
             guard let interval = intervals[app], interval != .never else { return "not wanted" }
@@ -125,7 +125,8 @@ import Testing
             if let wake = plan.wakeDevice, wake < plan.lookAgain ?? .infinity {
                 mistakes.append("the device is woken before there is anything to look at")
             }
-            // The spending is at most what has accrued, plus what one fetch of each app took too much.
+            // The spending is at most the accrued budget, plus the amount by which one fetch of each app exceeded its
+            // estimate.
             let days = 0.25 + (seconds - RefreshScene.start) / 86_400 + 1e-6
             let (each, count) = (RefreshCost.expected, Double(Self.apps.count))
             if law.spent.energy > Self.daily.energy * days + each.energy * count
