@@ -4,7 +4,7 @@ import SimulationSupport
 import TestSupport
 import Testing
 
-/// An alarm rings once, at its time, and only the last time that was set counts.
+/// An alarm rings once, at the last time that its owner set.
 @Suite(.timeLimit(.minutes(20))) struct AlarmTests {
     /// Owns an alarm, like the service's actors.
     private actor Owner {
@@ -23,7 +23,7 @@ import Testing
             alarm.set(for: moment, atBootSeconds: moment.map { $0 + late }, by: clock) { await self.rang($0) }
         }
 
-        /// The sleep until one time ends, and another time is set before the ring is handled.
+        /// Lets the alarm's sleep end, and sets another time before the owner handles the ring.
         func letCome(_ moment: Double, andSet next: Double) {
             clock.advance(to: moment)
             set(next)
@@ -41,7 +41,7 @@ import Testing
         ManualClock(ClockReading(bootID: "one", bootSeconds: bootSeconds, wallSeconds: 1_000))
     }
 
-    @Test func itRingsAtItsMomentAndIsSetForNoneThen() async throws {
+    @Test func `An alarm rings at its time and then has no time`() async throws {
         let clock = Self.clock()
         let owner = Owner(clock)
         await owner.set(5)
@@ -52,13 +52,13 @@ import Testing
         #expect(await owner.moment == nil)
     }
 
-    @Test func aMomentThatIsPastRingsAtOnce() async throws {
+    @Test func `An alarm rings at once if its time is in the past`() async throws {
         let owner = Owner(Self.clock(at: 10))
         await owner.set(5)
         try await owner.rings.wait(for: "the ring") { $0 == [5] }
     }
 
-    @Test func theSameMomentAgainChangesNothing() async throws {
+    @Test func `Setting an alarm to the time that it already has changes nothing`() async throws {
         let clock = Self.clock()
         let owner = Owner(clock)
         await owner.set(5)
@@ -67,7 +67,7 @@ import Testing
         #expect(clock.nextWaking == 5)
     }
 
-    @Test func anotherMomentTakesItsPlace() async throws {
+    @Test func `Setting an alarm to another time replaces the earlier time`() async throws {
         let clock = Self.clock()
         let owner = Owner(clock)
         for moment in [9, 5, 7] as [Double] { await owner.set(moment) }
@@ -80,8 +80,8 @@ import Testing
         #expect(owner.rings.read { $0 } == [7, 21])
     }
 
-    /// The owner may have left the past time out of its next deadline, but the ring is still handled.
-    @Test func `An alarm that is due rings, even if another is set before the ring is handled`() async throws {
+    /// The owner may have removed the past time from its next deadline, but it must still handle the ring.
+    @Test func `An alarm that is due rings although its owner sets another time first`() async throws {
         let clock = Self.clock()
         let owner = Owner(clock)
         await owner.set(5)
@@ -92,7 +92,7 @@ import Testing
         #expect(owner.rings.read { $0 } == [5, 7])
     }
 
-    @Test func itIsSetForNoMoment() async throws {
+    @Test func `An alarm whose time is removed does not sleep`() async throws {
         let clock = Self.clock()
         let owner = Owner(clock)
         await owner.set(5)
@@ -101,8 +101,9 @@ import Testing
         try await eventually("no sleep") { clock.sleepers == 0 }
     }
 
-    /// A deadline in the awake clock is woken by the boot clock.
-    @Test func theRingTellsTheOwnersMoment() async throws {
+    /// A deadline may be a time of the awake clock. The alarm then sleeps until the corresponding time of the boot
+    /// clock.
+    @Test func `An alarm passes on the time that its owner set, not the time of the boot clock`() async throws {
         let clock = Self.clock()
         let owner = Owner(clock)
         await owner.set(5, late: 100)
@@ -111,9 +112,9 @@ import Testing
         try await owner.rings.wait(for: "the ring") { $0 == [5] }
     }
 
-    /// At the stop of a service an alarm is cancelled: it does not ring, and setting the same time again does not start
-    /// it.
-    @Test func nothingRingsOnceItIsCancelled() async throws {
+    /// A stopping service cancels its alarms. A cancelled alarm does not ring, and setting its time again does not
+    /// start it.
+    @Test func `A cancelled alarm does not ring until its owner sets another time`() async throws {
         let clock = Self.clock()
         let owner = Owner(clock)
         await owner.set(5)
@@ -127,7 +128,7 @@ import Testing
         #expect(owner.rings.read { $0 } == [6])
     }
 
-    /// The behaviour of an alarm, without tasks.
+    /// A model of an alarm that uses no concurrency.
     private struct Model {
         var now: Double = 0
         var moment: Double?
@@ -154,7 +155,8 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...10) func randomWalksRingAsTheModelDoes(_ seed: Int) async throws {
+    @Test(arguments: 1...10) func `In random walks an alarm rings exactly when its model does`(_ seed: Int) async throws
+    {
         var random = SplitMix64(seed: UInt64(seed))
         let clock = Self.clock()
         let owner = Owner(clock)

@@ -6,8 +6,8 @@ import Testing
 
 @Suite struct KernelFileTests {
     @Test func `A kernel file longer than a page is read to its end`() throws {
-        // Enough mappings to make the kernel's table longer than a page, at one line each. Tables of mounts and file
-        // locks can be as long.
+        // These mappings make the kernel's table longer than a page: each has a line. Tables of mounts and file locks
+        // can be as long.
         let page = Int(sysconf(Int32(_SC_PAGESIZE)))
         var mappings: [UnsafeMutableRawPointer] = []
         defer { for mapping in mappings { munmap(mapping, page) } }
@@ -20,12 +20,12 @@ import Testing
         }
         let text = try #require(KernelFile.text("/proc/self/maps"))
         #expect(text.utf8.count > 2 * page)
-        // The stack is above all other mappings.
+        // The last line of the table is about the stack, which is above all other mappings.
         #expect(text.contains("[stack]"))
         #expect(text.hasSuffix("\n"))
     }
 
-    @Test func `A kernel file that does not exist gives no text`() {
+    @Test func `Reading a kernel file that does not exist returns nil`() {
         #expect(KernelFile.text("/proc/0/stat") == nil)
         #expect(KernelFile.text("/proc") == nil)
     }

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func whatCameBeforeTheRunIsDoneToo() async throws {
+    @Test func `A mailbox executes jobs that it received before it was run`() async throws {
         let owner = Owner()
         owner.mailbox.yield { await $0.note(1) }
         let run = Task { await owner.run() }
@@ -36,7 +36,7 @@ import Testing
         await run.value
     }
 
-    @Test func everyJobOfManyThreadsIsDoneOnce() async throws {
+    @Test func `A mailbox executes each job from many threads once`() async throws {
         let owner = Owner()
         let run = Task { await owner.run() }
         await withTaskGroup { group in
@@ -52,8 +52,8 @@ import Testing
         #expect(owner.done.read { $0.sorted() } == Array(0..<800))
     }
 
-    /// A waiting job does not block the others, and the run does not end before it.
-    @Test func theEndCancelsWhatStillRunsAndWaitsForIt() async throws {
+    /// A job that waits does not block other jobs, and the mailbox runs until that job has ended.
+    @Test func `A mailbox that finishes cancels its running jobs and waits for them`() async throws {
         let owner = Owner()
         let run = Task { await owner.run(beside: [{ await $0.sleepUntilCancelled("companion") }]) }
         owner.mailbox.yield { await $0.sleepUntilCancelled("job") }
@@ -65,7 +65,7 @@ import Testing
         #expect(owner.cancelled.read { $0.sorted() } == ["companion", "job"])
     }
 
-    @Test func whatComesBehindTheEndIsDropped() async {
+    @Test func `A mailbox drops jobs that arrive after it has finished`() async {
         let owner = Owner()
         let copy = owner.mailbox
         owner.mailbox.finish()

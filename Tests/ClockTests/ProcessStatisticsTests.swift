@@ -10,7 +10,9 @@ import Testing
         "4711 (\(name)) \(state) \(rest) 4194304 1 2 3 4 5 6 7 8 20 0 1 0 8642 1000 20\n"
     }
 
-    @Test(arguments: ["sh", "a b", "a) R 9 9 9", "((", ")", "", "\u{301}"]) func namesMayHoldAnything(_ name: String)
+    @Test(arguments: ["sh", "a b", "a) R 9 9 9", "((", ")", "", "\u{301}"]) func `The parser accepts any process name`(
+        _ name: String
+    )
         throws
     {
         let statistics = try #require(ProcessStatistics(parsing: Self.line(name)))
@@ -24,18 +26,22 @@ import Testing
         ("R", false, false), ("S", false, false), ("D", false, false), ("I", false, false), ("T", true, false),
         ("t", true, false), ("Z", false, true), ("X", false, true),
     ])
-    func statesAreStoppedOrEnded(_ state: String, isStopped: Bool, isZombie: Bool) throws {
+    func `The state letter says whether a process is stopped or has ended`(
+        _ state: String, isStopped: Bool, isZombie: Bool
+    ) throws {
         let statistics = try #require(ProcessStatistics(parsing: Self.line("sh", state)))
         #expect(statistics.isStopped == isStopped)
         #expect(statistics.isZombie == isZombie)
     }
 
-    @Test(arguments: ["", "4711", "4711 (sh", "4711 (sh)", "4711 (sh) S 1 1234", line("sh", "S", "one 1234 1234 0 -1")])
-    func whatIsIncompleteIsNone(_ text: String) {
+    @Test(arguments: [
+        "", "4711", "4711 (sh", "4711 (sh)", "4711 (sh) S 1 1234", line("sh", "S", "one 1234 1234 0 -1"),
+    ])
+    func `The parser returns nil for an incomplete line`(_ text: String) {
         #expect(ProcessStatistics(parsing: text) == nil)
     }
 
-    @Test func thisProcessIsRead() throws {
+    @Test func `The statistics of the running process can be read`() throws {
         let own = try #require(ProcessStatistics(of: getpid()))
         #expect(own.parent == getppid())
         #expect(own.group == getpgrp())
@@ -44,7 +50,7 @@ import Testing
         #expect(ProcessStatistics(of: 0) == nil)
     }
 
-    @Test(arguments: 1...20) func noTextEndsTheProgram(_ seed: Int) {
+    @Test(arguments: 1...20) func `No text crashes the parser`(_ seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         let characters = Array(") (SZ0123456789-\n\u{301}é")
         for _ in 0..<200 {

@@ -7,29 +7,29 @@ import Testing
 
 /// The clocks of the machine that runs the tests.
 @Suite struct SystemClockTests {
-    @Test func theReadingIsTheKernels() throws {
+    @Test func `A reading agrees with the kernel's clocks and boot ID`() throws {
         let before = (boot: Self.seconds(CLOCK_BOOTTIME), wall: Self.seconds(CLOCK_REALTIME))
         let reading = SystemClock().now()
         let after = (boot: Self.seconds(CLOCK_BOOTTIME), wall: Self.seconds(CLOCK_REALTIME))
         #expect(reading.bootSeconds >= before.boot && reading.bootSeconds <= after.boot)
-        // Other tests set the wall clock to its own time meanwhile, which may move it back a little.
+        // Other tests set the wall clock to its current time meanwhile, which may move it back a little.
         #expect(reading.wallSeconds > before.wall - 1 && reading.wallSeconds < after.wall + 1)
         let bootID = try String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
         #expect(bootID == reading.bootID + "\n")
         #expect(SystemClock().now().bootID == reading.bootID)
     }
 
-    @Test(.timeLimit(.minutes(20))) func aSleepEndsAtItsTime() async throws {
+    @Test(.timeLimit(.minutes(20))) func `A sleep ends at its time`() async throws {
         let clock = SystemClock()
         let end = clock.now().bootSeconds + 0.05
         try await clock.sleep(untilBootSeconds: end)
         #expect(clock.now().bootSeconds >= end)
-        // A time in the past is not waited for.
+        // A sleep until a time in the past returns at once.
         try await clock.sleep(untilBootSeconds: end - 1_000)
     }
 
     @Test(.timeLimit(.minutes(20)), arguments: [0, .greatestFiniteMagnitude] as [Double])
-    func aCancelledSleepThrows(end: Double) async {
+    func `A cancelled sleep throws CancellationError`(end: Double) async {
         let clock = SystemClock()
         let sleep = Task {
             while !Task.isCancelled { await Task.yield() }
@@ -39,7 +39,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await sleep.value }
     }
 
-    /// An actor that by mistake waits for past times again and again.
+    /// An actor that sleeps again and again until a time in the past, as a faulty caller might.
     private actor Sleeper {
         private var isTold = false
 
@@ -53,15 +53,18 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20))) func whoSleepsUntilWhatIsOverLetsOthersOfItsActorGoOn() async throws {
+    @Test(.timeLimit(.minutes(20))) func `An actor that keeps sleeping until a past time still handles other calls`()
+        async throws
+    {
         #expect(try await Sleeper().sleepUntilTold())
     }
 
-    /// Sets the wall clock to the time that it shows, which moves it by less than a millisecond.
+    /// This test sets the wall clock to the time that it shows, which moves it by less than a millisecond.
     @Test(.timeLimit(.minutes(20)), .enabled(if: Self.maySetClock, "setting the wall clock needs CAP_SYS_TIME"))
-    func settingTheWallClockIsNoticed() async {
+    func `The clock reports that someone has set the wall clock`() async {
         let changes = SystemClock().wallClockChanges()
-        // The kernel reports only changes made while a listener waits, so the clock is set until one is reported.
+        // The kernel reports only changes that happen while a listener waits. The task therefore keeps setting the
+        // clock.
         let setting = Task {
             while !Task.isCancelled {
                 Self.setClockToItself()
@@ -77,10 +80,10 @@ import Testing
         #expect(heard == 2)
     }
 
-    /// If the clock is set again before the next wait, the kernel reports it at once and keeps reporting
-    /// (timerfd_create(2)).
+    /// If the clock is set again before the listener waits again, the kernel reports the change at once, and then keeps
+    /// reporting it (timerfd_create(2)).
     @Test(.timeLimit(.minutes(20)), .enabled(if: Self.maySetClock, "setting the wall clock needs CAP_SYS_TIME"))
-    func settingTheWallClockManyTimesIsNoticed() async {
+    func `The clock keeps reporting while the wall clock is set continuously`() async {
         let changes = SystemClock().wallClockChanges()
         let isHeard = Watched(false)
         for _ in 0..<2 {
