@@ -1,35 +1,38 @@
 package import NightshiftAPI
 
-/// Decides which waiting transfers start, and which running ones are stopped to make room.
+/// Decides which waiting transfers start, and which running ones are stopped to make room. The same queues always give
+/// the same plan.
 ///
-/// Pure: the same lanes give the same plan. Within the limits, the transfer with the highest priority starts first. At
-/// equal priority, the oldest starts first. Rules 1 and 2 keep large files from starving small ones (BITS uses time
-/// slices for the same purpose). Rule 3 keeps transfers that fail repeatedly from starving all others:
+/// Within the limits, the transfer with the highest priority starts first. At equal priority, the oldest starts first.
+/// Rules 1 and 2 keep large files from starving small ones (BITS uses time slices for the same purpose). Rule 3 keeps
+/// transfers that fail repeatedly from starving all others:
 ///
-/// 1. A large transfer never takes the last connection of a lane, or of the service, while a small one waits there. If
-///    only one connection exists, this rule applies only to small transfers of at least equal priority.
+/// 1. A large transfer never takes the last connection of a per-origin queue (``Lane``), or of the service, while a
+///    small one waits there. If only one connection exists, this rule applies only to small transfers of at least equal
+///    priority.
 /// 2. If large transfers hold every connection and a small one of at least equal priority waits, one large transfer is
 ///    stopped. It must have run for ``slice`` seconds, and must be able to resume.
-/// 3. Transfers whose last attempt made no lasting progress take at most half the connections of a lane, and of the
+/// 3. Transfers whose last attempt made no lasting progress take at most half the connections of a queue, and of the
 ///    service, while a transfer that has not failed waits there. If only one connection exists, both kinds take turns.
 ///    An origin is probed by a transfer that has not failed, or else by the one with the fewest failures.
 ///
-/// ``ConnectionSlots`` determines how many transfers the service lets a lane start. At equal priority, a task goes first if it
-/// has not failed and its origin has no running transfer. ``yield(_:_:_:now:plan:)`` decides which slow transfers give
-/// up their places.
+/// ``ConnectionSlots`` determines how many transfers the service lets a queue start. At equal priority, a task goes
+/// first if it has not failed and its origin has no running transfer. ``yield(_:_:_:now:plan:)`` decides which slow
+/// transfers give up their places.
 package enum Admission {
     /// The number of missing bytes from which a transfer counts as large: more than a second on a line of 100 Mbit/s.
     package static let largeSize: Int64 = 16 << 20
-    /// The minimum running time of a large transfer in seconds. It keeps the cost of a restart small in comparison.
+    /// The minimum running time of a large transfer in seconds. This time keeps the cost of a restart small in
+    /// comparison.
     package static let slice: Double = 10
 
     package struct Candidate: Hashable, Sendable {
         package var id: TaskID
         package var priority: Double
         package var isLarge: Bool
-        /// Consecutive attempts without lasting progress.
+        /// The number of consecutive attempts without lasting progress.
         package var fruitless: Int
-        /// Whether the task gave up its place recently. Other tasks of equal priority go first then.
+        /// Whether the task gave up its place recently. If so, other tasks of equal priority go first.
         package var isLast: Bool
 
         package init(id: TaskID, priority: Double, isLarge: Bool, fruitless: Int = 0, isLast: Bool = false) {
@@ -55,13 +58,13 @@ package enum Admission {
     package struct Slowness: Hashable, Sendable {
         /// The loss if the transfer is stopped, ordered from least to most.
         package enum Loss: Hashable, Sendable {
-            /// Nothing is lost: the transfer resumes from where it stopped.
+            /// The transfer loses nothing, because it resumes from where it stopped.
             case nothing
             /// The time that the transfer has waited for a response is lost.
             case wait
             /// This number of bytes has to be fetched again.
             case bytes(Int64)
-            /// More than bytes would be lost, so the transfer is not stopped.
+            /// The transfer would lose more than bytes, so it is not stopped.
             case everything
 
             fileprivate var rank: Int64? {
@@ -76,7 +79,7 @@ package enum Admission {
 
         /// The start of the slowness in boot seconds.
         package var since: Double
-        /// Seconds for which the transfer keeps its place although others wait.
+        /// The number of seconds for which the transfer keeps its place although others wait.
         package var slice: Double
         package var loss: Loss
 
@@ -119,18 +122,19 @@ package enum Admission {
         }
     }
 
-    /// The tasks of one session that use the same origin and the same route.
+    /// The tasks of one session that use the same origin and the same route. The documentation calls this a per-origin
+    /// queue.
     package struct Lane: Hashable, Sendable {
         package var maximumConnections: Int
         package var running: [Running]
-        /// The small tasks that may run in the current device state (``Permission``), best first. There are enough of
-        /// them to fill all free connections, counted separately for tasks that have failed and tasks that have not.
+        /// The small tasks that may run in the current device state (``Permission``), best first. Tasks that have
+        /// failed and tasks that have not are each numerous enough to fill all free connections.
         package var small: [Candidate]
         package var large: [Candidate]
-        /// The number of transfers that the origin's state lets start: 0 during a pause, 1 while a transfer has to
-        /// probe the origin.
+        /// The number of transfers that the state of the origin allows to start: 0 during a pause, 1 while a transfer
+        /// has to probe the origin.
         package var allowance: Int
-        /// Whether the last transfer on the lane's only connection had not failed.
+        /// Whether the last transfer on the queue's only connection had not failed.
         package var isTurnOfFailed: Bool
         /// The origin of the tasks; nil if the limits per origin do not apply.
         package var origin: String?
@@ -152,16 +156,16 @@ package enum Admission {
     package struct Plan: Hashable, Sendable {
         package var start: [TaskID] = []
         package var makeRoom: [TaskID] = []
-        /// Slow transfers that have to give up their places.
+        /// The slow transfers that have to give up their places.
         package var yield: [TaskID] = []
-        /// The next end, in boot seconds, of a slice that other tasks wait for.
+        /// The time in boot seconds at which the next slice ends that other tasks wait for.
         package var nextDeadline: Double?
     }
 
-    /// Merges several classes of a lane's tasks into one queue. The device requirements of a task do not affect its
-    /// precedence.
+    /// Merges the tasks of several requirement classes of a per-origin queue into one order. The device requirements of
+    /// a task do not affect its precedence.
     ///
-    /// - Parameter classes: queues with the best task first; all tasks of a queue have the same size.
+    /// - Parameter classes: lists with the best task first; all tasks of a list have the same size.
     package static func merged(_ classes: [[Candidate]], limit: Int) -> [Candidate] {
         guard classes.count > 1 else { return Array((classes.first ?? []).prefix(limit)) }
         return Array(classes.flatMap(\.self).sorted { $0.precedes($1, smallFirst: false) }.prefix(limit))
@@ -202,7 +206,7 @@ package enum Admission {
         return plan
     }
 
-    /// The next task of a lane.
+    /// The next task of a per-origin queue.
     private struct Choice {
         var lane: Int
         var candidate: Candidate
@@ -216,7 +220,7 @@ package enum Admission {
         }
     }
 
-    /// Applies rule 3: returns for each lane whether a task that has failed may start.
+    /// Applies rule 3: returns for each per-origin queue whether a task that has failed may start.
     private static func mayStartFailed(_ lanes: [Lane], _ maximumTransfers: Int, _ isTurnOfFailed: Bool) -> [Bool] {
         let freshWaits = lanes.contains(where: \.freshCouldStart)
         let failed = lanes.reduce(0) { $0 + $1.running.count(where: \.hasFailed) }
@@ -228,7 +232,7 @@ package enum Admission {
         connections > 1 ? failed < connections / 2 : isTurn
     }
 
-    /// Applies rule 2 to the lanes after all possible tasks have started.
+    /// Applies rule 2 to the per-origin queues after all possible tasks have started.
     private static func makeRoom(
         in lanes: [Lane], _ failedMay: [Bool], _ places: ConnectionSlots, now: Double, plan: inout Plan
     ) {
@@ -251,11 +255,11 @@ package enum Admission {
     }
 
     /// Selects slow transfers that give up their places when waiting tasks cannot start otherwise. If slow transfers
-    /// hold all connections of a lane, one that can resume is stopped. If there are more slow transfers than lent
-    /// places, those with the smallest loss are stopped.
+    /// hold all connections of a per-origin queue, one that can resume is stopped. If there are more slow transfers
+    /// than lent places, the slow transfers with the smallest loss are stopped.
     ///
-    /// No transfer stops before its slice has passed. A transfer that has to restart stops only if no other has a
-    /// smaller loss.
+    /// A transfer does not stop before its slice has passed. A transfer that has to restart stops only if no other has
+    /// a smaller loss.
     private static func yield(
         _ lanes: [Lane], _ failedMay: [Bool], _ places: ConnectionSlots, now: Double, plan: inout Plan
     ) {
@@ -263,7 +267,7 @@ package enum Admission {
         for (lane, failedMay) in zip(lanes, failedMay) {
             guard lane.allowance > 0, lane.hasWaiting(failedMay: failedMay) else { continue }
             if lane.running.count >= lane.maximumConnections {
-                // The place of the stopped transfer is enough for the next one.
+                // The next task gets the place of the transfer that is stopped, so no other place has to be free.
                 guard places.left(for: lane) >= 0, lane.running.allSatisfy({ $0.slowness != nil && !$0.isStopping })
                 else { continue }
                 let victims = lane.running.filter { $0.slowness?.loss == .nothing }
@@ -275,7 +279,7 @@ package enum Admission {
         let slow = lanes.flatMap(\.running).filter { $0.slowness != nil }
         let leaving = slow.count { $0.isStopping || plan.yield.contains($0.id) || plan.makeRoom.contains($0.id) }
         let victims = slow.filter { !$0.isStopping && !plan.yield.contains($0.id) && !plan.makeRoom.contains($0.id) }
-        // Transfers that would have to restart stop only if there are no others.
+        // Transfers that would have to restart stop only if all others would have to restart, too.
         let gentle = victims.filter { $0.slowness?.loss == .nothing || $0.slowness?.loss == .wait }
         stop(
             min(wanted, places.slowWithoutPlace) - leaving, of: gentle.isEmpty ? victims : gentle, now: now,
@@ -296,13 +300,13 @@ package enum Admission {
         plan.nextDeadline = min(plan.nextDeadline ?? next, next)
     }
 
-    /// Returns the reason why a ready task of a lane does not run now.
+    /// Returns the reason why a ready task of a per-origin queue does not run now.
     ///
     /// - Parameters:
     ///   - hasFailed: whether the last attempt made no lasting progress.
     ///   - places: the places of the service.
-    ///   - smallWaitsElsewhere: whether another lane has a small task that could start.
-    ///   - othersFirst: whether the service reserves its places for tasks of other lanes that have not failed.
+    ///   - smallWaitsElsewhere: whether another queue has a small task that could start.
+    ///   - othersFirst: whether the service reserves its places for tasks of other queues that have not failed.
     package static func reason(
         isLarge: Bool, hasFailed: Bool = false, lane: Lane, places: ConnectionSlots,
         smallWaitsElsewhere: @autoclosure () -> Bool = false, othersFirst: @autoclosure () -> Bool = false
@@ -311,7 +315,7 @@ package enum Admission {
         if lane.running.count >= lane.maximumConnections { return .connectionLimit }
         let left = places.left(for: lane)
         if left <= 0 { return .serviceLimit }
-        // The checks below examine every lane. Most tasks do not depend on the other lanes.
+        // The checks below examine every per-origin queue. Most tasks do not depend on the other queues.
         guard hasFailed || isLarge else { return .starting }
         let failedMay = !othersFirst() && lane.mayStartFailed(places.maximum)
         if hasFailed, !failedMay { return .othersFirst }
@@ -321,7 +325,7 @@ package enum Admission {
         return .starting
     }
 
-    /// Whether tasks that have failed wait for those of other lanes.
+    /// Returns whether tasks that have failed wait for tasks of other per-origin queues that have not failed.
     package static func othersFirst(_ lanes: some Collection<Lane>, maximumTransfers: Int) -> Bool {
         let failed = lanes.reduce(0) { $0 + $1.running.count(where: \.hasFailed) }
         return lanes.contains(where: \.freshCouldStart) && !isShareLeft(failed, of: maximumTransfers, false)
@@ -338,7 +342,8 @@ extension Admission.Lane {
         freeConnections > 0 && (small.contains { !$0.hasFailed } || large.contains { !$0.hasFailed })
     }
 
-    /// Whether the task has neither failed nor given up its place recently, and its origin is idle and needs no probe.
+    /// Returns whether the task has neither failed nor given up its place recently, and its origin is idle and needs no
+    /// probe.
     fileprivate func isUntried(_ candidate: Admission.Candidate, _ places: ConnectionSlots) -> Bool {
         origin != nil && !candidate.hasFailed && !candidate.isLast && allowance > 1 && places.isIdle(self)
     }
@@ -347,7 +352,7 @@ extension Admission.Lane {
         best(small, failedMay: failedMay) ?? best(large, failedMay: failedMay) != nil
     }
 
-    /// Applies rule 3 within the lane.
+    /// Applies rule 3 within the per-origin queue.
     fileprivate func mayStartFailed(_ maximumTransfers: Int) -> Bool {
         guard freshCouldStart else { return true }
         let connections = min(maximumConnections, maximumTransfers)
@@ -358,7 +363,7 @@ extension Admission.Lane {
         freeConnections > 0 ? best(small, failedMay: failedMay) : nil
     }
 
-    /// Returns the first task of a queue that rule 3 lets start.
+    /// Returns the first task of a list that rule 3 allows to start.
     fileprivate func best(_ queue: [Admission.Candidate], failedMay: Bool) -> Admission.Candidate? {
         let first = queue.first { !$0.hasFailed }
         let other = first?.isLast == true ? queue.first { !$0.hasFailed && !$0.isLast } : nil
@@ -374,11 +379,11 @@ extension Admission.Lane {
         return isProbe || fresh.precedes(failed, smallFirst: false) ? fresh : failed
     }
 
-    /// Returns the lane's best task that may start, if any.
+    /// Returns the best task of the per-origin queue that may start, if any.
     ///
     /// - Parameters:
     ///   - onlyOne: whether the service runs one transfer at a time.
-    ///   - failedMay: whether rule 3 lets a task start that has failed.
+    ///   - failedMay: whether rule 3 allows a task that has failed to start.
     fileprivate func next(lastOfService: Bool, onlyOne: Bool, failedMay: Bool) -> Admission.Candidate? {
         guard freeConnections > 0 else { return nil }
         let small = best(self.small, failedMay: failedMay)

@@ -1,11 +1,13 @@
-/// The history of one transfer's attempts, which determines the next attempt and the order of transfers.
+/// The history of one transfer's attempts, which determines the next attempt and the order of transfers. This is a pure
+/// value.
 ///
-/// Pure. Bytes count as progress only if the next attempt can resume from them, and only beyond the previous maximum.
-/// After a transfer has lost its bytes more than once, new bytes count only when a response has resumed after them.
+/// Bytes count as progress only if the next attempt can resume from them, and only beyond the previous maximum. After a
+/// transfer has lost its bytes more than once, new bytes count only when a response has resumed after them.
 package struct AttemptRecord: Hashable, Sendable {
-    /// Failures in a row without progress in between.
+    /// The number of consecutive failures without progress in between.
     package private(set) var failures: Int
-    /// Consecutive attempts without lasting progress, including the current attempt until it makes some.
+    /// The number of consecutive attempts without lasting progress, including the current attempt until it makes
+    /// progress.
     package private(set) var fruitless: Int
     /// The largest number of bytes from which an attempt could have resumed.
     package private(set) var furthest: Int64
@@ -22,16 +24,16 @@ package struct AttemptRecord: Hashable, Sendable {
     /// Whether bytes count as progress only after a response has resumed from them.
     private var isDoubted: Bool { restarts > 1 }
 
-    /// Whether the current attempt has made lasting progress.
+    /// Returns whether the current attempt has made lasting progress.
     package func hasAdvanced(to count: Int64) -> Bool { fruitless == 0 || !isDoubted && count > furthest }
 
-    /// Records the start of an attempt. It counts as an attempt without progress until it makes some, so an attempt
-    /// that ends with a crash of the service is counted.
+    /// Records the start of an attempt. Until it makes progress, the attempt counts as one without progress, so an
+    /// attempt that ends with a crash of the service is counted.
     package mutating func begin() {
         fruitless += 1
     }
 
-    /// Records that the service itself ended the attempt. The attempt does not count as one without progress.
+    /// Records that the service itself ended the attempt. Such an attempt is not counted as one without progress.
     package mutating func withdraw() {
         fruitless = max(0, fruitless - 1)
     }
@@ -41,8 +43,8 @@ package struct AttemptRecord: Hashable, Sendable {
         failures += 1
     }
 
-    /// Records the bytes that exist when an attempt begins. There can be more than were recorded before the service
-    /// crashed.
+    /// Records the number of bytes that exist when an attempt begins. This number can be higher than the number that
+    /// was recorded before the service crashed.
     package mutating func start(from count: Int64) {
         guard !isDoubted, count > furthest else { return }
         furthest = count
@@ -56,7 +58,7 @@ package struct AttemptRecord: Hashable, Sendable {
         goOn(from: count)
     }
 
-    /// Records that a response resumed after `count` bytes. These bytes are lasting progress, regardless of later ones.
+    /// Records that a response resumed after `count` bytes. These bytes count as lasting progress in any case.
     package mutating func goOn(from count: Int64) {
         guard count > furthest else { return }
         furthest = count
@@ -79,18 +81,18 @@ package struct AttemptRecord: Hashable, Sendable {
     /// The number of consecutive attempts with lost bytes after which the transfer fails. More attempts would fetch the
     /// same bytes until the transfer times out.
     package static let mostLosses = 10
-    /// The number of bytes that consecutive attempts may fetch and lose. Three attempts are made regardless of their
-    /// size.
+    /// The number of bytes that consecutive attempts may fetch and lose. The service makes three attempts even if they
+    /// exceed this number.
     package static let mostLostBytes: Int64 = 16 << 30
     private static let leastLosses = 3
 
-    /// Whether attempts fetch the same bytes repeatedly and none of them can be resumed.
+    /// Returns whether attempts fetch the same bytes repeatedly and none of these attempts can be resumed.
     ///
     /// - Parameter bytes: the bytes that the current attempt has fetched from byte 0 on.
     package func isHopeless(fetching bytes: Int64) -> Bool {
         let affordable = Int(clamping: Self.mostLostBytes / max(bytes, 1))
         let most = max(Self.leastLosses, min(Self.mostLosses, affordable))
-        // Attempts without bytes lose nothing, so the restarts are required as well.
+        // Attempts without bytes lose no bytes, so the code also checks the number of restarts.
         return fruitless >= most && restarts >= most - 1
     }
 }

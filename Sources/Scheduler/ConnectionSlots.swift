@@ -1,13 +1,14 @@
-/// The places of the service: the number of transfers that may run at once, and the rules for the next one.
+/// The places of the service: the number of transfers that may run at the same time, and the rules for the next one.
+/// This is a pure value.
 ///
-/// Pure. Three rules keep a few origins from using all places while others wait:
+/// Three rules keep a few origins from using all places while others wait:
 ///
 /// - Slow transfers (``Pace``) lend their places to other origins: the service runs one more transfer for each slow
 ///   one, up to ``lent(of:)``. An origin with a slow transfer gets none of these places.
 /// - An eighth of the places is reserved for origins without a running transfer.
 /// - At equal priority, a task whose origin has no running transfer goes first (``Admission``).
 ///
-/// If the limit is less than eight transfers, no places are lent or reserved.
+/// If the limit is less than eight transfers, the service lends or reserves no places.
 package struct ConnectionSlots: Hashable, Sendable {
     package let maximum: Int
     package private(set) var running = 0
@@ -26,7 +27,7 @@ package struct ConnectionSlots: Hashable, Sendable {
         }
     }
 
-    /// Counts a running transfer.
+    /// Counts a running transfer, which takes up a place.
     package mutating func add(origin: String?, isSlow: Bool = false) {
         running += 1
         slow += isSlow ? 1 : 0
@@ -35,14 +36,15 @@ package struct ConnectionSlots: Hashable, Sendable {
         if isSlow { slowOrigins.insert(origin) }
     }
 
-    /// Returns the number of transfers that the service still lets start in a lane; 0 or less if none may.
+    /// Returns the number of transfers that a per-origin queue may still start, according to the places of the service.
+    /// The result is 0 or less if it may start none.
     package func left(for lane: Admission.Lane) -> Int {
         let kept = isIdle(lane) ? 0 : Self.kept(of: maximum)
         let lent = hasSlow(lane) ? 0 : min(slow, Self.lent(of: maximum))
         return maximum + lent - kept - running
     }
 
-    /// Whether the lane's origin has no running transfer.
+    /// Returns whether the origin of the per-origin queue has no running transfer.
     func isIdle(_ lane: Admission.Lane) -> Bool {
         lane.running.isEmpty && !(lane.origin.map(busyOrigins.contains) ?? false)
     }
@@ -51,14 +53,14 @@ package struct ConnectionSlots: Hashable, Sendable {
         lane.running.contains { $0.slowness != nil } || lane.origin.map(slowOrigins.contains) ?? false
     }
 
-    /// The number of slow transfers beyond the lent places. One of them has to stop before a transfer of another origin
-    /// can start.
+    /// The number of slow transfers beyond the lent places. One of these has to stop before a transfer of another
+    /// origin can start.
     var slowWithoutPlace: Int { max(0, slow - Self.lent(of: maximum)) }
 
     var isAllSlow: Bool { running == slow }
 
-    /// Returns how many transfers may run above the maximum, one for each slow one. This is enough for a hundred
-    /// origins that do not respond.
+    /// Returns the number of transfers that may run above the maximum, one for each slow transfer. This is enough for a
+    /// hundred origins that do not respond.
     package static func lent(of maximum: Int) -> Int { maximum < 8 ? 0 : min(3 * maximum, 96) }
 
     /// Returns the number of places reserved for origins without a running transfer.

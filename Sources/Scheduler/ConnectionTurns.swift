@@ -1,8 +1,9 @@
-/// A record of whose turn it is on a single connection: transfers that have failed, or transfers that have not.
+/// A record of whose turn it is on a single connection: that of transfers that have failed, or that of transfers that
+/// have not failed. This is a pure value.
 ///
-/// Pure. `Lane` identifies a lane of ``Admission``.
+/// `Lane` identifies a per-origin queue (``Admission/Lane``).
 package struct ConnectionTurns<Lane: Hashable & Sendable>: Hashable, Sendable {
-    /// Lanes whose only connection was last used by a transfer that had not failed.
+    /// The per-origin queues whose only connection was last used by a transfer that had not failed.
     private var lanes: Set<Lane> = []
     /// Whether the last transfer had not failed, if the service runs one transfer at a time.
     package private(set) var isTurnOfFailed = false
@@ -15,13 +16,13 @@ package struct ConnectionTurns<Lane: Hashable & Sendable>: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - hasFailed: whether the last attempt made no lasting progress.
-    ///   - connections: the number of connections of the lane.
+    ///   - connections: the number of connections of the per-origin queue.
     package mutating func began(hasFailed: Bool, lane: Lane, connections: Int) {
         isTurnOfFailed = !hasFailed
         if !hasFailed, connections == 1 { lanes.insert(lane) } else { lanes.remove(lane) }
     }
 
-    /// Removes lanes in which nothing waits or runs.
+    /// Removes per-origin queues without waiting or running transfers.
     package mutating func keep(_ known: some Sequence<Lane>) {
         if !lanes.isEmpty { lanes.formIntersection(known) }
     }

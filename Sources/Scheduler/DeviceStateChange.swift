@@ -1,22 +1,21 @@
 package import NightshiftAPI
 
-/// Decides how a change of the device state affects transfers.
-///
-/// Pure: takes the old and the new state, and returns actions in order.
+/// Decides how a change of the device state affects transfers. The decision is a pure function of the old and the new
+/// state, and returns actions in order.
 package enum DeviceStateChange {
     package enum Action: Hashable, Sendable {
-        /// Existing connections may be dead. New requests open new connections, and running transfers get a short time
-        /// to show that theirs still work.
+        /// Connections are checked, because existing ones may be dead. New requests open new connections, and running
+        /// transfers get a short time to show that their connections still work.
         case checkConnections
-        /// Interrupt transfers that may not run in this state. They keep their bytes.
+        /// Transfers that may not run in this state are interrupted. They keep their bytes.
         case stopForbidden
-        /// End the waits of transfers for a login to the network.
+        /// The waits of transfers for a log-in to the network end.
         case endPortalWaits
-        /// Record the change of the network in the journal. If `endsPauses` is true, the same transaction ends the
+        /// The change of the network is recorded in the journal. If `endsPauses` is true, the same transaction ends the
         /// pauses of transfers that failed for lack of a network, and clears the failures of hosts that could not be
         /// reached.
         case note(JournalEntry, endsPauses: Bool)
-        /// Start transfers that may run.
+        /// Transfers that may run are started.
         case admit
     }
 
@@ -36,7 +35,8 @@ package enum DeviceStateChange {
         return actions + [.admit]
     }
 
-    /// Returns the entry for a change of the network; nil if there was no network before or after.
+    /// Returns the entry for a change of the network; nil if no network was available before, and none is available
+    /// now.
     private static func entry(
         _ old: NetworkConditions, _ conditions: DeviceConditions, _ now: ClockReading
     ) -> JournalEntry? {
@@ -53,7 +53,7 @@ package enum DeviceStateChange {
 }
 
 extension NetworkConditions {
-    /// Whether connections over `other` cannot be trusted on this network.
+    /// Returns whether connections that were opened over `other` cannot be trusted on this network.
     fileprivate func isOther(than other: NetworkConditions) -> Bool {
         isAvailable != other.isAvailable || kind != other.kind || name != other.name
     }

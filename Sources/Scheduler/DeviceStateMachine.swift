@@ -1,10 +1,10 @@
 package import NightshiftAPI
 
-/// Decides the device state for all parts of the service: it follows the device, manages doze, and holds the device
-/// awake for apps that may ask for it.
+/// Decides the device state for all parts of the service. It follows the conditions of the device, manages doze, and
+/// keeps the device awake for apps that may request this.
 ///
-/// Pure: takes device conditions and the activity of apps and transfers, and returns actions. ``DeviceStateChange`` decides
-/// how an announced state affects transfers. Times are boot seconds.
+/// This is a pure value: it takes device conditions and the activity of apps and transfers, and returns actions.
+/// ``DeviceStateChange`` decides how an announced state affects transfers. Times are boot seconds.
 package struct DeviceStateMachine: Sendable {
     /// The state of doze, which decides whether background work runs.
     package private(set) var doze: DozeMachine
@@ -16,13 +16,13 @@ package struct DeviceStateMachine: Sendable {
     private var requestedReading: Double?
 
     package enum Action: Hashable, Sendable {
-        /// Write the entries to the journal, in one transaction with the state of doze.
+        /// The entries are written to the journal, in one transaction with the state of doze.
         case record([JournalEntry])
-        /// Announce the state to apps and transfers, once the decision is on disk.
+        /// The state is announced to apps and transfers, after the decision is on disk.
         case announce
-        /// Hold the device awake for these reasons, or release it.
+        /// The device is kept awake for these reasons. Nil ends this.
         case holdAwake(String?)
-        /// Read the device's conditions, and pass them with this time to ``refreshed(_:askedAt:now:)``.
+        /// The device's conditions are read, and passed with this time to ``refreshed(_:askedAt:now:)``.
         case readConditions(since: Double)
     }
 
@@ -32,9 +32,9 @@ package struct DeviceStateMachine: Sendable {
         package var holders: [AwakeHolder] = []
         /// The number of apps that are being woken or are handling a wake.
         package var wakes = 0
-        /// The number of background apps with work that runs or waits for a window.
+        /// The number of background apps with work that runs or waits for a maintenance window.
         package var working = 0
-        /// Whether a discretionary transfer runs, or could run in a window.
+        /// Whether a discretionary transfer runs, or could run in a maintenance window.
         package var transfersWork = false
 
         package init() {}
@@ -62,8 +62,8 @@ package struct DeviceStateMachine: Sendable {
 
     /// Handles a change of the device's conditions.
     ///
-    /// - Returns: no actions if no recorded condition has changed and the machine has not slept. ``conditions`` stay
-    ///   unchanged then.
+    /// - Returns: no actions if no recorded condition has changed and the machine has not slept. In this case,
+    ///   ``conditions`` stay unchanged as well.
     package mutating func changed(to new: DeviceConditions, now: ClockReading) -> [Action] {
         let old = conditions
         let keys = new.differences(from: old).filter { Self.journalled.contains($0) }
@@ -111,7 +111,7 @@ package struct DeviceStateMachine: Sendable {
         return holders == before ? decided : decided + [.holdAwake(holders.sentence)]
     }
 
-    /// Requests a phase now.
+    /// Requests that doze enter a phase now.
     package mutating func request(
         _ phase: DozePhase, now: ClockReading
     ) -> Result<[Action], DozeMachine.Refusal> {
@@ -121,7 +121,7 @@ package struct DeviceStateMachine: Sendable {
         }
     }
 
-    /// Handles the passing of time.
+    /// Makes the decisions that are due at this time.
     package mutating func tick(now: ClockReading) -> [Action] {
         actions(doze.tick(now: now), [], tells: false, now)
     }

@@ -1,15 +1,15 @@
 package import NightshiftAPI
 
 /// The discretion of one task: how favourable the device state has to be, who asked for that, and when the requirement
-/// is relaxed.
+/// is relaxed. This is a pure value.
 ///
-/// Pure: times are boot seconds. Full becomes relaxed when half of the resource timeout has passed. Relaxed becomes
-/// none when nine tenths have passed. See `docs/decisions/0014`.
+/// Times are boot seconds. Full becomes relaxed when half of the resource timeout has passed. Relaxed becomes none when
+/// nine tenths have passed. See `docs/decisions/0014`.
 package struct Discretion: Hashable, Sendable {
     package private(set) var level: TransferRules.Discretion
     /// Whether the task is discretionary only because its app added it in the background.
     package private(set) var isForced: Bool
-    /// The time at which the discretion is relaxed next; nil if it is not.
+    /// The time of the next relaxation in boot seconds; nil if none is planned.
     package private(set) var relaxesAt: Double?
 
     /// The time limit of a task.
@@ -27,7 +27,7 @@ package struct Discretion: Hashable, Sendable {
             self.timeout = timeout
         }
 
-        /// Returns nil if the task has no deadline or no timeout.
+        /// Creates the limit. Returns nil if the task has no deadline or no timeout.
         package init?(deadline: Double?, timeout: Double?) {
             guard let deadline, let timeout else { return nil }
             self.init(deadline: deadline, timeout: timeout)
@@ -47,8 +47,8 @@ package struct Discretion: Hashable, Sendable {
         relaxesAt = limit.deadline - limit.timeout * share
     }
 
-    /// Makes the task fully discretionary because its app added it in the background, unless the task is discretionary
-    /// already. This ends when the app comes to the foreground.
+    /// Makes the task fully discretionary because its app added it in the background. A task that is already
+    /// discretionary does not change. This ends when the app comes to the foreground.
     package mutating func force(_ limit: TimeLimit?) {
         guard level == .none else { return }
         level = .full
@@ -63,7 +63,8 @@ package struct Discretion: Hashable, Sendable {
         relaxesAt = nil
     }
 
-    /// Relaxes the discretion by one step. Returns the reason as a sentence; nil if there was nothing to relax.
+    /// Relaxes the discretion by one step. Returns the reason as a sentence; nil if the discretion could not be
+    /// relaxed.
     package mutating func loosen(_ limit: TimeLimit?) -> String? {
         switch level {
         case .full:
@@ -82,7 +83,7 @@ package struct Discretion: Hashable, Sendable {
     /// The journal inputs that accompany the sentence.
     package var inputs: [String: String] { [Permission.discretionInput: level.rawValue] }
 
-    /// The share of the resource timeout that remains when this level is relaxed.
+    /// Returns the share of the resource timeout that remains when this level is relaxed.
     private static func shareLeft(_ level: TransferRules.Discretion) -> Double? {
         switch level {
         case .none: nil

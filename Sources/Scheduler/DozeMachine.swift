@@ -2,38 +2,41 @@ package import NightshiftAPI
 
 /// Decides whether the device dozes, and when maintenance windows open for background work.
 ///
-/// Pure: takes events and returns changes with their reasons. Times are boot seconds. See `docs/decisions/0012`.
+/// This is a pure value: it takes events and returns changes with their reasons. Times are boot seconds. See
+/// `docs/decisions/0012`.
 package struct DozeMachine: Sendable {
     /// The state that is stored, so that doze continues after a restart of the service.
     package private(set) var state: State
     private var conditions = DeviceConditions()
     private var isHeld = false
-    /// Whether work runs in a window, or waits for one.
+    /// Whether work runs in a maintenance window, or waits for one.
     private var isBusy = false
-    /// The time in boot seconds since which the start of doze or the end of a window has waited for
-    /// ``confirmed(asOf:now:)``; nil if neither is due.
+    /// The time in boot seconds at which the start of doze or the end of a window became due. It then waits for
+    /// ``confirmed(asOf:now:)``. Nil if neither is due.
     package private(set) var readingDue: Double?
 
-    /// The state of doze. The legal transitions: awake to dozing; dozing to window and awake; window to dozing and
-    /// awake.
+    /// The state of doze. These are the legal transitions: awake to dozing; dozing to window and awake; window to
+    /// dozing and awake.
     package struct State: Hashable, Sendable, Codable {
         package internal(set) var phase = DozePhase.awake
         /// The start of the phase in seconds since 1970, for display.
         package internal(set) var since: Double
         package internal(set) var windowReason: WindowReason?
-        /// The time since which nothing has prevented doze; nil while something does.
+        /// The time since which no condition has prevented doze; nil while a condition prevents it.
         var quietFrom: Double?
-        /// The time at which the next window opens, during doze.
+        /// The time at which the next window opens; nil outside of doze.
         var nextWindow: Double?
-        /// Seconds between the last maintenance window and the next one.
+        /// The number of seconds between the last maintenance window and the next one.
         var interval = DozeMachine.firstInterval
-        /// The latest time at which an open window closes. `idleFrom` is the time since which no work has run in it.
+        /// The latest time at which an open window closes. `idleFrom` is the time since which no work has run in the
+        /// window.
         var closesBy: Double?
         var idleFrom: Double?
-        /// Whether doze was requested. Then external power alone or use alone does not prevent doze, but both together
-        /// do.
+        /// Whether doze was requested. In this case, neither external power alone nor use alone prevents doze, but both
+        /// together do.
         var isRequested = false
-        /// Whether staying awake was requested. Then doze does not begin before the device has been used again.
+        /// Whether a person requested that the device stay awake. In this case, doze does not begin before the device
+        /// has been used again.
         var isRefused = false
 
         package init(since: Double) {
@@ -66,13 +69,14 @@ package struct DozeMachine: Sendable {
         }
     }
 
-    /// Seconds without use on battery before the device dozes. Work that was started just before has usually ended by
-    /// then.
+    /// The number of seconds without use on battery before the device dozes. Work that was started just before the last
+    /// use has usually ended by then.
     package static let quietTime: Double = 60
-    /// Seconds until the first maintenance window. Each window doubles the interval, up to ``longestInterval``.
+    /// The number of seconds until the first maintenance window. Each window doubles the interval, up to
+    /// ``longestInterval``.
     package static let firstInterval: Double = 900
     package static let longestInterval: Double = 14_400
-    /// Seconds without work after which a window closes. Work that may run has started by then.
+    /// The number of seconds without work after which a window closes. Work that may run has started within this time.
     package static let windowRest: Double = 10
     package static let longestWindow: Double = 300
 
@@ -98,19 +102,19 @@ package struct DozeMachine: Sendable {
     }
 
     /// - Parameters:
-    ///   - held: whether an app holds the device awake.
-    ///   - busy: whether work runs in a window, or waits for one.
+    ///   - held: whether an app keeps the device awake.
+    ///   - busy: whether work runs in a maintenance window, or waits for one.
     ///   - wakes: whether an app is being woken, or is handling a wake.
     package mutating func changed(held: Bool, busy: Bool, wakes: Bool, now: ClockReading) -> [Change] {
         isHeld = held
         isBusy = busy || wakes
         var changes = step(now)
-        // Nothing runs while the machine sleeps. A window opens when it wakes.
+        // While the machine sleeps, no work runs. A window opens when the machine wakes.
         if wakes, state.phase == .dozing, !conditions.isSleeping { changes += open(.appWoken, now) }
         return changes
     }
 
-    /// Requests a phase now.
+    /// Requests that doze enter a phase now.
     ///
     /// - Returns: the changes, or the reason why the request is refused.
     package mutating func request(_ phase: DozePhase, now: ClockReading) -> Result<[Change], Refusal> {
@@ -140,10 +144,11 @@ package struct DozeMachine: Sendable {
 
     package mutating func tick(now: ClockReading) -> [Change] { step(now) }
 
-    /// Applies decisions that were waiting for the conditions that were read at `time` (boot seconds).
+    /// Applies the decisions that were waiting for a reading of the conditions. `time` is the time of the reading in
+    /// boot seconds.
     ///
-    /// Doze begins and windows close only after such a reading, because an unannounced change could be older than the
-    /// decision.
+    /// Doze begins and windows close only after such a reading, because a change that was not announced could be older
+    /// than the decision.
     package mutating func confirmed(asOf time: Double, now: ClockReading) -> [Change] {
         guard let readingDue, time >= readingDue else { return [] }
         return step(now, isConfirmed: true)
@@ -177,7 +182,8 @@ package struct DozeMachine: Sendable {
             windowReason: state.windowReason, until: until.map { now.wallTime(ofBootSeconds: $0) })
     }
 
-    /// Converts a stored state to the current boot. The next window may have become due while the device was off.
+    /// Returns a stored state with its times converted to the current boot. The next window may have become due while
+    /// the device was off.
     package static func moved(_ state: State, by shift: Double) -> State {
         var state = state
         state.quietFrom = state.quietFrom.map { $0 + shift }
@@ -191,7 +197,7 @@ package struct DozeMachine: Sendable {
 
     private var isInUseWithPower: Bool { !conditions.isIdle && conditions.power == .external }
 
-    /// The first reason that prevents doze; nil if nothing does.
+    /// The first reason that prevents doze; nil if doze is possible.
     private var obstacle: AwakeReason? {
         if state.isRefused { return .requested }
         if state.isRequested {
@@ -200,7 +206,7 @@ package struct DozeMachine: Sendable {
             if !conditions.isIdle { return .inUse }
             if conditions.power == .external { return .externalPower }
         }
-        // This reason is checked last, because all others end doze and this one does not.
+        // This reason is checked last, because all other reasons end doze and this one does not.
         return isHeld ? .held : nil
     }
 
@@ -213,7 +219,7 @@ package struct DozeMachine: Sendable {
             state.quietFrom = nil
             guard state.phase != .awake else { return [] }
             guard obstacle == .held else { return leave(obstacle, now) }
-            // An app that was woken holds the device awake. Waiting work runs meanwhile, and doze continues afterwards.
+            // An app that was woken keeps the device awake. Waiting work runs meanwhile, and doze continues afterwards.
             return state.phase == .dozing && !conditions.isSleeping ? open(.appWoken, now) : []
         }
         switch state.phase {
@@ -233,7 +239,7 @@ package struct DozeMachine: Sendable {
             if isBusy { state.idleFrom = nil } else if state.idleFrom == nil { state.idleFrom = time }
             let rested = state.idleFrom.map { time >= $0 + Self.windowRest } ?? false
             guard rested || conditions.isSleeping || state.closesBy ?? time <= time else { return [] }
-            // No reading is needed while the machine sleeps, because nobody is using it.
+            // While the machine sleeps, no reading is needed, because the machine is not in use.
             guard isConfirmed || conditions.isSleeping else {
                 readingDue = due
                 return []
@@ -255,7 +261,7 @@ package struct DozeMachine: Sendable {
         state.windowReason = reason
         state.closesBy = now.bootSeconds + Self.longestWindow
         state.idleFrom = isBusy ? nil : now.bootSeconds
-        // A window that opens for another reason does not delay the next maintenance window.
+        // If a window opens for another reason, the next maintenance window is not delayed.
         if reason == .maintenance { state.interval = min(state.interval * 2, Self.longestInterval) }
         return [.windowOpened(reason)]
     }

@@ -1,4 +1,5 @@
-/// Recognizes transfers that stay on this machine. They need no network and have no kind of network.
+/// The check for transfers that stay on this machine. Such transfers need no network, and the kind of network does not
+/// matter to them.
 package enum Loopback {
     /// - Parameter host: a name or an address without a port; an IPv6 address is in brackets.
     package static func contains(host: some StringProtocol) -> Bool {

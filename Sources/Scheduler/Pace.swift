@@ -1,9 +1,9 @@
-/// The pace of a running transfer, which decides whether it is fast enough to keep its place.
+/// The pace of a running transfer, which decides whether it is fast enough to keep its place. This is a pure value.
 ///
-/// Pure. A transfer begins with ``firstCredit`` seconds of credit. Elapsed time spends the credit, and body bytes earn
-/// it: the number of bytes that ``minimum(ownLimit:serviceLimit:transfers:)`` returns earns one second. The credit is
-/// at most ``mostCredit`` seconds. A transfer without credit is slow. Interim responses, header fields and bytes of the
-/// TLS handshake are not body bytes.
+/// A transfer begins with ``firstCredit`` seconds of credit. Elapsed time uses up the credit, and body bytes earn new
+/// credit: the number of bytes that ``minimum(ownLimit:serviceLimit:transfers:)`` returns earns one second. The credit
+/// is at most ``mostCredit`` seconds. A transfer without credit is slow. Interim responses, header fields and bytes of
+/// the TLS handshake are not body bytes.
 package struct Pace: Hashable, Sendable {
     private var credit = Self.firstCredit
     private var count: Int64
@@ -39,8 +39,8 @@ package struct Pace: Hashable, Sendable {
         return isSlow != wasSlow
     }
 
-    /// Returns the lowest rate in bytes per second at which a transfer is not slow. It is lower if the user's rate
-    /// limits are lower.
+    /// Returns the lowest rate in bytes per second at which a transfer is not slow. If the user's rate limits are
+    /// lower, the result is lower, too.
     ///
     /// - Parameters:
     ///   - ownLimit: the transfer's rate limit in bytes per second.
@@ -52,10 +52,11 @@ package struct Pace: Hashable, Sendable {
         return max(1, min(leastRate, own, share))
     }
 
-    /// The minimum rate in bytes per second. A modem of 1985 was faster, and a file of 1 MiB would take half an hour.
+    /// The minimum rate in bytes per second. A modem of 1985 was faster than this, and a file of 1 MiB would take half
+    /// an hour.
     package static let leastRate: Double = 512
-    /// The initial credit in seconds. Most servers respond within it. It is less than a second because the pace is read
-    /// once a second.
+    /// The initial credit in seconds. Most servers respond within this time. The credit is less than a second because
+    /// the pace is read once a second.
     package static let firstCredit: Double = 0.9
     /// The maximum credit in seconds: a usual gap between two arrivals on a bad network.
     package static let mostCredit: Double = 2

@@ -1,6 +1,6 @@
 package import NightshiftAPI
 
-/// The inputs of a decision, and its reason as text.
+/// The inputs of a decision, and the reason for it as text.
 extension Permission {
     /// Returns the values that ``hold(_:_:isLoopback:)`` examines for these rules, under their names in the journal.
     package static func inputs(
@@ -74,6 +74,6 @@ extension Permission {
         }
     }
 
-    /// Rounds down, because a battery at 49.6 % does not reach 50 %.
+    /// Returns a percentage as text. The value is rounded down, because a battery at 49.6 % does not reach 50 %.
     private static func percent(_ value: Double) -> String { "\(Int(saturating: value.rounded(.down))) %" }
 }

@@ -2,10 +2,10 @@ package import NightshiftAPI
 
 /// Decides whether a task with given rules may run in the current device state.
 ///
-/// Pure: takes rules, device conditions and the phase of doze, and returns a reason to wait. The table is in
-/// `docs/decisions/0014`.
+/// This is a pure function of the rules, the device conditions and the phase of doze. It returns a reason to wait. The
+/// table is in `docs/decisions/0014`.
 package enum Permission {
-    /// The battery percentage below which a discretionary task does not run on battery.
+    /// Returns the battery percentage below which a discretionary task does not run on battery.
     package static func batteryFloor(_ discretion: TransferRules.Discretion) -> Double {
         switch discretion {
         case .none: 0
@@ -16,11 +16,11 @@ package enum Permission {
 
     /// Returns the reason why a task with these rules has to wait; nil if it may run.
     ///
-    /// Reasons that only the user can resolve come first, and doze comes last, so a task that waits only for doze runs
-    /// in the next window.
+    /// Reasons that only the user can resolve come first. Doze comes last, so a task that waits only for doze runs in
+    /// the next window.
     ///
-    /// - Parameter isLoopback: whether the destination is this machine, which needs no network and has no kind of
-    ///   network.
+    /// - Parameter isLoopback: whether the destination is this machine. In this case the task needs no network, and the
+    ///   kind of network does not matter.
     package static func hold(_ rules: TransferRules, _ moment: DeviceState, isLoopback: Bool) -> WaitReason? {
         let conditions = moment.conditions
         if !isLoopback, let reason = hold(rules, conditions.network) { return reason }

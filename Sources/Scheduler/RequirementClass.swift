@@ -25,8 +25,8 @@ package struct RequirementClass: Hashable, Sendable {
         Permission.inputs(rules, moment, isLoopback: isLoopback)
     }
 
-    /// Whether a waiting task of the class keeps a maintenance window open: it is discretionary, and it could run in a
-    /// window.
+    /// Returns whether a waiting task of the class keeps a maintenance window open. This is true if the task is
+    /// discretionary and could run in a window.
     package func wantsWindow(_ conditions: DeviceConditions) -> Bool {
         rules.discretion != .none && hold(DeviceState(conditions: conditions, phase: .window)) == nil
     }
@@ -37,7 +37,7 @@ package struct RequirementClass: Hashable, Sendable {
     /// Returns journal entries for tasks that are about to be accepted and that the device state keeps from starting.
     /// Tasks with equal requirements share one entry, with the index of the first of them.
     ///
-    /// A missing network is not included, because it has an entry of its own.
+    /// Waits for a missing network are not included, because a separate entry records them.
     ///
     /// - Parameter classes: the classes of the tasks in order; nil for a task that does not start for other reasons.
     package static func heldFromTheFirst(
@@ -68,7 +68,7 @@ package struct RequirementClass: Hashable, Sendable {
 package struct RequirementClasses: Hashable, Sendable {
     private struct Held: Hashable {
         var reason: WaitReason
-        /// The start in seconds since 1970.
+        /// The start of the block in seconds since 1970.
         var since: Double
     }
 

@@ -1,11 +1,11 @@
 package import NightshiftAPI
 
-/// Decides whether the events in an app's session are a reason to wake the app.
+/// Decides whether the events in an app's session are a reason to wake the app. This is a pure value.
 ///
-/// Pure. The service makes this decision with one query over its rows, so that a task's end and the wake of its app are
+/// The service makes this decision with one query over its rows, so that a task's end and the wake of its app are
 /// always recorded together. `StoreTests` check that the query agrees with this type.
 package struct SessionWake: Hashable, Sendable {
-    /// Whether the session's events wake its app at all.
+    /// Whether the session's events are allowed to wake its app.
     package var wakesApp = true
     /// The number of the last message for the app.
     package var lastMessage: Int64 = 0
@@ -15,12 +15,12 @@ package struct SessionWake: Hashable, Sendable {
     package var unfinished = 0
     /// Whether the messages include an authentication challenge.
     package var hasChallenge = false
-    /// Whether a delayed task asks whether it should still begin.
+    /// Whether the messages include the question of a delayed task whether it should still begin.
     package var hasDelayedRequest = false
 
     package init() {}
 
-    /// The reason to wake the app; nil if it is not woken.
+    /// The reason to wake the app; nil if there is no reason.
     package var reason: WakeReason? {
         guard wakesApp, lastMessage > wokenThrough else { return nil }
         if hasChallenge { return .challenge }

@@ -1,25 +1,25 @@
 package import NightshiftAPI
 
-/// Decides which reason is reported if several keep a task from running.
+/// Decides which reason is reported if several reasons keep a task from running. This is a pure function.
 ///
-/// Pure. The order: failures of the store, a question to the app, the task's own pause, its begin date, the device
-/// state, and finally its place in the queue. Reasons that last longest, or that only this task has, come before
-/// reasons that it shares with other tasks.
+/// The order is: failures of the store, a question to the app, the task's own pause, its begin date, the device state,
+/// and finally its place in the queue. Reasons that last longest, or that only this task has, come before reasons that
+/// the task shares with other tasks.
 package enum WaitOrder {
     /// The state of one waiting task.
     package struct Facts: Hashable, Sendable {
-        /// The time in boot seconds until which no task begins because the store cannot be written.
+        /// The time in boot seconds until which tasks do not begin because the store cannot be written.
         package var storePausedUntil: Double?
-        /// Whether the app has not answered a question about the task.
+        /// Whether the app has not yet answered a question about the task.
         package var isAsked = false
         /// The end of the task's pause in boot seconds, if its reason was recorded.
         package var notBefore: Double?
         /// The earliest start in seconds since 1970.
         package var beginAt: Double?
         package var needs: RequirementClass
-        /// The time in boot seconds until which another task is tried alone.
+        /// The time in boot seconds until which another task is retried in isolation.
         package var trialUntil: Double?
-        /// Whether the route to the origin is paused, or one transfer has to probe it.
+        /// Whether the route to the origin is paused, or one transfer has to probe the route.
         package var isHostPaused = false
 
         package init(needs: RequirementClass) {
@@ -33,13 +33,13 @@ package enum WaitOrder {
         case question
         /// The task is paused, for a reason that was recorded.
         case pause
-        /// The begin date in seconds since 1970 has not come.
+        /// The begin date, in seconds since 1970, has not been reached.
         case beginDate(Double)
         case moment(WaitReason)
         case sleeping
         case trial(until: Double)
         case host
-        /// The task only waits for its place in the queue:
+        /// The task waits only for its place in the queue:
         /// ``Admission/reason(isLarge:hasFailed:lane:places:smallWaitsElsewhere:othersFirst:)``.
         case queue
     }

@@ -1,9 +1,9 @@
 package import NightshiftAPI
 
-/// A record of slow transfers that gave up their places recently. It decides how long each keeps its place the next
-/// time.
+/// A record of slow transfers that gave up their places recently. It decides how long each of them keeps its place the
+/// next time. This is a pure value.
 ///
-/// Pure. A task keeps its place twice as long each time, so that slow tasks finish however many others wait.
+/// A task keeps its place twice as long each time, so that slow tasks finish even if many others wait.
 package struct YieldHistory: Hashable, Sendable {
     private struct Entry: Hashable {
         var count: Int
@@ -15,22 +15,23 @@ package struct YieldHistory: Hashable, Sendable {
 
     package init() {}
 
-    /// Returns the seconds for which a slow transfer keeps its place.
+    /// Returns the number of seconds for which a slow transfer keeps its place.
     ///
     /// - Parameter losesBytes: whether the transfer has to restart after it stops.
     package func slice(of task: TaskID, losesBytes: Bool) -> Double {
-        // A transfer that loses its bytes needs enough time to finish. Others resume, and need at most an idle timeout.
+        // A transfer that loses its bytes needs enough time to finish. Other transfers resume, and need at most an idle
+        // timeout.
         Self.shortest * pow2(min(entries[task]?.count ?? 0, losesBytes ? 4 : 3))
     }
 
-    /// Whether other tasks of equal priority go first because this task gave up its place recently.
+    /// Returns whether other tasks of equal priority go first because this task gave up its place recently.
     package func isLast(_ task: TaskID, at now: Double) -> Bool {
         entries[task].map { now < $0.lastUntil } ?? false
     }
 
     /// Records that the task gives up its place.
     ///
-    /// - Returns: seconds until the task continues.
+    /// - Returns: the number of seconds until the task continues.
     package mutating func yielded(_ task: TaskID, at now: Double) -> Double {
         let count = entries[task]?.count ?? 0
         if entries[task] == nil, entries.count >= Self.most { entries = [:] }
@@ -45,11 +46,12 @@ package struct YieldHistory: Hashable, Sendable {
 
     private func pow2(_ exponent: Int) -> Double { Double(1 << max(0, min(exponent, 30))) }
 
-    /// The shortest slice in seconds. The reconnect costs only a small part of it.
+    /// The shortest slice in seconds. Opening the connection again takes only a small part of this time.
     package static let shortest: Double = Admission.slice
     /// The longest pause in seconds.
     package static let longestPause: Double = 60
-    /// Seconds after which a task returns to its original place in the queue, so that it does not wait forever.
+    /// The number of seconds after which a task returns to its original place in the queue, so that it does not wait
+    /// forever.
     package static let longestLast: Double = 600
     /// The maximum number of remembered tasks. A forgotten task gets a shorter slice.
     package static let most = 4_096

@@ -1,31 +1,31 @@
 package import NightshiftAPI
 
 /// The schedule of location fixes. Far from every boundary, the receiver is on for only seconds per hour. Near a
-/// boundary, it is asked often enough to report a crossing within a minute or two.
+/// boundary, it is asked often enough to report a region event within a minute or two.
 ///
-/// Pure: takes fixes, and returns the time of the next one. The device is assumed to approach a boundary at twice its
-/// recent speed. A device that lies still is asked less and less often, up to a limit. The limit bounds the delay after
-/// the device starts to move.
+/// This is a pure value: it takes fixes, and returns the time of the next fix. The device is assumed to approach a
+/// boundary at twice its recent speed. The longer a device lies still, the less often the receiver is asked, up to a
+/// limit. This limit bounds the delay of a region event after the device starts to move.
 package struct FixSchedule: Hashable, Sendable, Codable {
     /// The estimated speed in metres per second: the current speed, or a decaying maximum of earlier ones.
     private var speed = walkingSpeed
     private var last: Fix?
-    /// The fix since which the device has not moved further than the uncertainty of its fixes.
+    /// The first fix since which the device has not moved further than the uncertainty of its fixes.
     private var still: Fix?
 
     /// The lowest assumed speed in metres per second: that of a person who starts to walk.
     static let walkingSpeed = 1.5
     /// The highest assumed speed in metres per second on the ground.
     static let topSpeed = 70.0
-    /// The minimum of seconds between two fixes, except for a fix that confirms a crossing.
+    /// The minimum number of seconds between two fixes, except for a fix that confirms a region event.
     package static let shortest = 20.0
-    /// The maximum of seconds between two fixes, whether the device moves or lies still.
+    /// The maximum number of seconds between two fixes, for a device that moves as well as for one that lies still.
     package static let longest = 900.0
     package static let longestNearBoundary = 240.0
-    /// The distance in metres from a boundary within which a device that lies still is asked every
+    /// The distance in metres from a boundary within which the receiver of a device that lies still is asked every
     /// ``longestNearBoundary`` seconds.
     static let near = 1_500.0
-    /// The seconds for which the device must not move before it counts as lying still.
+    /// The number of seconds without movement after which the device counts as lying still.
     static let rest = 120.0
     /// The share of the previous speed that remains after a slower fix.
     static let decay = 0.5
@@ -50,8 +50,8 @@ package struct FixSchedule: Hashable, Sendable, Codable {
     /// Returns the time of the next fix, on the clock of fixes.
     ///
     /// - Parameters:
-    ///   - distance: metres to the next boundary; nil if nothing is monitored.
-    ///   - confirmation: the time at which a fix would confirm a crossing.
+    ///   - distance: the distance in metres to the next boundary; nil if no region is monitored.
+    ///   - confirmation: the time at which a fix would confirm a region event.
     /// - Returns: nil if the receiver may stay off.
     package func due(distance: Double?, confirmation: Double?) -> Double? {
         guard let distance else { return nil }
@@ -59,7 +59,7 @@ package struct FixSchedule: Hashable, Sendable, Codable {
         let away = distance / (2 * speed)
         var pause = min(Self.longest, max(Self.shortest, away))
         if let still, last.time - still.time >= Self.rest {
-            // A device that starts to move now either reaches the boundary after this pause, or the crossing is
+            // If the device starts to move now, it reaches the boundary after this pause, or the region event is
             // reported a little late.
             let timeout = min(Self.longest, max(Self.shortest, (last.time - still.time) / 2))
             pause = max(pause, distance <= Self.near ? min(timeout, Self.longestNearBoundary) : timeout)
@@ -68,6 +68,6 @@ package struct FixSchedule: Hashable, Sendable, Codable {
         return confirmation.map { min(next, max($0, last.time)) } ?? next
     }
 
-    /// Handles a restart of the clock of fixes.
+    /// Starts the schedule again after a restart of the clock of fixes.
     package mutating func restarted() { self = FixSchedule() }
 }

@@ -1,6 +1,6 @@
 package import NightshiftAPI
 
-/// All regions of all apps on one receiver. Takes fixes, and returns crossings and the time of the next fix.
+/// All regions of all apps on one receiver. It takes fixes, and returns region events and the time of the next fix.
 package struct LocationPlan: Hashable, Sendable, Codable {
     private var machines: [AppID: [String: RegionMachine]] = [:]
     /// The apps whose monitoring is paused.
@@ -11,7 +11,7 @@ package struct LocationPlan: Hashable, Sendable, Codable {
     /// The receiver's limit, if it was asked for more accuracy than it can provide.
     private var limit: ReceiverLimit?
 
-    /// A crossing of a boundary.
+    /// A region event: the device crossed a boundary.
     package struct Event: Hashable, Sendable {
         package var app: AppID
         package var region: MonitoredRegion
@@ -20,12 +20,13 @@ package struct LocationPlan: Hashable, Sendable, Codable {
 
     package init() {}
 
-    /// Starts to monitor a region, and replaces an earlier one with the same identifier. An unchanged region keeps its
-    /// state.
+    /// Starts to monitor a region, and replaces an earlier region with the same identifier. A region that has not
+    /// changed keeps its state.
     package mutating func add(_ region: MonitoredRegion, for app: AppID) {
         if machines[app]?[region.identifier]?.region == region { return }
         var machine = RegionMachine(region)
-        // The last fix sets the initial state. A region that is added while the device is inside reports no crossing.
+        // The last fix sets the initial state. If the device is already inside, adding a region reports no region
+        // event.
         if let last { _ = machine.moved(to: last) }
         machines[app, default: [:]][region.identifier] = machine
     }
@@ -40,7 +41,7 @@ package struct LocationPlan: Hashable, Sendable, Codable {
         paused.remove(app)
     }
 
-    /// Pauses or resumes the monitoring of an app. The device's side of each boundary stays known.
+    /// Pauses or resumes the monitoring of an app. The side of each boundary on which the device is stays known.
     package mutating func setPaused(_ isPaused: Bool, _ app: AppID) {
         guard isPaused != paused.contains(app) else { return }
         if isPaused {
@@ -49,13 +50,13 @@ package struct LocationPlan: Hashable, Sendable, Codable {
             paused.remove(app)
             for identifier in (machines[app] ?? [:]).keys {
                 machines[app]?[identifier]?.restarted()
-                // The first fix after a pause is never a crossing.
+                // The first fix after a pause never counts as a region event.
                 if let last { _ = machines[app]?[identifier]?.moved(to: last) }
             }
         }
     }
 
-    /// Discards the last fix if it is older than `time` and says nothing about the current location.
+    /// Discards the last fix if it is older than `time`, because it no longer describes the current location.
     package mutating func forgetPlace(before time: Double) {
         if let place = last, place.time < time { last = nil }
     }
@@ -73,7 +74,7 @@ package struct LocationPlan: Hashable, Sendable, Codable {
     /// Records a fix from the receiver.
     ///
     /// - Parameter wanted: the requested accuracy in metres; nil if none was requested.
-    /// - Returns: the confirmed crossings of which the regions notify, in a deterministic order.
+    /// - Returns: the confirmed region events that the regions notify of, in a deterministic order.
     package mutating func moved(to fix: Fix, wanted: Double? = nil) -> [Event] {
         if let last, fix.time < last.time { return [] }
         last = fix
@@ -92,7 +93,7 @@ package struct LocationPlan: Hashable, Sendable, Codable {
         return events
     }
 
-    /// The time of the next fix, on the clock of fixes; nil if nothing is monitored and the receiver may stay off.
+    /// The time of the next fix, on the clock of fixes; nil if no region is monitored and the receiver may stay off.
     package var due: Double? { machines.keys.compactMap { due(of: $0) }.min() }
 
     /// Returns the time of the next fix for the regions of one app.
@@ -103,18 +104,19 @@ package struct LocationPlan: Hashable, Sendable, Codable {
         return schedule.due(distance: distance, confirmation: watched.compactMap(\.confirmation).min())
     }
 
-    /// Returns the accuracy in metres that the next fix for an app needs. Far boundaries need less, and the nearest one
-    /// needs enough to confirm a crossing. Nil if nothing is monitored.
+    /// Returns the accuracy in metres that the next fix for an app needs. Far from every boundary, less accuracy is
+    /// enough. Near a boundary, the accuracy must confirm a region event. Nil if no region is monitored.
     package func accuracy(of app: AppID) -> Double? {
         let machines = watched(of: app)
-        // A region that is too small for the receiver would keep it on without any benefit.
+        // A region that is too small for the receiver would keep the receiver on without any benefit.
         let usable = machines.filter { machine in limit.map { !machine.isTooSmall(for: $0.accuracy) } ?? true }
         let wanted = (usable.isEmpty ? machines : usable).map { machine in
             let near = machine.wantedAccuracy
             guard let last else { return near }
             return max(near, min(Self.coarsest, machine.distanceToChange(from: last) / 4))
         }.min()
-        // A request that is slightly beyond the receiver's limit would keep it on until the request times out.
+        // A request that is slightly beyond the receiver's limit would keep the receiver on until the request times
+        // out.
         return wanted.map { wanted in limit?.accuracy(for: wanted, at: last?.time) ?? wanted }
     }
 
@@ -133,7 +135,8 @@ package struct LocationPlan: Hashable, Sendable, Codable {
         paused.contains(app) ? [] : Array((machines[app] ?? [:]).values)
     }
 
-    /// Handles a restart of the clock of fixes after a boot. The device's side of each boundary stays known.
+    /// Handles a restart of the clock of fixes after a boot. The side of each boundary on which the device is stays
+    /// known.
     package mutating func restarted() {
         last = nil
         limit?.restarted()

@@ -1,15 +1,15 @@
 package import NightshiftAPI
 
-/// The state of one monitored region: the device's side of the boundary, and the detection of crossings.
+/// The state of one monitored region: the side of the boundary on which the device is, and the detection of crossings.
 ///
-/// Pure: takes fixes, and returns crossings. A crossing counts when the device is certainly past the boundary, beyond
-/// it by a minimum distance, and has stayed there for ``dwell`` seconds, so jitter at the edge causes no crossing.
-/// Sources: `docs/decisions/0041`.
+/// This is a pure value: it takes fixes, and returns crossings. A crossing counts when the device is certainly beyond
+/// the boundary by a minimum distance, and has stayed there for ``dwell`` seconds. Inaccurate fixes at the boundary
+/// therefore do not cause a crossing. Sources: `docs/decisions/0041`.
 package struct RegionMachine: Hashable, Sendable, Codable {
     /// The region as it was set last. Its ``MonitoredRegion/identifier`` stays the same.
     package private(set) var region: MonitoredRegion
-    /// The side of the boundary, kept across restarts. A crossing that happens while monitoring is stopped is reported
-    /// when it resumes.
+    /// The side of the boundary, kept across restarts. If the device crosses the boundary while monitoring is stopped,
+    /// the crossing is reported when monitoring resumes.
     package private(set) var state: RegionState
     /// A change of side that is not confirmed yet.
     private var candidate: Candidate?
@@ -21,7 +21,7 @@ package struct RegionMachine: Hashable, Sendable, Codable {
         var since: Double
     }
 
-    /// The seconds that the device has to stay beyond the boundary (Apple: at least 20).
+    /// The number of seconds that the device has to stay beyond the boundary (Apple: at least 20).
     package static let dwell = 20.0
 
     package init(_ region: MonitoredRegion) {
@@ -37,21 +37,21 @@ package struct RegionMachine: Hashable, Sendable, Codable {
         init(to state: RegionState) { self = state == .inside ? .entered : .left }
     }
 
-    /// Returns the metres past the boundary from which a crossing counts: a tenth of the radius, between 10 and 50 m,
-    /// and at most a quarter of the radius.
+    /// Returns the distance in metres past the boundary from which a crossing counts: a tenth of the radius, between 10
+    /// and 50 m, and at most a quarter of the radius.
     package static func margin(ofRadius radius: Double) -> Double {
         min(max(10, min(50, radius / 10)), radius / 4)
     }
 
     /// Records a fix. A fix that is older than the last one is ignored.
     ///
-    /// - Parameter finest: the receiver's best accuracy in metres; nil if it meets every request.
-    /// - Returns: the crossing that is now confirmed, whether or not the region notifies of it.
+    /// - Parameter finest: the receiver's best accuracy in metres; nil if the receiver meets every request.
+    /// - Returns: the crossing that is now confirmed, even if the region does not notify of it.
     package mutating func moved(to fix: Fix, finest: Double? = nil) -> Crossing? {
         if let lastTime, fix.time < lastTime { return nil }
         lastTime = fix.time
         guard let side = side(fix, finest) else { return nil }
-        // The initial side of the boundary is no crossing.
+        // When the side of the boundary becomes known for the first time, this does not count as a crossing.
         guard state != .unknown else {
             state = side.state
             return nil
@@ -77,7 +77,8 @@ package struct RegionMachine: Hashable, Sendable, Codable {
         lastTime = nil
     }
 
-    /// The time at which a fix would confirm a crossing; nil while none is possible, or if a later fix was too coarse.
+    /// The time at which a fix would confirm a crossing; nil while no crossing is possible, or if a later fix was too
+    /// coarse.
     package var confirmation: Double? {
         guard let candidate else { return nil }
         let moment = candidate.since + Self.dwell
@@ -96,27 +97,28 @@ package struct RegionMachine: Hashable, Sendable, Codable {
         return min(max(Self.finest, margin), max(1, (region.radius - margin) / 2))
     }
 
-    /// The finest wanted accuracy in metres. Some receivers are not finer, and no region of a usual size needs more.
+    /// The finest wanted accuracy in metres. Some receivers cannot be more accurate, and regions of a usual size need
+    /// no more.
     private static let finest = 10.0
 
-    /// Whether the region is too small for a receiver with this best accuracy. No fix can determine the side of the
-    /// boundary then.
+    /// Returns whether the region is too small for a receiver with this best accuracy. Fixes then cannot determine the
+    /// side of the boundary with certainty.
     package func isTooSmall(for finest: Double) -> Bool {
         finest > Self.coarsest * region.radius && !isDecidable(finest)
     }
 
-    /// Whether a fix of this accuracy can be inside with certainty.
+    /// Returns whether a fix of this accuracy can be inside the region with certainty.
     private func isDecidable(_ accuracy: Double) -> Bool {
         accuracy < region.radius - Self.margin(ofRadius: region.radius)
     }
 
     /// The coarsest accuracy, in radii, at which a fix determines the probable side of the boundary.
     private static let coarsest = 1.5
-    /// The share of the radius that is taken as the accuracy of such a fix.
+    /// The share of the radius that is taken as the accuracy of a fix that determines only the probable side.
     private static let likely = 0.25
 
     /// Returns the side on which the device certainly is; nil if the fix is too coarse. If the region is too small for
-    /// the receiver, it returns the probable side.
+    /// the receiver, returns the probable side.
     private func side(_ fix: Fix, _ finest: Double?) -> (state: RegionState, isBeyondMargin: Bool)? {
         let distance = region.center.distance(to: fix.place)
         let margin = Self.margin(ofRadius: region.radius)

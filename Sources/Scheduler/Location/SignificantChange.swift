@@ -1,17 +1,17 @@
 package import NightshiftAPI
 
-/// The detection of significant location changes for an app.
+/// The detection of significant location changes for an app. This is a pure value.
 ///
-/// Pure. A new cell or a distance of 500 m is a change, at least five minutes after the previous one. The first
-/// location reported is the last known one.
+/// A new cell or a distance of 500 m is a change, at least five minutes after the previous change. The first location
+/// that is reported is the last known one.
 package struct SignificantChange: Hashable, Sendable, Codable {
     private var told: Place?
     /// The time of the last report, on the clock of fixes.
     private var toldAt = 0.0
-    /// The newest location that was not reported yet because the last report was recent.
+    /// The newest location that has not been reported yet, because the last report was recent.
     private var held: Place?
 
-    /// The location of the device, as coarsely as it is known.
+    /// The location of the device, at the accuracy that is available.
     package struct Place: Hashable, Sendable, Codable {
         package var fix: Fix
         /// The cell in the modem's notation; nil if no cell is known.
@@ -28,7 +28,7 @@ package struct SignificantChange: Hashable, Sendable, Codable {
 
     package init() {}
 
-    /// - Returns: the location to report now.
+    /// - Returns: the location to report now; nil for none.
     package mutating func moved(to place: Place) -> Place? {
         guard let told else { return tell(place, now: place.fix.time) }
         guard place.fix.time >= told.fix.time else { return nil }
@@ -43,7 +43,7 @@ package struct SignificantChange: Hashable, Sendable, Codable {
         return tick(now: place.fix.time)
     }
 
-    /// Handles the passing of time.
+    /// Makes the decision that is due at this time.
     ///
     /// - Returns: the location to report now.
     package mutating func tick(now: Double) -> Place? {
@@ -51,7 +51,7 @@ package struct SignificantChange: Hashable, Sendable, Codable {
         return tell(held, now: now)
     }
 
-    /// The time at which ``tick(now:)`` has a location to report; nil if it has none.
+    /// The time at which ``tick(now:)`` has a location to report; nil if it has no location to report.
     package var due: Double? { held == nil ? nil : toldAt + Self.pause }
 
     /// Handles a restart of the clock of fixes.

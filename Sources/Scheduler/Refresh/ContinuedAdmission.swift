@@ -1,9 +1,9 @@
 import NightshiftAPI
 
 /// Decides which continued tasks run. The user starts such work in an app in the foreground, and it continues in the
-/// background.
+/// background. This is a pure function.
 ///
-/// Pure. Tasks begin in the order of submission, while there is room.
+/// Tasks begin in the order of submission, until the maximum number runs.
 package enum ContinuedAdmission {
     /// A waiting task.
     package struct Request: Hashable, Sendable {

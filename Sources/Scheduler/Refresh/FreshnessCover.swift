@@ -3,23 +3,23 @@ import NightshiftAPI
 /// The best times for fetches of one app in the next day at a given price, computed exactly.
 ///
 /// A fetch covers the openings within an hour after it. The day is divided into steps, which are evaluated from the
-/// last to the first. The value of a step is the greater of two: the value of the next step, or the gain of a fetch
-/// now, less the price, plus the value after the pause.
+/// last to the first. The value of a step is the greater of two values. The first is the value of the next step. The
+/// second is the gain of a fetch now, less the price, plus the value after the pause.
 struct FreshnessCover: Sendable {
-    /// Seconds for which content counts as fresh.
+    /// The number of seconds for which content counts as fresh.
     static let freshSeconds = 3_600.0
     static let stepSeconds = 600.0
     static let wholeStepSeconds = 600
     static let steps = 144
     static let stepsOfFreshness = 6
-    /// Two shares of the gain of the best fetch: the least gain of an earlier fetch, and the largest loss of a later
-    /// one.
+    /// Two shares of the gain of the best fetch: the minimum gain of an earlier fetch, and the maximum loss of a later
+    /// fetch.
     private static let (leastEarly, mostLost) = (0.95, 0.25)
 
     /// The gain of a fetch at each step: the probability of an opening that would not be fresh without it.
     private let gains: [Double]
     private let most: Double
-    /// The steps after a fetch in which another one is useless or not allowed.
+    /// The number of steps after a fetch in which another fetch is useless or not allowed.
     private let pause: Int
 
     /// - Parameters:
@@ -36,8 +36,8 @@ struct FreshnessCover: Sendable {
             guard isAllowed[step] else { return 0 }
             let covered = openings[step + Self.stepsOfFreshness] - max(openings[step], coveredAlready)
             guard covered > 0 else { return 0 }
-            // The probability of at least one opening. This approximates 1 - exp(-covered) with arithmetic that is
-            // identical on every machine.
+            // The formula gives the probability of at least one opening. It approximates 1 - exp(-covered) with
+            // arithmetic that is identical on every machine.
             return worth * (1 - 1 / (1 + covered + covered * covered / 2))
         }
         most = gains.max() ?? 0
@@ -57,7 +57,8 @@ struct FreshnessCover: Sendable {
     func plan(price: Double) -> Plan {
         var plan = Plan(price: price)
         guard most > price else { return plan }
-        // The value of the rest of the day from each step on, and the number of fetches for it.
+        // The two arrays hold the value of the rest of the day from each step on, and the number of fetches for this
+        // value.
         var values = [Double](repeating: 0, count: Self.steps + 1)
         var counts = [Int](repeating: 0, count: Self.steps + 1)
         for step in stride(from: Self.steps - 1, through: 0, by: -1) {
@@ -77,8 +78,8 @@ struct FreshnessCover: Sendable {
         return plan
     }
 
-    /// The first step that is almost as good as the best one, regardless of price; nil if no step is allowed or gains
-    /// anything.
+    /// The first step that is almost as good as the best one, regardless of price; nil if no step is allowed, or if no
+    /// step gains anything.
     var best: Int? {
         most > 0 ? gains.firstIndex { $0 >= 0.9 * most } : nil
     }
@@ -86,8 +87,8 @@ struct FreshnessCover: Sendable {
     /// Returns the steps around the first fetch at which a fetch costs only a little more, so that it can share a wake.
     ///
     /// An earlier fetch must gain almost as much, because it spends budget on openings that are fresh anyway. The cost
-    /// of a later fetch is the decrease of the day's value. It is small on an even day without further fetches. It is
-    /// large before a habitual opening, and if enough fetches could cover the missed openings.
+    /// of a later fetch is the decrease of the day's value. This cost is small on an even day without further fetches.
+    /// It is large before a habitual opening, and if enough fetches could cover the missed openings.
     func window(of plan: Plan) -> ClosedRange<Int>? {
         guard let first = plan.first else { return nil }
         let least = plan.values[first] - Self.mostLost * gains[first]

@@ -1,28 +1,29 @@
 import NightshiftAPI
 
-/// The processing history of one app, which determines the earliest start of its next task. It is kept across restarts.
+/// The processing history of one app, which determines the earliest start of its next task. The history is kept across
+/// restarts.
 ///
 /// Apple's sample submits the next task while the current one runs. Without limits, such a task would run continuously
-/// on external power. Therefore the distance between two runs of a task doubles while it runs repeatedly. All tasks of
-/// an app also share a budget of running time that accrues evenly. Times are seconds since 1970. See
+/// on external power. Therefore the distance between two runs of a task doubles while the task runs repeatedly. All
+/// tasks of an app also share a budget of running time that accrues evenly. Times are seconds since 1970. See
 /// `docs/decisions/0059`.
 package struct ProcessingHistory: Hashable, Sendable, Codable {
-    /// The seconds of running time that accrue per day, and the maximum balance.
+    /// The seconds of running time that accrue per day. This is also the maximum balance.
     package static let daily = 3_600.0
-    /// The minimum of seconds counted for a run, because a launch has a cost, and the maximum if the end of the run was
-    /// not observed.
+    /// The minimum number of seconds that are counted for a run, because a launch has a cost. The next constant is the
+    /// maximum if the end of the run was not observed.
     package static let shortestRun = 60.0
     package static let longestRun = 300.0
-    /// The distance in seconds after the first run of a task, and the longest distance.
+    /// The distance in seconds after the first run of a task. The next constant is the longest distance.
     package static let firstDistance = 900.0
     package static let longestDistance = 28_800.0
-    /// Seconds without a run after which the distance is reset. This is more than the longest distance, and less than a
-    /// night and a day.
+    /// The number of seconds without a run after which the distance is reset. This is more than the longest distance,
+    /// and less than a night and a day.
     package static let rest = 43_200.0
-    /// The number of remembered tasks: twice as many as may wait. For other tasks, only the budget applies.
+    /// The number of remembered tasks: twice the number that may wait. Other tasks are subject only to the budget.
     package static let most = 2 * Limits.processingTasks
 
-    /// The remaining seconds of running time; negative after a run that took more.
+    /// The remaining seconds of running time. The value is negative after a run that took longer than allowed.
     private var balance = daily
     /// The time up to which the budget has accrued; nil before the first run.
     private var filled: Double?
@@ -66,7 +67,7 @@ package struct ProcessingHistory: Hashable, Sendable, Codable {
         return self != before
     }
 
-    /// Returns the reason why a task has to wait; nil if its earlier runs allow another one.
+    /// Returns the reason why a task has to wait; nil if its earlier runs allow another run.
     func hold(_ identifier: String, now: Double) -> ProcessingPlanner.Held? {
         if let next = runs[identifier]?.next, now < next { return ProcessingPlanner.Held(hold: .distance, until: next) }
         var copy = self

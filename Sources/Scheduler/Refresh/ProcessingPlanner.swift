@@ -3,15 +3,16 @@ package import NightshiftAPI
 
 /// Decides which processing tasks run. Such tasks work for minutes while nobody uses the device.
 ///
-/// Pure: takes waiting and running tasks, and returns tasks to begin, tasks to end, and reasons why others wait. Times
-/// are seconds since 1970. Apple (BGProcessingTask): the device is idle, the task ends when the user returns, and it is
-/// tried within two days if the app was used in the last week. See `docs/decisions/0037`.
+/// This is a pure function: it takes waiting and running tasks, and returns tasks to begin, tasks to end, and reasons
+/// why others wait. Times are seconds since 1970. Apple's rules (BGProcessingTask) are: the device is idle, the task
+/// ends when the user returns, and it is tried within two days if the app was used in the last week. See
+/// `docs/decisions/0037`.
 package enum ProcessingPlanner {
-    /// The number of tasks of all apps that run at once. Each app runs one.
+    /// The maximum number of tasks of all apps that run at the same time. Each app runs one task.
     package static let most = 2
-    /// Seconds for which a request waits for external power although it does not require it.
+    /// The number of seconds for which a request waits for external power if it does not require external power.
     package static let timeout = LocalMoment.daySeconds
-    /// Seconds since its last use within which an app may work on battery.
+    /// The number of seconds after its last use during which an app may work on battery.
     package static let recentUse = 7 * LocalMoment.daySeconds
 
     /// A submitted processing task.
@@ -22,11 +23,11 @@ package enum ProcessingPlanner {
         package var isRunning: Bool
         /// The last known time at which the app was in use.
         package var lastUse: Double?
-        /// Whether the user has switched background refresh off. `isForceQuit` is true after the user force-quit the
-        /// app.
+        /// Whether the user has switched background refresh off. The next property says whether the user has force-quit
+        /// the app.
         package var isSwitchedOff = false
         package var isForceQuit = false
-        /// The earlier processing of the app.
+        /// The processing history of the app.
         package var history: ProcessingHistory?
 
         package init(app: AppID, task: ScheduledTask, submitted: Double, isRunning: Bool = false) {
@@ -112,7 +113,7 @@ package enum ProcessingPlanner {
 
     package struct Held: Hashable, Sendable {
         package var hold: Hold
-        /// The time in seconds since 1970 at which the hold ends by itself, if it does.
+        /// The time in seconds since 1970 at which the hold ends without an event; nil if it needs an event.
         package var until: Double?
     }
 
@@ -120,14 +121,14 @@ package enum ProcessingPlanner {
         package internal(set) var begin: [Key] = []
         package internal(set) var expire: [Key: End] = [:]
         package internal(set) var holds: [Key: Held] = [:]
-        /// The time in seconds since 1970 of the next planning, if no event happens before.
+        /// The time in seconds since 1970 of the next planning, unless an event happens before.
         package internal(set) var lookAgain: Double?
 
         package init() {}
     }
 
     /// - Parameters:
-    ///   - isOn: the user's switch for all apps.
+    ///   - isOn: whether the user's switch for all apps is on.
     package static func plan(
         _ requests: [Request], _ device: DeviceConditions, isOn: Bool, now: Double
     ) -> Plan {

@@ -3,11 +3,11 @@ package import NightshiftAPI
 /// The state of one app with background fetches. It is kept across restarts.
 package struct RefreshApp: Hashable, Sendable, Codable {
     package internal(set) var interval = RefreshInterval.never
-    /// The user's switch.
+    /// Whether the user has switched background refresh on for the app.
     package internal(set) var isOn = true
-    /// The user's limit of fetches per local day; nil for no limit.
+    /// The user's limit of fetches per local day; nil means no limit.
     package internal(set) var dailyCap: Int?
-    /// Whether the user has force-quit the app and not started it since.
+    /// Whether the user has force-quit the app and has not started it since then.
     package internal(set) var isForceQuit = false
     package internal(set) var usage = UsageModel()
     /// The time in seconds since 1970 at which the app became known.
@@ -19,14 +19,14 @@ package struct RefreshApp: Hashable, Sendable, Codable {
     package internal(set) var lastResult: RefreshResult?
     /// The time in seconds since 1970 at which the content was last updated.
     package internal(set) var refreshed: Double?
-    /// Consecutive failures.
+    /// The number of consecutive failures.
     package internal(set) var failures = 0
     /// The expected cost of a fetch of this app.
     package internal(set) var cost = RefreshCost.expected
     /// The number of fetches that began on the local day of the last one.
     var fetches = 0
     var fetchDay: Int?
-    /// The weighted numbers of fetches with and without new data. Older results count less.
+    /// The weighted numbers of fetches with and without new data. Older results have less weight.
     private var fruitful = 0.0
     private var fruitless = 0.0
     /// The end in seconds since 1970 of the open or planned fetch window; nil if there is no window.
@@ -39,7 +39,7 @@ package struct RefreshApp: Hashable, Sendable, Codable {
     package static let limit = 30.0
     private static let firstPause = 900.0
     private static let longestPause = 28_800.0
-    /// Seconds without use after which an app gets almost no budget.
+    /// The number of seconds without use after which an app gets almost no budget.
     static let longUnused = 14 * LocalMoment.daySeconds
 
     init(known now: LocalMoment) {
@@ -50,7 +50,7 @@ package struct RefreshApp: Hashable, Sendable, Codable {
     /// The probability that a fetch brings new data, estimated from earlier results.
     package var yield: Double { (fruitful + 1) / (fruitful + fruitless + 1) }
 
-    /// The time in seconds since 1970 before which earlier failures allow no fetch.
+    /// The time in seconds since 1970 until which earlier failures prevent a fetch.
     var pausedUntil: Double? {
         guard failures > 0, let fetchEnded else { return nil }
         var pause = Self.firstPause
@@ -58,7 +58,7 @@ package struct RefreshApp: Hashable, Sendable, Codable {
         return fetchEnded + pause
     }
 
-    /// Whether the app has been unused for so long that it gets almost no budget.
+    /// Returns whether the app has been unused for so long that it gets almost no budget.
     func isUnused(_ now: Double) -> Bool { now - (usage.lastUse(now) ?? min(known, now)) > Self.longUnused }
 
     /// Returns the time in seconds since 1970 until which the content counts as fresh: an hour after the last fetch or
@@ -68,14 +68,14 @@ package struct RefreshApp: Hashable, Sendable, Codable {
     }
 
     /// Applies the passing of time. If the clock was set back, the time of the last fetch is set to now once. Otherwise
-    /// it would stay in the future until the clock has caught up.
+    /// that time would stay in the future until the clock has caught up.
     mutating func advance(to now: LocalMoment) {
         usage.advance(to: now)
         fetchEnded = fetchEnded.map { min($0, now.seconds) }
         refreshed = refreshed.map { min($0, now.seconds) }
     }
 
-    /// Returns the app with its own and the user's settings, and without learned data.
+    /// Returns the app with its own settings and those of the user, but without learned data.
     func forgotten(_ now: LocalMoment) -> RefreshApp {
         var app = self
         app.usage = UsageModel()
@@ -98,7 +98,7 @@ package struct RefreshApp: Hashable, Sendable, Codable {
         fetchDay = now.day
     }
 
-    /// - Parameter result: nil if the result was not observed. Nothing is learned then.
+    /// - Parameter result: nil if the result was not observed. In this case, the app's state learns nothing from it.
     mutating func end(_ result: RefreshResult?, _ spent: RefreshCost, _ now: LocalMoment) {
         fetchBegan = nil
         fetchEnded = now.seconds

@@ -13,8 +13,8 @@ package struct RefreshCost: Hashable, Sendable, Codable {
 
     /// The cost in joules of waking the device: some seconds at the power of a processor that just woke.
     static let wakeEnergy = 2.0
-    /// The power in watts of a mobile radio in its high state, which lasts about ten seconds after traffic, and of a
-    /// running app.
+    /// The power in watts of a mobile radio in its high state, which lasts about ten seconds after traffic. The next
+    /// constant is the power of a running app.
     static let radioPower = 1.0
     static let processorPower = 0.5
 
@@ -22,8 +22,8 @@ package struct RefreshCost: Hashable, Sendable, Codable {
     ///
     /// - Parameters:
     ///   - wakesDevice: whether the device was woken only for this fetch.
-    ///   - radioSeconds: the seconds for which the radio was on. Intervals less than 10 s apart count as one.
-    ///   - backgroundSeconds: the seconds for which the app ran.
+    ///   - radioSeconds: the number of seconds for which the radio was on. Intervals less than 10 s apart count as one.
+    ///   - backgroundSeconds: the number of seconds for which the app ran.
     package init(wakesDevice: Bool, radioSeconds: Double, backgroundSeconds: Double, bytes: Double) {
         energy =
             (wakesDevice ? Self.wakeEnergy : 0) + Self.radioPower * max(0, radioSeconds)
@@ -40,7 +40,7 @@ package struct RefreshCost: Hashable, Sendable, Codable {
 package struct RefreshBudget: Hashable, Sendable, Codable {
     /// The energy and bytes that accrue per day.
     package private(set) var daily: RefreshCost
-    /// The current balance; negative after a fetch that cost more than expected.
+    /// The current balance. The value is negative after a fetch that cost more than expected.
     package private(set) var balance: RefreshCost
     /// The time in seconds since 1970 up to which the budget has accrued.
     private var filled: Double
@@ -52,7 +52,7 @@ package struct RefreshBudget: Hashable, Sendable, Codable {
     /// - Parameter daily: the daily budget. A value that is not a number, or is negative, counts as zero.
     package init(daily: RefreshCost, now: Double) {
         self.daily = Self.clean(daily)
-        // The balance begins with a quarter, so that a new device can fetch at once.
+        // The balance begins with a quarter of the daily budget, so that a new device can fetch at once.
         balance = RefreshCost(energy: self.daily.energy / 4, bytes: self.daily.bytes / 4)
         filled = now
     }
@@ -62,8 +62,8 @@ package struct RefreshBudget: Hashable, Sendable, Codable {
             energy: cost.energy > 0 ? min(cost.energy, 1e12) : 0, bytes: cost.bytes > 0 ? min(cost.bytes, 1e15) : 0)
     }
 
-    /// Applies the passing of time. A clock that was set back removes nothing, and no clock change adds more than a
-    /// day's budget.
+    /// Applies the passing of time. If the clock was set back, the balance does not shrink. A clock change never adds
+    /// more than a day's budget.
     package mutating func fill(to now: Double) {
         let share = min(1, max(0, (now - filled) / LocalMoment.daySeconds))
         filled = now
@@ -93,8 +93,8 @@ package struct RefreshBudget: Hashable, Sendable, Codable {
         spend(actual)
     }
 
-    /// Returns the share of a day's budget that a cost takes, in energy or bytes, whichever is larger. Infinite if
-    /// there is no budget.
+    /// Returns the share of a day's budget that a cost takes, in energy or bytes, whichever is larger. The result is
+    /// infinite if there is no budget.
     package func share(of cost: RefreshCost) -> Double {
         max(Self.share(cost.energy, daily.energy), Self.share(cost.bytes, daily.bytes))
     }
@@ -109,7 +109,7 @@ package struct RefreshBudget: Hashable, Sendable, Codable {
         return min(available(balance.energy, daily.energy), available(balance.bytes, daily.bytes))
     }
 
-    /// Returns the seconds until the balance covers `cost`: 0 if it does now, nil if it never will.
+    /// Returns the seconds until the balance covers `cost`: 0 if it covers the cost now, nil if it never will.
     func wait(for cost: RefreshCost) -> Double? {
         func seconds(_ cost: Double, _ balance: Double, _ daily: Double) -> Double? {
             guard cost > balance else { return 0 }
@@ -121,7 +121,7 @@ package struct RefreshBudget: Hashable, Sendable, Codable {
         return max(energy, bytes)
     }
 
-    /// Returns the hold for energy or data, if the balance does not cover `cost`.
+    /// Returns the reason for a hold, energy or data, if the balance does not cover `cost`; otherwise nil.
     func shortage(of cost: RefreshCost) -> RefreshHold? {
         if cost.energy > balance.energy { return .energyBudget }
         return cost.bytes > balance.bytes ? .dataBudget : nil

@@ -1,24 +1,24 @@
 package import NightshiftAPI
 
-/// The current conditions of the device and settings of the user for background fetches.
+/// The current conditions of the device and the user's settings, as far as they affect background fetches.
 package struct RefreshConditions: Hashable, Sendable {
     package var device: DeviceConditions
-    /// The user's switch for all apps.
+    /// Whether the user has switched background refresh on for all apps.
     package var isOn = true
-    /// Whether the device is already awake, so that a fetch need not wake it: it is in use, in a maintenance window, or
-    /// handling another wake.
+    /// Whether the device is already awake, so that a fetch does not have to wake it. The device is awake if it is in
+    /// use, in a maintenance window, or handling another wake.
     package var isAwake = false
     /// The time in seconds since 1970 of the next known wake of the device for another reason.
     package var nextWake: Double?
 
-    /// The battery percentage below which no fetch begins on battery (Apple: critically low battery).
+    /// The battery percentage below which fetches do not begin on battery (Apple: critically low battery).
     package static let criticalBattery = 20.0
 
     package init(device: DeviceConditions = DeviceConditions()) {
         self.device = device
     }
 
-    /// The reason that prevents every fetch.
+    /// The reason that prevents every fetch; nil if fetches are possible.
     package var hold: RefreshHold? {
         if !isOn { return .allSwitchedOff }
         if device.isSleeping { return .machineSleeps }

@@ -1,6 +1,6 @@
-/// The reason why no fetch begins for an app now.
+/// The reason why a fetch for an app does not begin now.
 package enum RefreshHold: String, Hashable, Sendable, Codable, CaseIterable {
-    // Settings of the app and the user.
+    // Settings of the app and of the user.
     case never
     case appSwitchedOff
     case allSwitchedOff
@@ -15,7 +15,7 @@ package enum RefreshHold: String, Hashable, Sendable, Codable, CaseIterable {
     case lowPower
     case noNetwork
     case constrainedNetwork
-    // Times before which no fetch begins.
+    // Times before which fetches do not begin.
     case interval
     case failures
     case userSleeps

@@ -1,30 +1,32 @@
 import NightshiftAPI
 
 extension RefreshPlanner {
-    /// Seconds for which a price stays valid.
+    /// The number of seconds for which a price stays valid.
     private static let priceAge = 1_800.0
-    /// The smallest probability of a noticed fetch at which it is worth any price.
+    /// The smallest probability of a noticed fetch at which the fetch is worth any price.
     private static let leastGain = 0.01
-    /// Seconds after which to plan again for an app without a planned fetch, because the budget may allow one then.
+    /// The number of seconds after which to plan again for an app without a planned fetch, because the budget may allow
+    /// a fetch by then.
     private static let longestLook = 14_400.0
-    /// The maximum number of future plans that are simulated. After that, the device is woken even if no app may be
-    /// due.
+    /// The maximum number of future plans that are simulated. If none of them wakes an app, the device is woken after
+    /// the last one.
     private static let mostTrials = 24
     /// The share of the budget that is reserved for minimum fetches of every app.
     private static let floorShare = 0.1
-    /// The factor by which the minimum interval is longer for an app that is no longer used.
+    /// The factor by which the minimum interval is multiplied for an app that is no longer used.
     private static let unusedFloors = 7.0
-    /// Seconds after the device comes into use during which its session counts as just begun.
+    /// The number of seconds after the device comes into use during which its session counts as just begun.
     private static let sessionStart = 30.0
-    /// The assumed openings per day of an unknown app, and the number of days for which the assumption counts.
+    /// The assumed number of openings per day of an unknown app. The next constant is the number of days for which this
+    /// assumption counts.
     private static let priorOpenings = 1.0
     private static let priorDays = 2.0
-    /// The number of days for which the assumption counts that an app is opened when the device is used.
+    /// The number of days for which the assumption counts that an app is opened at times at which the device is used.
     private static let shapeDays = 4.0
-    /// The least number of expected sessions within an hour at which the user is not considered asleep.
+    /// The minimum number of expected sessions within an hour at which the user is not considered asleep.
     private static let leastPresence = 0.15
 
-    /// An app for which a fetch is allowed, with the best time.
+    /// An app for which a fetch is allowed, and the best time of the fetch.
     private struct Candidate {
         var id: AppID
         var cover: FreshnessCover
@@ -33,13 +35,13 @@ extension RefreshPlanner {
         var cost: RefreshCost
         /// The best time in seconds since 1970; nil if no time in the next day is suitable.
         var due: Double?
-        /// The range in seconds since 1970 in which a fetch is almost as good.
+        /// The range of times in seconds since 1970 at which a fetch is almost as good.
         var window = 0.0...0.0
         var isFresh: Bool
         var isUnused: Bool
     }
 
-    /// Plans fetches. Apps to wake count as fetching, and their expected cost is reserved.
+    /// Plans fetches. Each app that the plan wakes counts as fetching, and its expected cost is reserved.
     ///
     /// - Parameter looksAhead: whether to calculate ``RefreshPlan/wakeDevice``, which takes one simulated plan for each
     ///   step ahead.
@@ -53,11 +55,11 @@ extension RefreshPlanner {
         return plan
     }
 
-    /// Returns the time to wake the device if it sleeps from now on and no event happens: the time of the first plan
-    /// that would wake an app.
+    /// Returns the time to wake the device if it sleeps from now on and no event happens. This is the time of the first
+    /// plan that would wake an app.
     ///
-    /// Best times move later while time passes without use, so most plans would wake no app. This is predictable, so
-    /// the plans are simulated on a copy of this planner. The windows that open meanwhile and the price are copied
+    /// While time passes without use, the best times move later, so most plans would wake no app. This is predictable,
+    /// so the plans are simulated on a copy of this planner. The windows that open meanwhile and the price are copied
     /// back, so that the real plan decides as the simulation did.
     private mutating func nextWake(
         _ conditions: RefreshConditions, from look: Double?, _ forecast: Forecast?, _ now: LocalMoment
@@ -79,7 +81,7 @@ extension RefreshPlanner {
         return look
     }
 
-    /// - Parameter known: the forecast of the previous plan. It is valid for its day while no event happens.
+    /// - Parameter known: the forecast of the previous plan. The forecast is valid for its day while no event happens.
     private mutating func decide(
         _ conditions: RefreshConditions, _ known: inout Forecast?, now: LocalMoment
     ) -> RefreshPlan {
@@ -117,7 +119,7 @@ extension RefreshPlanner {
 
     // MARK: - Holds
 
-    /// Returns the reason that prevents a fetch of this app now, regardless of its benefit.
+    /// Returns the reason that prevents a fetch of this app now. The benefit of the fetch is not considered.
     private func hold(_ app: RefreshApp, _ conditions: RefreshConditions, _ now: LocalMoment) -> RefreshPlan.Held? {
         func held(_ reason: RefreshHold, until: Double? = nil) -> RefreshPlan.Held {
             RefreshPlan.Held(reason: reason, until: until)
@@ -129,7 +131,7 @@ extension RefreshPlanner {
         if app.usage.isInUse { return held(.inFront) }
         if let reason = conditions.hold { return held(reason) }
         if let cap = app.dailyCap, app.fetches(onDay: now.day) >= cap {
-            // For an app with a limit of 0, the next day changes nothing.
+            // If the limit of an app is 0, the next day does not allow a fetch either.
             return held(.cap, until: cap > 0 ? now.seconds + Double(86_400 - now.secondOfDay) : nil)
         }
         if let ended = app.fetchEnded, now.seconds < ended + app.interval.sleep {
@@ -143,7 +145,7 @@ extension RefreshPlanner {
 
     // MARK: - Benefit
 
-    /// The expected uses in each step of a workday and of a day off.
+    /// The expected number of uses in each step of a workday and of a day off.
     private struct Rates {
         static let stepsOfSlot = UsageModel.slotSeconds / FreshnessCover.wholeStepSeconds
         var days: [[Double]]
@@ -161,8 +163,8 @@ extension RefreshPlanner {
             sums.reserveCapacity(count + 1)
             var sum = 0.0
             var day = now.day
-            // Steps from now and steps of the day are not aligned. A step uses the rate of the day's step in which it
-            // begins.
+            // Steps from now and steps of the day are not aligned. A step uses the rate of the step of the day in which
+            // it begins.
             var step = now.secondOfDay / FreshnessCover.wholeStepSeconds
             var rates = days[UsageModel.isDayOff(day) ? 1 : 0]
             for _ in 0..<count {
@@ -179,7 +181,7 @@ extension RefreshPlanner {
         }
     }
 
-    /// The expected use on a day and those after it, based on learned data.
+    /// The expected use on a day and on the following days, based on learned data.
     private struct Forecast {
         var day: Int
         /// The expected sessions of the device by half-hour, on workdays and on days off.
@@ -204,8 +206,8 @@ extension RefreshPlanner {
                     let rate = app.usage.expectation(
                         onDayOff: isDayOff, prior: first, weight: RefreshPlanner.priorDays
                     ).reduce(0, +)
-                    // The frequency of openings is learned sooner than their times. Until then, the device's times are
-                    // used.
+                    // The model learns the frequency of openings sooner than their times. Until then, the times of
+                    // device use are used.
                     return app.usage.expectation(
                         onDayOff: isDayOff, prior: shape.map { $0 * rate }, weight: RefreshPlanner.shapeDays)
                 }
@@ -262,7 +264,7 @@ extension RefreshPlanner {
 
     // MARK: - The price
 
-    /// Finds the lowest price at which the fetches planned for the next day fit the budget.
+    /// Finds the lowest price at which the fetches that are planned for the next day fit the budget.
     private mutating func updatePrice(_ candidates: [Candidate], _ now: LocalMoment) {
         if let pricedAt, (0..<Self.priceAge).contains(now.seconds - pricedAt) { return }
         pricedAt = now.seconds
@@ -280,7 +282,7 @@ extension RefreshPlanner {
             price = 0
             return
         }
-        // No fetch gains more than one opening. Most prices are near the previous one.
+        // A fetch gains at most one opening. Most prices are near the previous one.
         var (low, high) = (0.0, 1 / smallest)
         for guess in [price * 0.875, price * 1.125] where guess > low && guess < high {
             if isAffordable(guess) { high = guess } else { low = guess }
@@ -306,7 +308,7 @@ extension RefreshPlanner {
         return max(1, sum / Self.floorShare) * LocalMoment.daySeconds
     }
 
-    /// Finds the best time of a fetch.
+    /// Finds the best time of the candidate's fetch, and stores it in the candidate.
     private func setMoment(of candidate: inout Candidate, _ floor: Double, _ now: LocalMoment) {
         guard let app = apps[candidate.id], candidate.share < .infinity else { return }
         let price = max(Self.leastGain, self.price * candidate.share)
@@ -317,7 +319,7 @@ extension RefreshPlanner {
         guard let step = paid?.first.map({ min($0, free ?? $0) }) ?? free else { return }
         func time(_ step: Int) -> Double { now.seconds + Double(step) * FreshnessCover.stepSeconds }
         candidate.due = time(step)
-        // A minimum fetch has no window: if it is delayed, its time moves to the next day.
+        // A minimum fetch has no window, because a delayed one moves to the next day.
         candidate.window = time(step)...time(step)
         if tuning.sharesWakes, let paid, step == paid.first, let window = candidate.cover.window(of: paid) {
             candidate.window = time(window.lowerBound)...time(window.upperBound)
@@ -335,7 +337,7 @@ extension RefreshPlanner {
     private mutating func choose(
         _ candidates: [Candidate], _ conditions: RefreshConditions, _ plan: inout RefreshPlan, _ now: LocalMoment
     ) {
-        // Open windows with their closing times.
+        // The list holds the open windows with their closing times.
         var open: [(candidate: Candidate, closes: Double)] = []
         var firstClose = Double.infinity
         for candidate in candidates {
@@ -350,7 +352,7 @@ extension RefreshPlanner {
                 let closes = min(apps[candidate.id]?.closes ?? lasts, lasts)
                 setWindow(closing: closes, of: candidate.id)
                 open.append((candidate, closes))
-                // A fetch that the budget does not cover causes no wake.
+                // If the budget does not cover a fetch, that fetch causes no wake.
                 if budget.shortage(of: candidate.cost) == nil { firstClose = min(firstClose, closes) }
             } else {
                 setWindow(closing: lasts, of: candidate.id)
@@ -386,6 +388,6 @@ extension RefreshPlanner {
 }
 
 extension RefreshHold {
-    /// Whether the hold ends by the passing of time alone.
+    /// Whether the hold ends after a time, without an event.
     fileprivate var endsWithTime: Bool { self == .cap || self == .interval || self == .failures }
 }

@@ -1,6 +1,6 @@
 package import NightshiftAPI
 
-/// The planner's functions other than planning: restoring its state, and values for display.
+/// The functions of the planner that do not plan: restoring its state, and values for display.
 extension RefreshPlanner {
     /// Restores a planner from stored records of each app.
     package init(apps: [AppID: RefreshApp], budget: RefreshBudget, rhythm: UsageModel, now: LocalMoment) {
@@ -10,7 +10,7 @@ extension RefreshPlanner {
         self.rhythm = rhythm
     }
 
-    /// Begins a fetch now because the user requested it, regardless of its benefit. The expected cost is reserved.
+    /// Begins a fetch now because the user requested it, whatever its benefit. The expected cost is reserved.
     ///
     /// - Returns: whether the app exists and has no current fetch.
     @discardableResult
@@ -21,12 +21,12 @@ extension RefreshPlanner {
         return true
     }
 
-    /// Records that the user started the app, which ends the effect of a force quit.
+    /// Records that the user started the app. This ends the effect of a force quit.
     package mutating func launched(_ app: AppID) {
         apps[app]?.isForceQuit = false
     }
 
-    /// Reverts the start of a fetch that could not be stored. No app was woken.
+    /// Reverts the start of a fetch that could not be stored. The app was not woken for this fetch.
     package mutating func didNotBegin(_ app: AppID, now: LocalMoment) {
         guard let known = apps[app], known.fetchBegan != nil else { return }
         budget.fill(to: now.seconds)
@@ -35,8 +35,8 @@ extension RefreshPlanner {
         apps[app]?.fetches = max(0, known.fetches - 1)
     }
 
-    /// Returns the expected openings of an app in each half-hour of the day of `now`, based on learned data; zeros
-    /// without data.
+    /// Returns the expected number of openings of an app in each half-hour of the day of `now`, based on learned data.
+    /// The numbers are zero without data.
     package func openings(of app: AppID, now: LocalMoment) -> [Double] {
         guard var usage = apps[app]?.usage, usage.lastBegin != nil else { return [] }
         usage.advance(to: now)
@@ -46,7 +46,7 @@ extension RefreshPlanner {
             weight: 0.5)
     }
 
-    /// Returns the expected openings of an app within the next hour.
+    /// Returns the expected number of openings of an app within the next hour.
     package func openingsSoon(of app: AppID, now: LocalMoment) -> Double {
         let slots = openings(of: app, now: now)
         guard !slots.isEmpty else { return 0 }
@@ -61,11 +61,11 @@ extension RefreshApp {
     /// Returns the last known time of use in seconds since 1970.
     package func lastUse(_ now: LocalMoment) -> Double? { usage.lastUse(now.seconds) }
 
-    /// Whether the app was fetched for or used within the last hour.
+    /// Returns whether the app was fetched for or used within the last hour.
     package func isFresh(_ now: LocalMoment) -> Bool { freshUntil(now.seconds) > now.seconds }
 }
 
 extension RefreshBudget {
-    /// Whether the budget covers the app's next fetch now.
+    /// Returns whether the budget covers the app's next fetch now.
     package func pays(for app: RefreshApp) -> Bool { shortage(of: app.cost) == nil }
 }

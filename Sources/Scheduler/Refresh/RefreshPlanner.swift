@@ -2,17 +2,17 @@ package import NightshiftAPI
 
 /// Decides which apps fetch content in the background, and when.
 ///
-/// Pure: takes use, results and settings. ``plan(_:now:)`` returns the apps to wake now, the time of the next planning,
-/// and a reason for every other app. Times are seconds since 1970, because habits follow the wall clock. Times in the
-/// future, after the clock was set back, count as now. See `docs/decisions/0036`.
+/// This is a pure value: it takes use, results and settings. ``plan(_:now:)`` returns the apps to wake now, the time of
+/// the next planning, and a reason for every other app. Times are seconds since 1970, because habits follow the wall
+/// clock. Times in the future, after the clock was set back, count as now. See `docs/decisions/0036`.
 package struct RefreshPlanner: Hashable, Sendable, Codable {
     package internal(set) var apps: [AppID: RefreshApp] = [:]
     package internal(set) var budget: RefreshBudget
     /// The use of the device itself, which shows the user's daily rhythm.
     package internal(set) var rhythm = UsageModel()
     package var tuning = RefreshTuning()
-    /// The number of openings that a day's budget has to gain for a fetch to be worth it, and the time when this price
-    /// was calculated.
+    /// The price of a fetch: the number of openings that a day's budget has to gain for a fetch to be worth it. The
+    /// next property is the time when the price was calculated.
     var price = 0.0
     var pricedAt: Double?
 
@@ -28,9 +28,9 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
 
     // MARK: - Settings of apps and the user
 
-    /// Sets the app's minimum interval between fetches. The app becomes known.
+    /// Sets the app's minimum interval between fetches. If the app is new, the planner adds it.
     ///
-    /// - Returns: whether there was room for the app.
+    /// - Returns: whether the planner had room for the app.
     @discardableResult
     package mutating func set(_ interval: RefreshInterval, for app: AppID, now: LocalMoment) -> Bool {
         guard apps[app] != nil || apps.count < Self.largestCount else { return false }
@@ -57,9 +57,9 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
         pricedAt = nil
     }
 
-    /// Forgets the use and fetch results of one app; without an app, of all apps and the device.
+    /// Forgets the use and the fetch results of one app. Without an app, forgets those of all apps and of the device.
     ///
-    /// Settings of the user and the app stay, and so do pauses.
+    /// Settings of the user and the app stay, and pauses stay as well.
     package mutating func forget(_ app: AppID? = nil, now: LocalMoment) {
         for id in app.map({ [$0] }) ?? order {
             guard let old = apps[id] else { continue }
@@ -73,14 +73,14 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
 
     /// Records that the use of the device begins or ends.
     ///
-    /// If the device does not report its use, the use of any app counts instead. Without either, a usual day is
+    /// If the device does not report its use, the use of any app counts instead. If neither is reported, a usual day is
     /// assumed.
     package mutating func deviceUse(_ isInUse: Bool, now: LocalMoment) {
         if isInUse { rhythm.begin(now) } else { rhythm.end(now) }
     }
 
-    /// Records that an app enters or leaves the foreground. Entering means that the user started it, which ends the
-    /// effect of a force quit.
+    /// Records that an app enters or leaves the foreground. Entering means that the user started the app, which ends
+    /// the effect of a force quit.
     package mutating func appUse(_ app: AppID, isInFront: Bool, now: LocalMoment) {
         guard apps[app] != nil else { return }
         if isInFront {
@@ -98,11 +98,12 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
         apps[app]?.closes = nil
     }
 
-    /// Records the end of an app's fetch: the app reported it, its time limit passed, or it could not begin.
+    /// Records the end of an app's fetch: the app reported the end, its time limit passed, or it could not begin.
     ///
-    /// The cost reserved at the start is corrected to the actual cost. It is kept if the actual cost is unknown.
+    /// The cost that was reserved at the start is corrected to the actual cost. If the actual cost is unknown, the
+    /// reserved cost stays.
     ///
-    /// - Parameter result: nil if the result was not observed; it counts as neither success nor failure.
+    /// - Parameter result: nil if the result was not observed. Such a fetch counts as neither success nor failure.
     package mutating func fetchEnded(_ app: AppID, _ result: RefreshResult?, took cost: RefreshCost, now: LocalMoment) {
         guard let known = apps[app], known.fetchBegan != nil else { return }
         budget.fill(to: now.seconds)
@@ -110,7 +111,8 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
         apps[app]?.end(result, cost, now)
     }
 
-    /// Handles a restart of the service. The results of interrupted fetches and the foreground app are unknown.
+    /// Handles a restart of the service. The results of interrupted fetches are unknown after it, as is the foreground
+    /// app.
     ///
     /// - Parameter goesOn: the apps whose fetches continue.
     package mutating func restarted(goesOn: Set<AppID> = [], now: LocalMoment) {
@@ -140,7 +142,7 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
 
 /// The options of the planner.
 package struct RefreshTuning: Hashable, Sendable, Codable {
-    /// Whether a fetch may begin near its best time, at a wake shared with other fetches.
+    /// Whether a fetch may begin near its best time, at a wake that it shares with other fetches.
     package var sharesWakes = true
 
     package init() {}

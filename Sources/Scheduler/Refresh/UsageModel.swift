@@ -2,9 +2,10 @@ import NightshiftAPI
 
 /// The times of use of an app, or of the device as a whole.
 ///
-/// The model counts starts of use by the half-hour of the day. The counts age with each day. One set is for workdays,
-/// one is for days off, and one covers all days and ages fast, so that a change of habits shows within days. Counts are
-/// integers, so the model is identical on every machine. It takes at most ``largestEncoding`` bytes as JSON.
+/// The model counts starts of use by the half-hour of the day. The counts age with each day. One set of counts is for
+/// workdays and one is for days off. A third set covers all days and ages fast, so that a change of habits shows within
+/// days. Counts are integers, so the model is identical on every machine. It takes at most ``largestEncoding`` bytes as
+/// JSON.
 package struct UsageModel: Hashable, Sendable, Codable {
     private var workdays = Profile()
     private var daysOff = Profile()
@@ -14,7 +15,7 @@ package struct UsageModel: Hashable, Sendable, Codable {
     /// The start in seconds since 1970 of the last use, and its end if it has ended.
     package private(set) var lastBegin: Double?
     package private(set) var lastEnd: Double?
-    /// Whether it is in use now.
+    /// Whether the app or the device is in use now.
     package private(set) var isInUse = false
 
     package static let slotCount = 48
@@ -24,7 +25,7 @@ package struct UsageModel: Hashable, Sendable, Codable {
     private static let unit = 512.0
     /// The maximum JSON size of a model in bytes.
     package static let largestEncoding = 1_300
-    /// Days without use that are aged one by one. More days would have no effect worth the time.
+    /// The maximum number of days without use that are aged one by one. Further days would have no noticeable effect.
     private static let longestMemory = 120
 
     package init() {}
@@ -36,7 +37,7 @@ package struct UsageModel: Hashable, Sendable, Codable {
         /// The number of days in 512ths of a day.
         var days: UInt16 = 0
 
-        /// Counts one more day. Of earlier counts, `share` eighths remain.
+        /// Counts one more day, and reduces the earlier counts to `share` eighths.
         mutating func age(keeping share: UInt32) {
             for index in counts.indices { counts[index] = UInt16(UInt32(counts[index]) * share / 8) }
             days = UInt16(min(65_535, UInt32(days) * share / 8 + 512))
@@ -100,10 +101,10 @@ package struct UsageModel: Hashable, Sendable, Codable {
         if day == nil { day = now.day }
     }
 
-    /// Applies the passing of days, with or without use. Before ``start(_:)``, days are unknown and do not count.
+    /// Applies the passing of days, with or without use. Days before ``start(_:)`` are unknown and are not counted.
     package mutating func advance(to now: LocalMoment) {
         let today = now.day
-        // After the clock was set back, no day counts twice.
+        // This prevents counting a day twice after the clock was set back.
         guard let known = day, today > known else { return }
         for passed in max(known, today - Self.longestMemory)..<today {
             if Self.isDayOff(passed) { daysOff.age(keeping: 7) } else { workdays.age(keeping: 7) }
@@ -112,7 +113,8 @@ package struct UsageModel: Hashable, Sendable, Codable {
         day = today
     }
 
-    /// Whether the day is a Saturday or Sunday, which are assumed to be days off. The fast set learns other weeks.
+    /// Returns whether the day is a Saturday or Sunday, which are assumed to be days off. The fast set of counts learns
+    /// other weeks.
     static func isDayOff(_ day: Int) -> Bool { LocalMoment.weekday(ofDay: day) >= 5 }
 
     // MARK: - Queries
@@ -126,23 +128,24 @@ package struct UsageModel: Hashable, Sendable, Codable {
         return lastEnd.map { min($0, now) } ?? lastBegin.map { min($0, now) }
     }
 
-    /// Returns the seconds since the last use, 0 during use; nil if unknown, such as after the clock was set back.
+    /// Returns the seconds since the last use, 0 during use. Returns nil if they are unknown, for example after the
+    /// clock was set back.
     func idle(_ now: Double) -> Double? {
         if isInUse { return 0 }
         return (lastEnd ?? lastBegin).flatMap { $0 <= now ? now - $0 : nil }
     }
 
-    /// Returns the expected uses in each half-hour of a workday or a day off.
+    /// Returns the expected number of uses in each half-hour of a workday or a day off.
     ///
     /// - Parameters:
-    ///   - prior: the expected uses without data, by slot.
+    ///   - prior: the expected number of uses without data, by slot.
     ///   - weight: the number of days for which the prior counts.
     package func expectation(onDayOff isDayOff: Bool, prior: [Double], weight: Double) -> [Double] {
         let kind = isDayOff ? daysOff : workdays
         return (0..<Self.slotCount).map { slot in
             let usual = Self.rate(kind, slot, prior[slot], weight)
             let lately = Self.rate(recent, slot, prior[slot], weight)
-            // A kind of day that was not observed yet provides no data.
+            // If a kind of day was not observed yet, it provides no data.
             return kind.days == 0 ? lately : (usual + lately) / 2
         }
     }

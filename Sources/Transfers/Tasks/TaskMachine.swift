@@ -12,7 +12,7 @@ package enum TaskEvent: Hashable, Sendable {
     case begin
     /// The server's response is accepted, and its bytes are being written.
     case accept(AcceptedResponse)
-    /// The number of bytes were synced, so they survive a power cut.
+    /// Bytes were synced, so they survive a power cut.
     case checkpoint(synced: Int64)
     /// The service itself ended the exchange: to make room, because the device state does not allow the exchange, or
     /// because the service stops. The next exchange begins no earlier than at this boot second.

@@ -5,7 +5,7 @@ package struct MultipartBody: Hashable, Sendable {
     /// A range of consecutive bytes.
     package enum Piece: Hashable, Sendable {
         case bytes(ArraySlice<UInt8>)
-        /// The number of bytes of the file at `path`, beginning at `offset`.
+        /// Bytes of the file at `path`, beginning at `offset`.
         case file(path: String, offset: Int64, count: Int64)
     }
 

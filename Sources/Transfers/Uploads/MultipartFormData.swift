@@ -81,7 +81,7 @@ extension MultipartFormData {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Returns Percent-encodes characters that would end the quotes or the line, but not the percent sign itself.
+    /// Percent-encodes characters that would end the quotes or the line, but not the percent sign itself.
     private static func escape(_ text: String) -> String {
         var result: [UInt8] = []
         for byte in text.utf8 {
