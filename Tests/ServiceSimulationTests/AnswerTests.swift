@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Responses to uploads.
+    /// Tests of responses to uploads.
     @Suite struct AnswerTests {
         @Test(arguments: [10, 1 << 20, 1 << 20 + 1, 5 << 20] as [Int64])
         func `T5: The whole response to an upload is kept, at any length`(size: Int64) async {

@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Tasks that wait for a device condition, and the effect of device changes on running tasks.
+    /// Tests of tasks that wait for a device condition, and of running tasks while the device changes.
     @Suite struct ConditionTests {
         @Test func `A forbidden task waits until the device allows it, and then starts at once`() async {
             await #expect(processExitsWith: .success) {
@@ -174,7 +174,8 @@ extension Simulations {
                     // The tolerance allows for the precision of a double that holds seconds since 1970.
                     #expect(abs(world.now.wallSeconds - start - 12_100) < 0.001)
                     #expect(world.transport.begun.count == 1)
-                    // The time the machine was off does not count, however long: a wrong clock looks the same.
+                    // The time while the machine is off does not count, however long it is, because a wrong clock looks
+                    // the same.
                     let late = await world.enqueue(
                         world.request(url) {
                             $0.isDiscretionary = true
@@ -290,7 +291,7 @@ extension Simulations {
     }
 }
 
-/// Rules of tasks, and device states that do not satisfy them.
+/// The rules of tasks, and device states that do not satisfy these rules.
 enum Weather {
     typealias Rule = @Sendable (inout TaskRequest) -> Void
     typealias Change = @Sendable (inout DeviceState) -> Void
@@ -334,7 +335,7 @@ enum Weather {
         guard !world.commits.hasFailed else { return }
         await world.suspend(first)
         await world.resume(first)
-        // Long enough for the first step of relaxation to start tasks that still wait.
+        // This time is long enough for the first step of relaxation, which starts tasks that still wait.
         await world.advance(atMost: 4 * 86_400) { world.commits.hasFailed || world.ledger.open.isEmpty }
     }
 }

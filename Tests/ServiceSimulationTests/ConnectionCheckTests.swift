@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Connection checks after a change of network and after the machine's sleep.
+    /// Tests of connection checks after a change of network and after a sleep of the machine.
     @Suite struct ConnectionCheckTests {
         /// Events after which connections need a check.
         private static let shocks: [(String, @Sendable (World) async -> Void)] = [
@@ -104,7 +104,7 @@ extension Simulations {
                     await world.advance(by: 3.01)
                     await world.change { $0.conditions.network.name = "train" }
                     await world.advance(by: 2)
-                    // A pause after a failure would have been longer than that.
+                    // A pause after a failure would have been longer.
                     let begun = world.transport.begun.map(\.time)
                     #expect(begun.count == 2)
                     await world.advance(by: 20)
@@ -158,7 +158,7 @@ extension Simulations {
                     await world.advance(by: 30)
                     #expect(world.transport.begun.count == 1)
                     #expect(await world.status(id)?.state == .running)
-                    // The exchange ends by its idle timeout; after that the task waits for the maintenance window.
+                    // The exchange ends by its idle timeout. After that the task waits for the maintenance window.
                     await world.advance(by: 60)
                     #expect(await world.status(id)?.state == .waiting)
                     await world.change { $0.phase = .window }

@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// The service crashes after every n-th write, and the next service continues with what was written.
+    /// Tests in which the service crashes after every n-th write, and the next service continues with the data on disk.
     @Suite struct CrashTests {
         @Test func `The service continues after a crash at any write`() async {
             await #expect(processExitsWith: .success) {
@@ -29,8 +29,7 @@ extension Simulations {
         @Test func `The service loses nothing while its database refuses writes for a while`() async {
             await #expect(processExitsWith: .success) {
                 await CrashStory.everyWrite("a full disk", step: 2) { world in
-                    // A service that cannot start exits with the error. A running service keeps running and retries by
-                    // itself.
+                    // A service that cannot start exits with the error. A running service continues and retries.
                     if world.commits.commits == 0 { return try await world.bootAnew() }
                     world.survivesFailedCommits = true
                     world.commits.open(for: 1)
@@ -68,7 +67,7 @@ extension Simulations {
     }
 }
 
-/// The same short story, run once for each write, with a crash after that write.
+/// A short story that runs once for each write, with a crash after that write.
 enum CrashStory {
     static func everyWrite(
         _ name: String, step: Int, story: @escaping @Sendable (World) async -> Void = tell,
@@ -106,7 +105,7 @@ enum CrashStory {
         #expect(writes > 20, "The story has only \(writes) writes.")
     }
 
-    /// Files of all sizes, a replaced file, a broken connection, a checksum, and every task action.
+    /// Runs downloads of all sizes, with a replaced file, a broken connection, a checksum, and every task action.
     @Sendable private static func tell(_ world: World) async {
         let transport = world.transport
         transport.setBandwidth(3_000_000)
@@ -147,7 +146,7 @@ enum CrashStory {
     }
 }
 
-/// Checksums of seeded contents.
+/// The checksums of seeded contents.
 enum Checksums {
     static func sha256(seed: UInt64, size: Int64) -> String {
         SHA256.hash(SeededContent(seed: seed, size: size).bytes(0..<size)).hex

@@ -4,11 +4,11 @@ import Simulation
 import Testing
 
 extension Simulations {
-    /// One scripted day, run twice: by the whole service under a manual clock, and by `simulate`.
+    /// Tests with one scripted day that runs twice: in the whole service under a manual clock, and in `simulate`.
     @Suite struct DayTests {
         @Test func `B3: The service and simulation decide the same, at the same times, for the same reasons`() async {
             await #expect(processExitsWith: .success) {
-                // A fixed jitter of 0.5, which is also the simulation's value.
+                // The jitter is fixed at 0.5, the value that the simulation uses.
                 await Simulation.run("a day", jitter: 0.5) { world in
                     let trace = try Trace(parsing: Day.text)
                     let outcome = trace.played()
@@ -19,7 +19,7 @@ extension Simulations {
                     let simulated = outcome.entries.map { Told($0, at: $0.time.timeIntervalSince(start)) }
                     let lived = journal.map { Told($0, at: day.seconds($0)) }
 
-                    // The device's decisions match word for word.
+                    // The decisions about the device match word for word.
                     Told.compare(
                         day.deviceEntries.map { Told($0, at: day.seconds($0)) },
                         simulated.filter { Day.device.contains($0.entry.decision) }, "the device")
@@ -27,12 +27,12 @@ extension Simulations {
                         lived.filter { Day.service.contains($0.entry.decision) },
                         simulated.filter { Day.service.contains($0.entry.decision) }, "the service")
 
-                    // Each transfer's decisions match.
+                    // The decisions about each transfer match.
                     #expect(day.tasks.count == outcome.totals.transfers.accepted)
                     for (index, task) in day.tasks.enumerated() {
                         let number = TaskID(Int64(index + 1))
                         Told.compare(
-                            // Only the service moves a file to its destination.
+                            // Only the real service moves a file to its destination.
                             lived.filter { $0.entry.task == task && $0.entry.decision != .finishing },
                             simulated.filter { $0.entry.task == number }, "transfer \(number)")
                     }
@@ -48,7 +48,7 @@ extension Simulations {
     }
 }
 
-/// An hour with every effect that the device, hosts and time can have on transfers.
+/// An hour in which the device, hosts and time have all their effects on transfers.
 private enum Day {
     static let text = """
         {"trace": {}}
@@ -130,10 +130,10 @@ private struct Told: CustomStringConvertible {
         self.time = time
     }
 
-    /// Seconds that responses and the arrival of bytes take in the service's world. They take no time in a trace.
+    /// The seconds that responses and the arrival of bytes take in the service's world. In a trace they take no time.
     private static let tolerance = 1.5
 
-    /// The decision with its reason. It includes the text and the inputs if policy, not a server, determined them.
+    /// The decision with its reason. It includes the text and the inputs if a policy determined them, not a server.
     var description: String {
         let reason = entry.wait.map { "for \($0.reason.rawValue)" }
         let error = entry.error.map { "after \($0.code.rawValue)" }

@@ -9,7 +9,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Tasks that an app adds in the background, and the tasks that keep a maintenance window open.
+    /// Tests of tasks that an app adds in the background, and of the tasks that keep a maintenance window open.
     @Suite struct DiscretionTests {
         private static let app = AppID(rawValue: "org.example.Photos")
 
@@ -31,7 +31,7 @@ extension Simulations {
             return ids ?? []
         }
 
-        /// Brings the app to the foreground: first clears the holds in its row, then notifies the service.
+        /// Brings the app to the foreground: clears the holds in the app's row, then notifies the service.
         private static func comeToFront(_ world: World) async {
             await world.call { [service = world.service, store = world.store, now = world.now] in
                 try? await store.write { try $0.liftHolds(of: Self.app, at: now.date) }
@@ -52,14 +52,14 @@ extension Simulations {
                     #expect(await world.status(front[0])?.state == .completed)
                     for id in back + own { #expect(await world.status(id)?.wait?.reason == .doze) }
                     #expect(await world.status(back[0])?.rules?.discretion == .full)
-                    // Discretion forced on a task survives a restart of the service.
+                    // Forced discretion of a task survives a restart of the service.
                     try await world.restart()
                     let moment = world.now.bootSeconds
                     await Self.comeToFront(world)
                     #expect(world.transport.begun.dropFirst().map(\.time) == [moment, moment])
                     await world.advance(by: 5)
                     for id in back { #expect(await world.status(id)?.state == .completed) }
-                    // A task that asked to be discretionary itself remains discretionary.
+                    // A task that its app made discretionary remains discretionary.
                     #expect(await world.status(own[0])?.wait?.reason == .doze)
                     await Self.comeToFront(world)
                     let lifted = await world.journal().filter { $0.decision == .conditionsLifted }
@@ -97,7 +97,7 @@ extension Simulations {
                     await world.advance(by: 10)
                     #expect(world.activity.phases.isEmpty, "What is not discretionary keeps no window open.")
                     await world.change { $0.phase = .dozing }
-                    // A task that a maintenance window would not help does not keep one open.
+                    // A task that could not run in a maintenance window does not keep one open.
                     let held = await world.enqueue(
                         world.request(url) {
                             $0.isDiscretionary = true
@@ -130,7 +130,7 @@ extension Simulations {
                     await world.advance(by: 590)
                     #expect(world.activity.phases == [true, false])
                     await world.advance(by: 20)
-                    // The pause is over: from now on the tasks want a maintenance window.
+                    // The pause is over, and from now on the tasks want a maintenance window.
                     #expect(world.activity.phases == [true, false, true])
                 }
             }

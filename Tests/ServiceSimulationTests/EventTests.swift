@@ -9,7 +9,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Events that readers of the event streams receive.
+    /// Tests of the events that readers of the event streams receive.
     @Suite struct EventTests {
         @Test func `An event reader receives every journal entry once and in order`() async {
             await #expect(processExitsWith: .success) {
@@ -74,7 +74,7 @@ extension Simulations {
                 await Simulation.run("reset") { world in
                     await world.start()
                     let heard = Heard()
-                    // The reader's last event ID is from another database.
+                    // The reader's last event ID belongs to another database.
                     let reader = Task { [service = world.service] in
                         for await event in try await service.events(EventQuery(lastEventID: 999)) { heard.add(event) }
                     }
@@ -201,7 +201,7 @@ extension Simulations {
                     #expect(isRemoved == true)
                     await world.advance(by: 5)
                     #expect(world.transport.begun.count == begun)
-                    // Nothing blocks a new session of the same name.
+                    // A new session with the same name can start tasks at once.
                     world.transport.setWeather { _ in .normal }
                     let id = await world.enqueue(world.request(url, session: "app", kept: true), session: "app")
                     await world.advance(by: 10)

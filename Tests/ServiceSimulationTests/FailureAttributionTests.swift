@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Failure attribution: a failing task does not delay other tasks.
+    /// Tests of failure attribution: a failing task does not delay other tasks.
     @Suite struct FailureAttributionTests {
         @Test func `A task with a failing URL does not delay other tasks`() async {
             await #expect(processExitsWith: .success) {
@@ -45,7 +45,7 @@ extension Simulations {
                             await world.enqueue(Array(healthy.dropFirst(badFirst ? 0 : 3)))
                             await world.advance(by: 5)
                             #expect(world.ledger.open.count == bad.count, "\(world.ledger.open.count)")
-                            // Each URL's own Retry-After applies to that URL.
+                            // The Retry-After of a URL applies only to that URL.
                             let asked = world.transport.begun.filter { $0.request.url.contains("\(kind)") }
                             let times = Dictionary(grouping: asked, by: \.request.url).mapValues { $0.map(\.time) }
                             let wish = kind == .refusedBriefly ? 3.0 : 3_600
@@ -65,8 +65,8 @@ extension Simulations {
                     await world.enqueue(
                         (0..<20).map { world.request(Story.serve(world, name: "file-\($0)", size: 10_000)) })
                     await world.advance(by: 1_200, inspecting: false)
-                    // Six attempts at first; then one probe after each pause: 1, 2, 4, … 256 seconds, then every 300
-                    // seconds.
+                    // The service makes six attempts at first, and then one probe after each pause of 1, 2, 4, … 256
+                    // seconds, and then every 300 seconds.
                     #expect(world.transport.begun.count < 6 + 14)
                     let probes = world.transport.begun.dropFirst(6).map(\.request.url)
                     #expect(Set(probes).count == probes.count, "One task probes again and again: \(probes)")
@@ -108,8 +108,8 @@ extension Simulations {
                     #expect(await world.status(other)?.state == .completed)
                     await world.advance(by: 1_000, inspecting: false)
                     let asked = world.transport.begun.filter { $0.request.url != elsewhere }
-                    // Six attempts at first, then one at once; then one after each pause of 1, 2, 4, … 64 seconds; then
-                    // one after each Retry-After.
+                    // The service makes six attempts at first and one more at once. Then it makes one after each pause
+                    // of 1, 2, 4, … 64 seconds, and then one after each Retry-After.
                     let gaps = Story.gaps(asked.dropFirst(6).map(\.time))
                     #expect((12...18).contains(gaps.count), "\(gaps)")
                     #expect(zip(gaps, gaps.dropFirst()).allSatisfy { $0 <= $1 + 0.01 }, "\(gaps)")
@@ -139,7 +139,7 @@ extension Simulations {
     }
 }
 
-/// Tasks that fail on every attempt, each kind for a different reason.
+/// The kinds of tasks that fail on every attempt, each for a different reason.
 enum BadTask: CaseIterable {
     case alwaysError
     case redirectToDeadAddress
@@ -154,7 +154,7 @@ enum BadTask: CaseIterable {
 
     static let proxy = "http://proxy.example:3128"
 
-    /// The request of a bad task. It has the same origin as the healthy ones.
+    /// Returns the request of a bad task. It has the same origin as the healthy tasks.
     func request(_ world: World, number: Int) -> TaskRequest {
         let behaviour: ScriptedBehaviour =
             switch self {
@@ -179,7 +179,7 @@ enum BadTask: CaseIterable {
     }
 }
 
-/// The virtual time that a long queue of one origin takes.
+/// A measurement of the virtual time that a long queue of one origin takes.
 private enum Throughput {
     static let healthy = 2_000
 

@@ -6,13 +6,13 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Fairness: failed tasks do not keep untried tasks from a connection, and wait longer after each failure.
+    /// Tests of fairness: failed tasks do not keep untried tasks from a connection, and wait longer after each failure.
     @Suite struct FairnessTests {
         @Test func `Every task starts even if the service crashes again and again`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("kills") { world in
                     world.transport.setBandwidth(1 << 20)
-                    // None of them completes before the service crashes, and none can be resumed.
+                    // No task completes before the service crashes, and no task can be resumed.
                     func endless(_ name: String, size: Int64) -> TaskRequest {
                         let url = "http://host.example/\(name)"
                         var version = ScriptedVersion(seed: 1, size: size, entityTag: nil)
@@ -128,8 +128,8 @@ extension Simulations {
                         status?.wait?.detail?.contains("from byte 0") == true, "\(String(describing: status?.wait))")
                     await world.advance(by: 900)
                     let gaps = Story.gaps(world.transport.begun.map(\.time))
-                    // Pauses of half a second, doubled each time, each after an attempt of the same length; exactly ten
-                    // attempts.
+                    // There are exactly ten attempts of the same length. The pauses between them begin with half a
+                    // second and double each time.
                     #expect(gaps.count == 9, "\(gaps)")
                     #expect(zip(gaps.prefix(8), gaps.dropFirst()).allSatisfy { $0 < $1 }, "\(gaps)")
                     #expect(await world.status(id)?.state == .failed)
@@ -141,8 +141,8 @@ extension Simulations {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("another tag each time", jitter: 0.5) { world in
                     let url = "http://host.example/file"
-                    // Servers do this if they derive the tag from the time of the response, or if the members of a
-                    // server farm disagree.
+                    // Servers change tags in this way if they derive the tag from the time of the response, or if the
+                    // members of a server farm disagree.
                     let versions = (0..<200).map {
                         ScriptedVersion(seed: 1, size: 3_000_000, entityTag: "\"\($0)\"")
                     }
@@ -162,7 +162,8 @@ extension Simulations {
                 func version(_ tag: Int) -> ScriptedVersion {
                     ScriptedVersion(seed: 1, size: 3_000_000, entityTag: "\"\(tag)\"")
                 }
-                // Two scripts: another tag on each attempt; and ranges answered with the wrong part before the whole.
+                // The first script has another tag on each attempt. The second one answers ranges with the wrong part
+                // before it sends the whole file.
                 let newTags = ScriptedResource(
                     (0..<400).map(version), script: (0..<400).map { .replaced(after: 1_000_000 + Int64($0)) })
                 let wrongParts = ScriptedResource(
@@ -177,7 +178,7 @@ extension Simulations {
                         let wait = await world.status(id)?.wait
                         #expect(wait?.detail?.contains("repeatedly") == true, "\(String(describing: wait))")
                         await world.advance(by: 900, inspecting: false)
-                        // The pause is half a second twice and then doubles each time, but not for ever.
+                        // The pause is half a second twice. Then it doubles each time up to a limit.
                         let count = world.transport.begun.count
                         #expect(count <= 17 * requests, "\(name): \(Story.gaps(world.transport.begun.map(\.time)))")
                         #expect(await world.status(id)?.state == .failed)
@@ -200,7 +201,7 @@ extension Simulations {
                     await world.enqueue(world.request(url))
                     let start = world.now.bootSeconds
                     #expect(await world.advance(atMost: 60) { world.ledger.open.isEmpty })
-                    // Each attempt brings more of the new version than any before, so pauses stay short.
+                    // Each attempt brings more of the new version than any attempt before, so the pauses stay short.
                     #expect(world.now.bootSeconds - start < 30)
                 }
             }
@@ -217,7 +218,7 @@ extension Simulations {
                     await world.start()
                     let id = await world.enqueue(world.request(url))
                     await world.advance(by: 30, inspecting: false)
-                    // After pauses of half a second, 1, 2, 4, 8 and 16 seconds.
+                    // The attempts follow pauses of half a second, 1, 2, 4, 8 and 16 seconds.
                     #expect(
                         (4...7).contains(world.transport.begun.count), "\(world.transport.begun.count) times in 30 s")
                     #expect(await world.status(id)?.lastError?.message.contains("different lengths") == true)
@@ -228,7 +229,7 @@ extension Simulations {
         @Test func `Retries slow down when a file repeatedly fails its checksum`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("wrong checksum", jitter: 0.5) { world in
-                    // Each time the file arrives in two parts and does not match its checksum, so either part may be
+                    // Each time the file arrives in two parts and does not match its checksum. Either part may be
                     // wrong.
                     let url = "http://host.example/file"
                     let version = ScriptedVersion(seed: 1, size: 3_000_000, entityTag: "\"a\"")

@@ -6,10 +6,10 @@ import Store
 import TestSupport
 import Transfers
 
-/// Checks the invariants whenever the service is idle.
+/// A checker of the invariants, which runs whenever the service is idle.
 struct Inspector {
     private var verified: [String: String] = [:]
-    /// Paths of files whose tasks report that they are web pages.
+    /// The paths of files whose tasks report that they are web pages.
     private var pages: Set<String> = []
     /// Whether only the service changes partial files, so that rows always describe them correctly.
     var filesAreUntouched = true
@@ -61,7 +61,7 @@ struct Inspector {
         if status.state == .completed, status.kind == .download { checkWhole(status, entry, world) }
     }
 
-    /// A summary of all tasks that have not ended, with this task marked.
+    /// Returns a summary of all tasks that have not ended, with this task marked.
     private static func digest(_ status: TaskStatus, _ tasks: [TaskStatus]) -> String {
         tasks.filter { !$0.state.isTerminal }.map { other in
             let mark = other.id == status.id ? "*" : ""
@@ -78,12 +78,12 @@ struct Inspector {
         // The status omits the query of a URL, since the query may grant access.
         let own = world.ledger.laterURLs[entry.mark, default: []].union([entry.url])
             .filter { Redaction.url($0) == status.url }
-        // A web page saved instead of the file matches none of its versions, and the task's remark says so.
+        // A web page that was saved instead of the file matches no version of the file, and the task's remark says so.
         if status.response?.remark == .page { pages.insert(file) }
         checkFile(file, world.ledger.mirrors[entry.mark, default: []].union(own), world)
     }
 
-    /// Checks that a file under its final name is exactly one served version.
+    /// Checks that a file under its final name is exactly one version that was served.
     private mutating func checkFile(_ path: String, _ urls: Set<String>, _ world: World) {
         var information = stat()
         guard lstat(path, &information) == 0 else { return world.fail("\(path) is not there.") }
@@ -123,7 +123,7 @@ struct Inspector {
         let path = record.publication.map { access($0.from, F_OK) == 0 ? $0.from : $0.to } ?? partial.path
         var information = stat()
         let size = lstat(path, &information) == 0 ? Int64(information.st_size) : 0
-        // Between the rename and its commit the bytes already have their final name.
+        // Between the rename and its commit the bytes are already under their final name.
         if partial.synced > size {
             world.fail(
                 "Task \(record.id) (\(record.state)) claims \(partial.synced) synced bytes of \(size) in \(path).")

@@ -6,22 +6,22 @@ import Synchronization
 import TestSupport
 import Transfers
 
-/// Random numbers from one seed, shared by all parts of a world.
+/// A source of random numbers from one seed, shared by all parts of a world.
 final class SharedRandom: Sendable {
     private let generator: Mutex<SplitMix64>
 
     private let fixedJitter: Double?
 
-    /// - Parameter jitter: a fixed jitter for the service's pauses; nil draws one each time.
+    /// - Parameter jitter: a fixed jitter for the service's pauses, or nil to draw one each time.
     init(seed: UInt64, jitter: Double? = nil) {
         generator = Mutex(SplitMix64(seed: seed))
         fixedJitter = jitter
     }
 
-    /// The jitter that the service uses for its pauses.
+    /// Returns the jitter that the service uses for its next pause.
     func jitter() -> Double { fixedJitter ?? fraction() }
 
-    /// A random number from 0 up to, but not including, 1.
+    /// Returns a random number from 0 up to, but not including, 1.
     func fraction() -> Double {
         generator.withLock { Double($0.next() >> 11) / Double(1 << 53) }
     }
@@ -37,7 +37,7 @@ final class SharedRandom: Sendable {
     }
 }
 
-/// Records requests, and checks each against the limits as it is sent.
+/// A recorder of requests. It checks each request against the limits when the request is sent.
 final class RequestRecorder: Sendable {
     private struct State {
         var violations: [String] = []
@@ -51,9 +51,9 @@ final class RequestRecorder: Sendable {
 
     /// The field that carries the name of a request's session.
     static let sessionField = "Save-Data"
-    /// The field that carries the mark of a request's task.
+    /// The field that carries the mark of a task in its requests.
     static let markField = "Prefer"
-    /// The field that carries the number of connections that a request's task may have.
+    /// The field that carries the number of connections that the task of a request may have.
     static let connectionsField = "DNT"
 
     func note(_ begun: ScriptedTransport.Begun, _ underWay: [ScriptedTransport.Begun]) {
@@ -70,7 +70,7 @@ final class RequestRecorder: Sendable {
             if transfers.count > state.maximumTransfers {
                 state.violations.append("\(transfers.count) transfers run where \(state.maximumTransfers) may.")
             }
-            // A task that asks for this number of connections is exempt from its session's limit; others are not.
+            // A task that requests this number of connections is exempt from its session's limit. Other tasks are not.
             let asked = Dictionary(lane.map { ($0.request.headers.first(Self.markField), Self.asked($0) ?? 1) }) { $1 }
             let connections = state.connections + asked.values.reduce(0) { $0 + $1 - 1 }
             if lane.count > connections {
@@ -82,7 +82,7 @@ final class RequestRecorder: Sendable {
         }
     }
 
-    /// The number of connections that the task asks for; nil leaves it to the service.
+    /// Returns the number of connections that the task requests, or nil if the service decides.
     private static func asked(_ begun: ScriptedTransport.Begun) -> Int? {
         begun.request.headers.first(connectionsField).map { Int($0) } ?? 1
     }
@@ -99,7 +99,7 @@ final class RequestRecorder: Sendable {
     }
 }
 
-/// Records the service's reports of discretionary work.
+/// A recorder of the service's reports about discretionary work.
 final class ActivityRecorder: Sendable {
     private let state = Mutex<[TransferActivity]>([])
 
@@ -109,11 +109,11 @@ final class ActivityRecorder: Sendable {
 
     var all: [TransferActivity] { state.withLock { $0 } }
 
-    /// Whether there was discretionary work, one value per reported change.
+    /// Whether there was discretionary work, with one value for each reported change.
     var phases: [Bool] { all.map { $0.discretionary > 0 } }
 }
 
-/// The open file descriptors of this process.
+/// A count of the open file descriptors of this process.
 enum OpenFiles {
     static func all() -> [(descriptor: Int32, path: String)] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []

@@ -3,7 +3,7 @@ import NightshiftAPI
 import SimulationSupport
 import Transfers
 
-/// The requests that the service has accepted, none of which it may lose.
+/// A record of the requests that the service has accepted. The service may not lose any of them.
 struct Ledger {
     struct Entry {
         var url: String
@@ -11,16 +11,17 @@ struct Ledger {
         var mark: String
         var destination: String?
         var isSuspended = false
-        /// The task's status, as last seen after its end.
+        /// The task's status when it was last read after its end.
         var end: TaskStatus?
     }
 
     var entries: [TaskID: Entry] = [:]
-    /// URLs by mark, including tasks whose acceptance was never answered.
+    /// The URLs by mark. They include those of tasks whose acceptance was never confirmed.
     var urls: [String: String] = [:]
-    /// New URLs requested for tasks, by mark. Whether a task got its new URL is unknown if the service died meanwhile.
+    /// The new URLs that were requested for tasks, by mark. If the service died in the meantime, it is unknown whether
+    /// a task got its new URL.
     var laterURLs: [String: Set<String>] = [:]
-    /// Mirrors by mark.
+    /// The mirrors by mark.
     var mirrors: [String: Set<String>] = [:]
     private var marks = 0
 
@@ -31,13 +32,13 @@ struct Ledger {
         return mark
     }
 
-    /// Tasks not known to have ended.
+    /// The tasks that are not known to have ended.
     var open: [TaskID] { entries.filter { $0.value.end == nil }.map(\.key).sorted() }
     var ended: [TaskID] { entries.filter { $0.value.end != nil }.map(\.key).sorted() }
 }
 
 extension World {
-    /// A download request whose file and requests can be identified by a mark.
+    /// Returns a download request. A mark identifies its file and its HTTP requests.
     func request(
         _ url: String, session: String = "terminal", priority: Double? = nil, kept: Bool = false,
         adjust: (inout TaskRequest) -> Void = { _ in }
@@ -52,7 +53,7 @@ extension World {
         request.retryPolicy = .transientResponses
         request.failsOnHTTPError = true
         if !kept { request.destination = Destination(directory: downloads, filename: mark) }
-        // A test that needs several connections asks for them itself.
+        // A test that needs several connections requests them explicitly.
         request.connections = 1
         adjust(&request)
         if request.kind == .upload { request.connections = nil }
@@ -95,7 +96,7 @@ extension World {
         await enqueue([request], session: session).first ?? TaskID(0)
     }
 
-    /// Performs an action on a task; returns nil if it was refused.
+    /// Performs an action on a task. Returns nil if the service refused the action.
     @discardableResult
     func act(
         _ id: TaskID, _ verb: @escaping @Sendable (TransferService) async throws(Problem) -> TaskStatus
@@ -120,7 +121,7 @@ extension World {
 
     @discardableResult
     func resume(_ id: TaskID) async -> TaskStatus? {
-        // From here on the task may run, whatever the response is.
+        // From here on the task may run, even if the response is an error.
         ledger.entries[id]?.isSuspended = false
         return await act(id) { service throws(Problem) in try await service.resume(id) }
     }
@@ -135,7 +136,7 @@ extension World {
         await act(id) { service throws(Problem) in try await service.change(id, change) }
     }
 
-    /// Gives the task another URL; returns nil if the service refused.
+    /// Gives the task another URL. Returns nil if the service refused it.
     @discardableResult
     func retarget(_ id: TaskID, to url: String) async -> TaskStatus? {
         guard let mark = ledger.entries[id]?.mark else { return nil }
@@ -160,7 +161,7 @@ extension World {
         try? await service.task(id)
     }
 
-    /// All journal entries so far.
+    /// Returns all journal entries so far.
     func journal() async -> [JournalEntry] {
         (try? await service.journal(JournalQuery(limit: Limits.pageSize)).entries) ?? []
     }

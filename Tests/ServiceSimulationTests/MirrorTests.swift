@@ -5,7 +5,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Downloads with mirrors whose first URL fails.
+    /// Tests of downloads with mirrors whose first URL fails.
     @Suite struct MirrorTests {
         private static let bad: [ScriptedBehaviour] = Array(repeating: .cannotConnect, count: 200)
 
@@ -62,7 +62,7 @@ extension Simulations {
 
         @Test func `B4: A mirror continues after the bytes that the first URL delivered`() async {
             await #expect(processExitsWith: .success) {
-                // With a checksum only the last bytes are compared; without one all of them are.
+                // With a checksum only the last bytes are compared, and without one all bytes are.
                 for isVerified in [true, false] {
                     await Self.download("continues, verified: \(isVerified)", mirrors: ["other", "new"]) { request in
                         if isVerified { request.checksum = Mirror.checksum(seed: 1) }

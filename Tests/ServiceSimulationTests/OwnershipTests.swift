@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// A change that the service has confirmed holds, whatever the service was doing with the task at that time.
+    /// Tests that a confirmed change holds, whatever the service was doing with the task at that time.
     @Suite struct OwnershipTests {
         @Test func `A confirmed change is never undone`() async {
             await #expect(processExitsWith: .success) {
@@ -19,7 +19,7 @@ extension Simulations {
                         let last = Watched(0)
                         var next = 0
                         while let event = world.nextEvent, event < world.now.bootSeconds + 3_600 {
-                            // The changes run concurrently with the events of this instant.
+                            // The changes run concurrently with the other events at this time.
                             let (service, from) = (world.service, next)
                             next += 20
                             let changes = Task {

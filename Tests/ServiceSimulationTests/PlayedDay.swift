@@ -7,17 +7,16 @@ import Store
 import TestSupport
 import Transfers
 
-/// A trace run by the service: a world under a manual clock, driven by the state machine that the conductor uses.
-///
-/// App processes are not simulated. Only their effects on transfers are: apps add transfers in the background, and apps
-/// come to the foreground.
+/// A trace that the service runs: a world under a manual clock, driven by the state machine that the conductor uses.
+/// App processes are not simulated, except for their effects on transfers: apps add transfers in the background, and
+/// apps come to the foreground.
 final class PlayedDay {
     private let world: World
     private let start: ClockReading
     private var machine: DeviceStateMachine
-    /// Journal entries of decisions about the device.
+    /// The journal entries of decisions about the device.
     private(set) var deviceEntries: [JournalEntry] = []
-    /// Accepted tasks, in order.
+    /// The accepted tasks in order.
     private(set) var tasks: [TaskID] = []
     private var failing: [String: TracedHost.Failing] = [:]
     private var urls: [String: [String]] = [:]
@@ -29,7 +28,7 @@ final class PlayedDay {
         machine = DeviceStateMachine(doze: DozeMachine.State(since: world.now.wallSeconds))
     }
 
-    /// The time of an entry in seconds since the start of the trace.
+    /// Returns the time of an entry in seconds since the start of the trace.
     func seconds(_ entry: JournalEntry) -> Double { entry.time.timeIntervalSince(start.date) }
 
     func play(_ trace: Trace) async {
@@ -84,7 +83,7 @@ final class PlayedDay {
         switch use {
         case .front:
             inBackground.remove(app)
-            // The app's row is updated first, and its holds are cleared.
+            // The app's row is updated first, which clears its holds.
             await world.call { [store = world.store, service = world.service, now = world.now] in
                 try? await store.write { try $0.liftHolds(of: app, at: now.date) }
                 await service.cameToFront(app)
@@ -140,7 +139,7 @@ final class PlayedDay {
             case .unreachable?: .cannotConnect
             case .busy(let seconds)?: .status(503, retryAfter: seconds.map { "\(Int(saturating: $0))" })
             case .missing?: .status(404)
-            // A single lost connection does not change how the resource behaves from now on.
+            // A single lost connection does not change the later behaviour of the resource.
             case .lost?, nil: nil
             }
         world.transport.change(url) { $0.script = behaviour.map { Array(repeating: $0, count: 1_000) } ?? [] }
@@ -148,8 +147,8 @@ final class PlayedDay {
 
     // MARK: - Time
 
-    /// Advances time, and lets the state machine decide at each doze deadline and whenever transfers report other
-    /// activity.
+    /// Advances the time. The state machine decides at each deadline of doze, and whenever the transfers report a
+    /// change of activity.
     private func advance(to time: Double) async {
         let end = start.bootSeconds + time
         while true {

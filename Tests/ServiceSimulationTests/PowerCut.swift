@@ -26,7 +26,7 @@ struct PowerCut {
         }
     }
 
-    /// Reads which bytes survive, according to the store.
+    /// Returns the bytes that survive according to the store.
     private func readClaims() throws -> [Claim] {
         let database = try DatabaseQueue(path: paths.database.path)
         defer { try? database.close() }

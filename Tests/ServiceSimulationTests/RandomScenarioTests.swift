@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension Simulations {
-    /// The whole service under random actions and network trouble.
+    /// Tests of the whole service under random actions and network trouble.
     @Suite struct RandomScenarioTests {
         @Test func `Every accepted task ends despite random actions and network trouble`() async {
             print("random acts: seeds \(Rounds.seeds(default: 6))")

@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Tasks that get another URL, for the same file or for a different one.
+    /// Tests of tasks that get another URL, for the same file or for a different one.
     @Suite struct RetargetTests {
         @Test func `B2: With a checksum, the same file at another URL is continued, whatever its tag`() async {
             await #expect(processExitsWith: .success) {
@@ -27,7 +27,7 @@ extension Simulations {
                         #expect(end?.state == .completed && end?.restarts == 0, "\(String(describing: end))")
                         let asked = world.transport.begun.filter { $0.request.url == url }.map(\.request.headers)
                         #expect(asked.first?.first("If-Range") == "\"a\"")
-                        // A tag from another host proves nothing, even if it is equal.
+                        // An equal tag from another host does not prove that the file is the same.
                         #expect(asked.count == 2)
                         #expect(asked.last?.first("Range") == "bytes=\(here - RetargetedBytes.overlap)-")
                         #expect(asked.last?.first("If-Range") == nil)
@@ -187,7 +187,7 @@ extension Simulations {
                     var request = world.request(url)
                     request.resumeData = await world.cancel(first, keeping: true)?.resumeData
                     #expect(request.resumeData != nil)
-                    // The server has another version by now.
+                    // The server has another version in the meantime.
                     world.transport.change(url) {
                         $0.versions = [ScriptedVersion(seed: 2, size: Mirror.size, entityTag: "\"b\"")]
                     }
@@ -279,22 +279,22 @@ extension Simulations {
     }
 }
 
-/// Servers that have the same file, or another one.
+/// Servers that have the same file or a different one.
 enum Mirror {
     static let size: Int64 = 6_000_000
 
-    /// The checksum of a file that is served here.
+    /// Returns the checksum of a file that these servers have.
     static func checksum(seed: UInt64, size: Int64 = size) -> Checksum {
         let digest = Content.seeded(size: size, seed: seed).sha256()
         return Checksum(algorithm: .sha256, hex: digest.hex)
     }
 
-    /// The same checksum in the form that a server announces.
+    /// Returns the checksum in the form that a server announces.
     static func digest(seed: UInt64, size: Int64 = size) -> String {
         "sha-256=:\(Data(Content.seeded(size: size, seed: seed).sha256()).base64EncodedString()):"
     }
 
-    /// Whether a task's file has exactly this content.
+    /// Returns whether a task's file has exactly this content.
     static func isWhole(_ status: TaskStatus?, seed: UInt64, size: Int64 = size) -> Bool {
         (try? SeededContent(seed: seed, size: size).firstMismatch(inFileAt: status?.file ?? "")) == .some(.none)
     }
@@ -312,7 +312,7 @@ enum Mirror {
         return url
     }
 
-    /// Two downloads that change URLs while they run: one to the same file, one to another file and back.
+    /// Runs two downloads that change URLs while they run: one to the same file, one to another file and back.
     @Sendable static func tell(_ world: World) async {
         let old = serve(world, "old", seed: 1, tag: "\"a\"")
         let same = serve(world, "same", seed: 1, tag: "\"b\"", script: [.cut(after: 400_000), .cut(after: 400_000)])
@@ -328,17 +328,17 @@ enum Mirror {
         await world.advance(atMost: 600) { world.commits.hasFailed || world.ledger.open.isEmpty }
     }
 
-    /// Digests that servers announce for the files with seeds 0 to 2.
+    /// The digests that servers announce for the files with seeds 0 to 2.
     private static let announced = (0..<3).map { digest(seed: UInt64($0)) }
 
-    /// Tasks whose URLs change from server to server, through network trouble, crashes and power cuts.
+    /// Runs tasks whose URLs change from server to server, with network trouble, crashes and power cuts.
     static func wander(_ world: World) async throws {
         let random = world.random
         let tags = ["\"a\"", "\"b\"", "W/\"a\"", nil]
         let urls = (0..<8).map { number in
             var version = ScriptedVersion(
                 seed: UInt64(number % 3), size: number < 6 ? size : size + 1, entityTag: tags[random.number(0...3)])
-            // Without a digest no download continues at another URL.
+            // Without a digest no download can continue at another URL.
             if number < 6 { version.digest = announced[number % 3] }
             let url = "http://host\(number).example/file"
             world.transport.serve(url, ScriptedResource([version]))
@@ -347,7 +347,7 @@ enum Mirror {
         let scenario = Scenario(world)
         world.transport.setBandwidth(1_000_000)
         await world.start()
-        // Some tasks have mirrors, which differ as much as their URLs.
+        // Some tasks have mirrors, which differ as much as the URLs do.
         await world.enqueue(
             (0..<4).map { number in
                 world.request(urls[number]) { $0.mirrors = number < 2 ? nil : urls.filter { _ in random.chance(0.4) } }
@@ -370,7 +370,7 @@ enum Mirror {
         await scenario.finish()
     }
 
-    /// The number of times that bytes were continued directly after a change of URL.
+    /// Returns the number of times that bytes were continued directly after a change of URL.
     static func continuations(_ world: World) async -> Int {
         let journal = await world.journal()
         return world.ledger.entries.keys.reduce(0) { count, id in

@@ -7,7 +7,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// The request to retry now, for a server that is available again.
+    /// Tests of the request to retry now, for a server that is available again.
     @Suite struct RetryTests {
         @Test func `A retry of everything starts all tasks that wait after a failure`() async {
             await #expect(processExitsWith: .success) {
@@ -19,7 +19,7 @@ extension Simulations {
                     await world.start()
                     let ids = await world.enqueue((down + [busy]).map { world.request($0) })
                     await world.advance(by: 600, inspecting: false)
-                    // The last task that probed waits for its own retry; the others wait for the host.
+                    // The last task that probed waits for its own retry. The other tasks wait for the host.
                     let reasons = await world.reasons(ids.prefix(8))
                     #expect(reasons.count == 8 && Set(reasons).isSubset(of: [.retry, .hostBackoff]))
                     #expect(await world.status(ids[8])?.wait?.reason == .retryAfter)
@@ -34,7 +34,7 @@ extension Simulations {
             }
         }
 
-        /// Two downloads from unreachable hosts, after some minutes of retries.
+        /// Adds two downloads from unreachable hosts, and returns them after some minutes of retries.
         private static func twoThatFail(_ world: World) async -> (urls: [String], ids: [TaskID]) {
             let urls = ["first", "second"].map {
                 Story.serve(world, host: $0, size: 10_000, script: Array(repeating: .cannotConnect, count: 9))
@@ -63,7 +63,7 @@ extension Simulations {
                     let (urls, ids) = await Self.twoThatFail(world)
                     let count = await world.status(ids[0])?.wait?.count ?? 0
                     #expect(count > 5)
-                    // A retry clears neither the host's failures nor the task's.
+                    // A retry does not clear the failures of the host or those of the task.
                     let before = world.transport.begun.count
                     #expect(await world.retry(RetryRequest(tasks: [ids[0]]))?.count == 1)
                     #expect(world.transport.begun.dropFirst(before).map(\.request.url) == [urls[0]])

@@ -4,7 +4,7 @@ import SimulationSupport
 import TestSupport
 import Transfers
 
-/// Scripted origins and random actions, all from the seed of a world.
+/// Scripted origins and random actions, all from the seed of one world.
 struct Scenario {
     let world: World
     let urls: [String]
@@ -21,7 +21,7 @@ struct Scenario {
             let url = "http://host\(number % 3).example/\(number)"
             let size = Int64(random.pick([0, 1, 700, 64_000, 900_000, 1_500_000, 5_000_000, 6_000_000]) ?? 0)
             let tag = random.number(0...5)
-            // Few seeds, since each needs its own table of random bytes.
+            // There are only a few seeds, because each one needs its own table of random bytes.
             let versions = (0..<2).map { version in
                 var made = ScriptedVersion(
                     seed: UInt64(number * 2 + version) % 12,
@@ -56,7 +56,7 @@ struct Scenario {
         }
     }
 
-    /// Performs one random action, or advances time.
+    /// Performs one random action, or advances the time.
     mutating func act() async {
         let random = world.random
         switch random.number(0...22) {
@@ -83,7 +83,7 @@ struct Scenario {
         await world.settle()
     }
 
-    /// Performs several actions at once on few tasks: their responses arrive in any order.
+    /// Performs several actions at once on a few tasks. The responses arrive in any order.
     private func burst() async {
         let random = world.random
         let open = world.ledger.open
@@ -96,7 +96,7 @@ struct Scenario {
             await withDiscardingTaskGroup { group in
                 for (id, verb) in acts {
                     group.addTask {
-                        // Any of them may be refused because of the others.
+                        // The service may refuse any of these actions because of the others.
                         switch verb {
                         case 0: _ = try? await service.suspend(id)
                         case 1, 2: _ = try? await service.resume(id)
@@ -147,7 +147,7 @@ struct Scenario {
         }
     }
 
-    /// Sets a device that is plugged in and in use, on an unmetered network.
+    /// Sets a device state that is plugged in, in use, and on an unmetered network.
     private func makeDeviceGood() async {
         await world.change { $0 = DeviceState() }
     }
@@ -191,7 +191,7 @@ struct Scenario {
         if let token = await world.cancel(id, keeping: random.chance(0.7))?.resumeData { tokens.append((token, url)) }
     }
 
-    /// Removes all trouble and checks that every accepted task ends.
+    /// Removes all trouble, and checks that every accepted task ends.
     func finish() async {
         makeWeather(bad: false)
         await setNetwork(available: true)

@@ -7,13 +7,13 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Downloads over several connections, each of which delivers 1 MB a second.
+    /// Tests of downloads over several connections, each of which delivers 1 MB a second.
     @Suite struct SegmentTests {
         private static let size: Int64 = 40_000_000
-        /// The seconds between arrivals in tests where the service measures how many connections help.
+        /// The seconds between arrivals in tests in which the service measures how many connections help.
         private static let fine = 0.05
 
-        /// Downloads one file with the request that `adjust` changes, and returns the seconds that this took.
+        /// Downloads one file with the request that `adjust` changes, and returns the duration in seconds.
         private static func seconds(
             _ name: String, _ script: [ScriptedBehaviour] = [],
             check: @escaping @Sendable (World, TaskStatus?) async -> Void = { _, _ in },
@@ -49,7 +49,7 @@ extension Simulations {
                 } prepare: { world, _ in
                     world.transport.setBandwidth(1_000_000, interval: Self.fine)
                 }
-                // 40 s with one connection; 6.7 s with all six from the start.
+                // The download takes 40 s with one connection, and 6.7 s with all six from the start.
                 #expect(seconds < 40 / 3, "\(seconds)")
             }
         }
@@ -106,7 +106,7 @@ extension Simulations {
             ("no length", { $0.announcesLength = false }),
         ]
 
-        /// Runs each fault on the second and later connections while the first one continues.
+        /// A test of each fault on the second and later connections, while the first one continues.
         @Test func `B4: A server that ignores or misreports ranges is left with one connection`() async {
             await #expect(processExitsWith: .success) {
                 let lies: [ScriptedBehaviour] = [
@@ -118,7 +118,7 @@ extension Simulations {
                         #expect(status?.restarts == 0, "\(lie)")
                         #expect(world.transport.begun.count < 20, "\(lie): \(world.transport.begun.count)")
                     }
-                    // The download is never slower than its one working connection.
+                    // The download is never slower than with its one working connection alone.
                     #expect(seconds < 43, "\(lie): \(seconds)")
                 }
             }
@@ -183,7 +183,7 @@ extension Simulations {
                     let others = (0..<4).map { Story.serve(world, name: "other\($0)", size: 3_000_000) }
                     await world.enqueue(others.map { world.request($0) })
                     await world.advance(by: 0.5)
-                    // The request recorder limits all of them together to six connections.
+                    // The request recorder limits all these downloads together to six connections.
                     let urls = world.transport.underWay.map(\.request.url)
                     #expect(Set(urls).count == 5, "\(urls)")
                     #expect(urls.count { $0 == large } == 2, "\(urls)")
@@ -212,7 +212,7 @@ extension Simulations {
                         let status = await world.status(id)
                         #expect(status?.state == .completed)
                         #expect(status?.restarts == 0)
-                        // Two seconds of four connections, plus the ends of parts that are requested twice.
+                        // The service may request two seconds of four connections again, and the ends of parts.
                         let again = world.transport.begun.dropFirst(asked).reduce(into: ByteRanges()) {
                             if let range = Self.range($1) { $0.insert(range) }
                         }
@@ -248,7 +248,7 @@ extension Simulations {
             }
         }
 
-        /// A download over four connections that have all broken; from then on every response is `answer`.
+        /// Starts a download over four connections that all break. From then on every response is `answer`.
         private static func broken(
             _ world: World, then answer: ScriptedBehaviour, connectivity: NetworkConnectivity = .full
         ) async -> (id: TaskID, url: String) {
@@ -268,7 +268,7 @@ extension Simulations {
             return (id, url)
         }
 
-        /// Lets the download complete, and checks that it requests no byte that it already has.
+        /// Lets the download complete, and checks that the service does not request bytes that it already has.
         private static func finish(_ world: World, _ id: TaskID, asking: () async -> Void) async {
             let kept = await world.status(id)?.countOfBytesReceived ?? 0
             let asked = world.transport.begun.count
@@ -356,7 +356,7 @@ extension Simulations {
             }
         }
 
-        /// The byte range that a request asks for; nil for a request without a range.
+        /// Returns the byte range of a request, or nil if the request has none.
         private static func range(_ begun: ScriptedTransport.Begun) -> Range<Int64>? {
             guard let field = begun.request.headers.first("Range") else { return nil }
             let bounds = field.dropFirst(6).split(separator: "-").compactMap { Int64($0) }

@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Sharing of hosts, connections and bandwidth among tasks.
+    /// Tests of the sharing of hosts, connections and bandwidth among tasks.
     @Suite struct SharingTests {
         @Test func `A host with connection failures is probed by one task at a time`() async {
             await #expect(processExitsWith: .success) {
@@ -16,8 +16,8 @@ extension Simulations {
                     await world.start()
                     await world.enqueue(urls.prefix(8).map { world.request($0) })
                     await world.enqueue(urls.suffix(4).map { world.request($0, session: "other") }, session: "other")
-                    // Six of one session and four of the other start at once; after that all wait for one pause of the
-                    // host.
+                    // Six tasks of one session and four of the other start at once. After that all tasks wait for one
+                    // pause of the host.
                     #expect(world.transport.begun.count == 10)
                     let start = world.now.bootSeconds
                     await world.advance(by: 60)
@@ -31,7 +31,7 @@ extension Simulations {
                     world.transport.setWeather { _ in .normal }
                     await world.advance(atMost: 600) { world.transport.begun.count > asked }
                     #expect(world.transport.begun.count == asked + 1)
-                    // The head of the probe's response unblocks the host: the others do not wait for the body.
+                    // The head of the probe's response unblocks the host. The other tasks do not wait for the body.
                     await world.advance(by: 0.06)
                     #expect(world.transport.begun.count > asked + 1)
                     await world.advance(atMost: 3_600) { world.ledger.open.isEmpty }
@@ -143,7 +143,7 @@ extension Simulations {
             }
         }
 
-        /// A task that stops leaves its connections to other tasks, but not to those in the same request.
+        /// A test that a task that stops gives its connections to other tasks, but not to tasks in the same request.
         @Test func `A request that stops many tasks starts none of them`() async {
             await #expect(processExitsWith: .success) {
                 for (action, state) in [(TaskAction.cancel, TaskState.cancelled), (.suspend, .suspended)] {
@@ -180,7 +180,7 @@ extension Simulations {
                     #expect(world.ledger.open.isEmpty)
                     #expect(world.nextEvent == nil)
                     #expect(world.clock.sleepers == 0)
-                    // The database may have more readers than at first.
+                    // The database may have more readers open than at first, so only the partial files are counted.
                     #expect(OpenFiles.count(below: world.paths.partials.path) == 0)
                     #expect(OpenFiles.count(below: world.directory.path) <= idle + 6)
                     try await world.stop()

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// All simulations, one after the other: each runs in its own process and needs all processors.
+/// All simulations. They run one after the other, because each runs in its own process and needs all processors.
 @Suite(.serialized) enum Simulations {}
 
-/// The seeds that a run tries: `NIGHTSHIFT_SEED` names one, `NIGHTSHIFT_ROUNDS` says how many.
+/// The seeds that a run tries. `NIGHTSHIFT_SEED` sets one seed, and `NIGHTSHIFT_ROUNDS` sets the number of seeds.
 enum Rounds {
     static func seeds(default count: Int) -> [UInt64] {
         let environment = ProcessInfo.processInfo.environment
@@ -14,7 +14,7 @@ enum Rounds {
     }
 }
 
-/// Runs a simulation, and names it if it fails.
+/// A runner of simulations, which names a simulation that fails.
 enum Simulation {
     static func run(
         _ name: String, seed: UInt64 = 1, jitter: Double? = nil, _ body: (World) async throws -> Void

@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// A task that crashes the service is found, and all other tasks continue.
+    /// Tests that the service finds a task that crashes it, and that all other tasks continue.
     @Suite struct StartFaultTests {
         @Test(arguments: [1, 3, 12]) func `A task that crashes the service is suspended and the other tasks complete`(
             others: Int
@@ -22,14 +22,15 @@ extension Simulations {
                     let good = world.ledger.open.filter { $0 != guilty }
                     var (faults, begun) = (0, 0)
                     for _ in 0..<2_000 {
-                        // The step is shorter than the shortest isolated retry; later another task could be running.
+                        // The step is shorter than the shortest isolated retry. After a longer one another task could
+                        // be running.
                         await world.advance(by: 0.1, inspecting: false)
                         let count = world.transport.begun.count { $0.request.url == bad }
                         guard count > begun else { continue }
                         faults += 1
                         world.service.starts.noteFault(5, at: world.now.bootSeconds)
                         try await world.crash()
-                        // The next transport counts from zero.
+                        // The next transport starts counting from zero.
                         begun = world.transport.begun.count { $0.request.url == bad }
                         try await world.boot()
                     }
@@ -41,7 +42,7 @@ extension Simulations {
                     let entries = await world.journal()
                     #expect(entries.count { $0.decision == .serviceFault } == 2)
                     #expect(entries.last { $0.task == guilty }?.wait?.reason == .serviceFault)
-                    // Once repaired, the task runs like any other.
+                    // Once the task is repaired, it runs like any other.
                     await world.resume(guilty)
                     await world.advance(by: 60)
                     #expect(await world.status(guilty)?.state == .completed)
@@ -50,8 +51,8 @@ extension Simulations {
             }
         }
 
-        /// The time until the crash, the number of other tasks, whether the bad task started last, and the crashes
-        /// until it is found.
+        /// A case with the time until the crash, the number of other tasks, whether the bad task started last, and the
+        /// number of crashes until it is found.
         struct LateFault: Sendable {
             var fuse: Double
             var others = 4
@@ -62,7 +63,7 @@ extension Simulations {
         static let lateFaults: [LateFault] = [
             LateFault(fuse: 5), LateFault(fuse: 7, isLast: false), LateFault(fuse: 40, isLast: false),
             LateFault(fuse: 120), LateFault(fuse: 300, others: 1),
-            // The time to the crash is too long to try all of them one by one.
+            // The time until the crash is too long to retry all tasks one by one.
             LateFault(fuse: 200, faults: 3),
         ]
 
@@ -81,7 +82,7 @@ extension Simulations {
                     let guilty = late.isLast ? ids[late.others] : ids[0]
                     #expect(try await StartFaultTests.faults(of: bad, guilty, fuse: late.fuse, world) == late.faults)
                     #expect(await world.status(guilty)?.wait?.reason == .serviceFault)
-                    // A task that is already found is not suspected again.
+                    // A task that was already found does not become a crash suspect again.
                     try await world.crash()
                     try await world.boot()
                     await world.advance(by: 10_000, inspecting: false)
@@ -109,14 +110,14 @@ extension Simulations {
                     let good = await world.enqueue(world.request(other))
                     let guilty = await world.enqueue(world.request(bad) { $0.allowsExpensiveNetworkAccess = false })
                     for number in 1...3 {
-                        // When the service starts, the device state does not allow the task.
+                        // When the service starts, the device state forbids the task.
                         await world.change { $0.conditions.network.isExpensive = false }
                         #expect(try await StartFaultTests.fault(of: bad, fuse: 5, within: 300, world))
                         await world.change { $0.conditions.network.isExpensive = true }
                         try await world.boot()
                         let status = await world.status(guilty)
                         #expect(status?.wait?.reason == (number < 3 ? .expensiveNetwork : .serviceFault), "\(number)")
-                        // The second time the isolated retry of the good task is over by then.
+                        // The second time, the isolated retry of the good task is over after this step.
                         await world.advance(by: number == 1 ? 60 : 300, inspecting: false)
                         #expect(await world.status(good)?.state == .running, "\(number)")
                     }
@@ -127,7 +128,7 @@ extension Simulations {
             }
         }
 
-        /// Restarts the service after each crash, until the task is blocked.
+        /// Restarts the service after each crash until the task is blocked. Returns the number of crashes.
         private static func faults(of url: String, _ task: TaskID, fuse: Double, _ world: World) async throws -> Int {
             var faults = 0
             while faults < 10, try await fault(of: url, fuse: fuse, within: 5_000, world) {
@@ -138,8 +139,8 @@ extension Simulations {
             return faults
         }
 
-        /// Crashes the service once the URL's exchange has run for `fuse` seconds. Returns false if that does not
-        /// happen within `limit` seconds.
+        /// Crashes the service after the URL's exchange has run for `fuse` seconds. Returns false if the exchange does
+        /// not run so long within `limit` seconds.
         private static func fault(of url: String, fuse: Double, within limit: Double, _ world: World) async throws
             -> Bool
         {
@@ -158,8 +159,8 @@ extension Simulations {
         @Test func `A task that was finishing waits until the crash suspects have been tried`() async {
             await #expect(processExitsWith: .success) {
                 var seen = 0
-                // Each crash comes one commit later; some of them happen after the good task's bytes are complete but
-                // before the file has its final name.
+                // Each crash comes one commit later than the last. Some crashes happen after the good task's bytes are
+                // complete but before the file has its final name.
                 for commits in 0..<8 {
                     await Simulation.run("a crash after \(commits) commits") { world in
                         world.transport.setBandwidth(500_000)
@@ -179,7 +180,7 @@ extension Simulations {
                         try await world.boot()
                         let states = await (world.status(good)?.state, world.status(bad)?.state)
                         if states.0 == .finishing {
-                            // Suspects run one after the other, the last started first.
+                            // Crash suspects run one after the other, and the last started one is first.
                             #expect(states.1 == .running)
                             seen += 1
                         }

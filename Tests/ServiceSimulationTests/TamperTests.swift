@@ -8,11 +8,11 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Another program changes partial files, or creates files under their names first.
+    /// Tests in which another program changes partial files, or creates files under their names first.
     @Suite struct TamperTests {
         static let size: Int64 = 6_000_000
 
-        /// The change that is made to a partial file.
+        /// The kinds of changes to a partial file.
         enum Deed: CaseIterable {
             case symlink, append, truncate, hardLink, anotherFile, remove
 
@@ -75,8 +75,8 @@ extension Simulations {
                 let standing = try FileManager.default.attributesOfItem(atPath: status?.file ?? "")
                 #expect(standing[.type] as? FileAttributeType == .typeRegular, "\(deed), \(moment)")
                 #expect(standing[.referenceCount] as? Int == 1, "\(deed), \(moment)")
-                // Bytes appended while the service does not write are cut off; every other change is recorded in the
-                // journal.
+                // Bytes that were appended while the service does not write are cut off. Every other change is recorded
+                // in the journal.
                 if deed != .append {
                     let restarts = await world.journal().filter { $0.decision == .restarted }
                     #expect(!restarts.isEmpty, "\(deed), \(moment)")
@@ -91,7 +91,7 @@ extension Simulations {
         @Test func `B2: The final file has only bytes that the service wrote, despite outside changes`() async {
             await #expect(processExitsWith: .success) {
                 for moment in Moment.allCases {
-                    // After a kill the file's length is the only record of what the last exchange wrote.
+                    // After a kill the file's length is the only record of the bytes that the last exchange wrote.
                     for deed in Deed.allCases where moment != .killed || deed != .append {
                         await Self.story(deed, moment)
                     }
@@ -104,7 +104,7 @@ extension Simulations {
                 await Simulation.run("shared directory") { world in
                     let shared = try TemporaryDirectory(in: "/tmp")
                     let url = Mirror.serve(world, "host", seed: 1, size: Self.size, tag: "\"a\"")
-                    // The predictable names that earlier versions of the service used.
+                    // These are the predictable names that earlier versions of the service used.
                     let tag = String(
                         world.paths.state.path.utf8.reduce(2_166_136_261 as UInt32) {
                             ($0 ^ UInt32($1)) &* 16_777_619

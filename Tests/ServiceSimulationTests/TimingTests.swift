@@ -6,14 +6,15 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// The times of attempts, to the second.
+    /// Tests of the times of attempts, to the second.
     @Suite struct TimingTests {
         @Test func `A Retry-After in seconds delays the next attempt by that time, up to an hour`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("Retry-After in seconds") { world in
                     let begins = await Story.begins(
                         world, [.status(503, retryAfter: "90"), .status(429, retryAfter: "7200")])
-                    // Counted from the time of the response; a Retry-After of more than an hour is treated as an hour.
+                    // The delay counts from the time of the response. A Retry-After of more than an hour is treated as
+                    // an hour.
                     #expect(begins.count == 3)
                     #expect(Story.gaps(begins) == [90.05, 3_600.05])
                 }
@@ -78,7 +79,7 @@ extension Simulations {
                     #expect(status?.state == .failed)
                     #expect(status?.error?.code == .timedOut)
                     let lived = (status?.endedAt?.timeIntervalSince1970 ?? 0) - start
-                    // The last boot is three seconds old when its service starts: these seconds count too.
+                    // The last boot is three seconds old when its service starts. These seconds count, too.
                     #expect(abs(lived - (24 * day - 3)) < 1, "It ended after \(lived / day) days.")
                 }
             }
@@ -94,7 +95,7 @@ extension Simulations {
                     world.survivesFailedCommits = true
                     await world.advance(by: 59)
                     world.commits.shut()
-                    // The retries do not loop: the service becomes idle in between.
+                    // The service becomes idle between the retries, so the retries do not loop.
                     await world.advance(by: 30)
                     world.commits.open()
                     await world.advance(by: 30)
@@ -131,10 +132,10 @@ extension Simulations {
                     #expect(world.transport.begun.contains { $0.request.url == other })
                     #expect(await world.status(later)?.state == .completed)
                     try FileManager.default.moveItem(atPath: aside, toPath: files)
-                    // The task runs until its response is stored, though nothing is transferred any longer.
+                    // The task runs until its response is stored, although its transfer is over.
                     await world.advance(by: 30, inspecting: false)
                     await world.inspect()
-                    // The task is completed, however late the service can record it.
+                    // The task is completed, however late the service can record that.
                     #expect(await world.status(id)?.state == .completed)
                     try await world.stop()
                 }
@@ -200,7 +201,7 @@ extension Simulations {
             }
         }
 
-        /// Pauses stay short: no server is contacted, and the shortage may end at any time.
+        /// A test that pauses stay short, because no server is contacted and the shortage may end at any time.
         @Test func `Pauses do not grow when this machine runs out of file descriptors`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("no descriptors", jitter: 0.99) { world in
@@ -208,7 +209,7 @@ extension Simulations {
                     world.transport.setWeather { _ in .noDescriptors }
                     await world.start()
                     let id = await world.enqueue(world.request(url))
-                    // Long enough for the pauses after a server's failures to reach minutes.
+                    // After this time the pauses after failures of a server would last minutes.
                     await world.advance(by: 900, inspecting: false)
                     #expect(await world.status(id)?.lastError?.code == .inputOutput)
                     world.transport.setWeather { _ in .normal }
@@ -238,7 +239,7 @@ extension Simulations {
     }
 }
 
-/// Helpers shared by several tests.
+/// Helpers that several tests share.
 enum Story {
     static func serve(
         _ world: World, host: String = "host", name: String = "file", size: Int64, script: [ScriptedBehaviour] = []
@@ -249,7 +250,7 @@ enum Story {
         return url
     }
 
-    /// The times of the attempts of a task whose server follows `script` and then behaves normally.
+    /// Returns the times of the attempts of a task whose server follows `script` and then behaves normally.
     static func begins(_ world: World, _ script: [ScriptedBehaviour]) async -> [Double] {
         let url = serve(world, size: 50_000, script: script)
         await world.start()

@@ -6,7 +6,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Files that are replaced, and responses that only look like a replacement.
+    /// Tests of files that are replaced, and of responses that only look like a replacement.
     @Suite struct VersionTests {
         private static let url = "http://host.example/file"
         private static let size: Int64 = 3_000_000

@@ -12,17 +12,17 @@ import Transfers
 
 /// A whole transfer service in virtual time, with a scripted environment.
 ///
-/// Time advances only in ``advance(by:)``, and only while nothing runs. After every step the invariants are checked. A
-/// violation is recorded as an issue, together with the world's seed.
+/// Time advances only in ``advance(by:)``, and only while the service is idle. The invariants are checked after every
+/// step. A violation is recorded as an issue, together with the world's seed.
 final class World {
     let seed: UInt64
     let directory: TemporaryDirectory
     let paths: ServicePaths
-    /// The directory for downloads with a destination: a separate file system if the seed is odd.
+    /// The directory of downloads that have a destination. It is on a separate file system if the seed is odd.
     let downloads: String
     private let mounts: TemporaryDirectory
     private let mountInfo: String
-    /// The device state. Each service starts with it and is notified of changes by ``tell(_:)``.
+    /// The device state. Each service starts with this state, and ``tell(_:)`` notifies a service of changes.
     private(set) var moment = DeviceState()
     /// The services' reports of discretionary work, in order.
     let activity = ActivityRecorder()
@@ -33,13 +33,13 @@ final class World {
     private(set) var commits: CommitGate
     let random: SharedRandom
     var ledger = Ledger()
-    /// Whether the service continues when a commit fails; otherwise time stops there, so that a test can crash the
+    /// Whether the service continues when a commit fails. Otherwise the time stops there, so that a test can crash the
     /// service.
     var survivesFailedCommits = false
     var inspector = Inspector()
     let requests = RequestRecorder()
     private var running: Task<Void, any Error>?
-    /// Crashed services. They never run again and are never deinitialized, as after a power cut.
+    /// The services that have crashed. As after a power cut, they never run again and are never deinitialized.
     private var graveyard: [(TransferService, Store, ManualClock, ScriptedTransport)] = []
     private var boots = 1
     private var failures: Set<String> = []
@@ -114,7 +114,7 @@ final class World {
         try store.close()
     }
 
-    /// Starts a new service on the state that the last one left.
+    /// Starts a new service with the state that the last one left.
     func boot() async throws {
         store = try Store(paths: paths, now: clock.now())
         commits = CommitGate()
@@ -133,17 +133,17 @@ final class World {
         try await boot()
     }
 
-    /// Stops the service gracefully and starts it again; in another boot if `off` is given.
+    /// Stops the service gracefully and starts it again. If `off` is given, the service starts in another boot.
     func restart(off seconds: Double? = nil) async throws {
         try await stop()
         replaceClock(off: seconds)
         try await boot()
     }
 
-    /// Crashes the process: everything in its memory is lost.
+    /// Crashes the process, which loses everything in its memory.
     func crash() async throws {
         commits.shut()
-        // The object of the dead process can no longer write.
+        // The object of the dead process must no longer write.
         service.starts.close()
         clock.halt()
         let old = (service, store, clock, transport)
@@ -155,7 +155,7 @@ final class World {
         running = nil
     }
 
-    /// Cuts the machine's power: bytes that were not synced may be missing or arbitrary.
+    /// Cuts the machine's power. Bytes that were not synced may be missing or arbitrary.
     func cutPower(off seconds: Double) async throws {
         try await crash()
         replaceClock(off: seconds)
@@ -177,7 +177,7 @@ final class World {
         for (descriptor, path) in OpenFiles.all() where path.hasPrefix(directory.path) { close(descriptor) }
     }
 
-    /// Changes the device state, and notifies a running service.
+    /// Changes the device state, and notifies a service that runs.
     func change(_ change: (inout DeviceState) -> Void) async {
         change(&moment)
         guard running != nil, !isDying else { return }
@@ -186,7 +186,7 @@ final class World {
 
     // MARK: Time
 
-    /// Waits until nothing more happens at this instant.
+    /// Waits until the service has done all its work at the current time.
     func settle() async {
         while true {
             await ProcessQuiescence.wait()
@@ -195,12 +195,12 @@ final class World {
         }
     }
 
-    /// The time of the next event; nil if no event is scheduled.
+    /// The time of the next event, or nil if no event is scheduled.
     var nextEvent: Double? {
         [clock.nextWaking, transport.nextStep].compactMap(\.self).min()
     }
 
-    /// Advances time event by event, and checks the invariants after each.
+    /// Advances the time event by event, and checks the invariants after each one.
     func advance(by seconds: Double, inspecting: Bool = true) async {
         let end = clock.now().bootSeconds + seconds
         await settle()
@@ -214,7 +214,7 @@ final class World {
         await settle()
     }
 
-    /// Advances time until `condition` holds; returns false if it does not within `seconds`.
+    /// Advances the time until `condition` holds. Returns false if the condition does not hold within `seconds`.
     @discardableResult
     func advance(atMost seconds: Double, until condition: () -> Bool) async -> Bool {
         let end = clock.now().bootSeconds + seconds
@@ -229,7 +229,7 @@ final class World {
         }
     }
 
-    /// Calls the service as a client does, and lets everything happen that it needs to return.
+    /// Calls the service as a client does, and lets other work run until the call returns.
     ///
     /// - Returns: nil if the service died in the meantime.
     @discardableResult
@@ -253,7 +253,7 @@ final class World {
     // MARK: Findings
 
     func fail(_ comment: String) {
-        // A repeated failure adds no information.
+        // A repeated failure adds no information, so it is not recorded.
         guard failures.count < 10, failures.insert(comment).inserted else { return }
         Issue.record("seed \(seed), at \(now.bootSeconds) (\(now.bootID)): \(comment)")
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Page
 
-/// B5: the user of a connection according to the kernel's table, and the end after the last visitor.
+/// B5: Tests of the user of a connection according to the kernel's table, and of the page's end after its last visitor.
 @Suite struct PeerUserTests {
     /// A table as in proc(5), with connections between port 46393 (the page) and ports 47906, 47907 and 47908.
     static let table = """

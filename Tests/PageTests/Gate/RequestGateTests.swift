@@ -3,7 +3,7 @@ import Testing
 
 @testable import Page
 
-/// B5: a table of requests and the gate's decisions.
+/// B5: Tests of the gate's decision for each request in a table.
 @Suite struct RequestGateTests {
     static let cookie = Secret()
     static let token = Secret()

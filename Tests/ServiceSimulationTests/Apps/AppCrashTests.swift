@@ -7,7 +7,8 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// The service crashes after every n-th write, with apps in every state; their processes keep running.
+    /// Tests in which the service crashes after every n-th write, with apps in every state. The processes of the apps
+    /// keep running.
     @Suite struct AppCrashTests {
         @Test func `T9: After a crash at any write the service delivers everything, each wake once`() async {
             await #expect(processExitsWith: .success) {
@@ -71,9 +72,9 @@ extension Simulations {
     }
 }
 
-/// Three apps and the events that they have to receive.
+/// Three apps, with the events that each must receive.
 ///
-/// One is suspended when its transfers end. One is dead and is also asked for a password. One does not link the
+/// One app is suspended when its transfers end. One has exited, and must also answer a challenge. One does not link the
 /// library.
 struct AppCast {
     let app: AppWorld
@@ -123,7 +124,7 @@ struct AppCast {
         for id in all where !app.isDying { await app.enqueue(id, "s", urls[id] ?? []) }
     }
 
-    /// Makes every app behave from here on: all events are delivered, and all processes become idle.
+    /// Makes every app work normally from here on, so that all events are delivered and all processes become idle.
     func finish() async {
         let app = app
         await enqueue()

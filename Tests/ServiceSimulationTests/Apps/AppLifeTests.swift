@@ -7,7 +7,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Apps with their processes, in the service and in virtual time.
+    /// Tests of apps with their processes, in the service and in virtual time.
     @Suite struct AppLifeTests {
         @Test func `T9: An app that has exited is launched once when its last task ends, and then suspended`() async {
             await #expect(processExitsWith: .success) {
@@ -20,7 +20,7 @@ extension Simulations {
                     await app.enqueue(id, "s", [small, large])
                     await app.enqueue(id, "t", [small, large])
                     await app.advance(by: 5)
-                    // One task has ended, but not the last one.
+                    // One task has ended, but it is not the last one.
                     #expect(await app.kept(id, "s").count == 1)
                     #expect(app.host.launches.isEmpty)
                     await app.advance(atMost: 120) {
@@ -82,7 +82,7 @@ extension Simulations {
                     try await app.crash()
                     await app.advance(by: 20)
                     #expect(app.host.launches.count == times.count)
-                    // No events were lost.
+                    // The service has not lost any events.
                     app.programs[id]?.status = 0
                     await app.advance(atMost: 600) { await app.kept(id, "s").isEmpty }
                     #expect(await app.kept(id, "s").isEmpty)
@@ -231,7 +231,7 @@ extension Simulations {
                     #expect(problem.detail?.contains("X-Nightshift-BackgroundModes") == true)
                     await app.ask { apps, _ in try await apps.mayKeepSessions(id, launchEvents: false) }
                     await app.ask { apps, _ in try await apps.mayKeepSessions(other, launchEvents: true) }
-                    // Without launch events nothing launches the app.
+                    // A session without launch events never launches the app.
                     var settings = SessionSettings()
                     settings.sessionSendsLaunchEvents = false
                     await app.enqueue(other, "s", [app.serve("one")], settings: settings)

@@ -7,9 +7,9 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Challenges from servers and begin dates that an app has to answer.
+    /// Tests of challenges from servers and of begin dates, both of which an app must answer.
     @Suite struct AppQuestionTests {
-        /// A program that answers with these passwords, one after the other.
+        /// Returns a program that answers with these passwords, one after the other.
         private static func program(answering passwords: [String]) -> ScriptedProgram {
             var program = ScriptedProgram(sessions: ["s"])
             program.answer = { message in
@@ -45,7 +45,7 @@ extension Simulations {
                     await app.advance(atMost: 600) { await app.isThrough(id, "s", 21) }
                     #expect(app.record.questions.count == 1)
                     #expect(await app.ended(id, "s").allSatisfy { $0.response?.status == 200 })
-                    // Answers are not stored on disk: the next service asks again.
+                    // Answers are not stored on disk, so the next service sends the challenge again.
                     try await app.crash()
                     await app.enqueue(id, "s", [app.serve("guarded.example/new", protection: Self.guarded)], from: 22)
                     await app.advance(atMost: 600) { await app.isThrough(id, "s", 22) }
@@ -101,7 +101,7 @@ extension Simulations {
                     await app.enqueue(id, "s", urls)
                     await app.advance(by: 5)
                     try await app.crash()
-                    // The task with the challenge is cancelled; the others have to ask themselves.
+                    // The task with the challenge is cancelled. Each of the other tasks needs a challenge of its own.
                     let asked = try #require(await app.kept(id, "s").first?.task.id)
                     await app.ask { _ = try await $1.cancel(asked, producingResumeData: false) }
                     app.programs[id]?.answer = answer
@@ -158,7 +158,7 @@ extension Simulations {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("server trust") { app in
                     await app.start()
-                    // SHA-256 of "abc" (FIPS 180-2, B.1).
+                    // This is the SHA-256 hash of "abc" (FIPS 180-2, B.1).
                     let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
                     let unknown = ScriptedProtection.unknownServer(
                         host: "unknown.example", certificate: Data("abc".utf8).base64EncodedString(), digest: digest)
@@ -275,7 +275,7 @@ extension Simulations {
                     #expect(app.host.launches.isEmpty)
                     try await app.crash()
                     await app.advance(atMost: 100) { await app.isThrough(id, "s", 3) }
-                    // The app was launched for it once.
+                    // The service launched the app once for the delayed request.
                     #expect(app.host.launches.map { $0.environment["NIGHTSHIFT_WAKE"] } == ["delayedRequest"])
                     #expect(app.record.questions.map(\.kind) == [.delayedRequest, .delayedRequest, .delayedRequest])
                     let tasks = await app.ended(id, "s")
@@ -314,7 +314,7 @@ extension Simulations {
 }
 
 extension AppWorld {
-    /// The session's tasks that have ended, in the order of their ids.
+    /// Returns the session's tasks that have ended, in the order of their ids.
     func ended(_ app: AppID, _ session: String) async -> [TaskRecord] {
         let id = SessionID(app: app, identifier: session)
         return

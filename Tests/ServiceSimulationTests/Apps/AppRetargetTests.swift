@@ -5,7 +5,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Tasks of apps that are given other URLs.
+    /// Tests of apps' tasks that are given other URLs.
     @Suite struct AppRetargetTests {
         @Test func `T7: A challenge from the old URL's server is removed when the URL changes`() async {
             await #expect(processExitsWith: .success) {

@@ -7,7 +7,7 @@ import Testing
 import Transfers
 
 extension Simulations {
-    /// Sessions of apps: accepted tasks, delivered messages, and removal.
+    /// Tests of apps' sessions: accepted tasks, delivered messages, and removal.
     @Suite struct AppSessionTests {
         @Test func `T1: A task enqueued again under its number is not accepted twice`() async {
             await #expect(processExitsWith: .success) {
@@ -18,7 +18,7 @@ extension Simulations {
                     let first = await app.enqueue(id, "s", [url, url])
                     #expect(first.count == 2)
                     #expect(await app.enqueue(id, "s", [url, url]) == first)
-                    // The response got lost, and two requests run at once.
+                    // The response was lost, and two requests run at once.
                     let twins = await app.ask { _, transfers in
                         let request = SessionEnqueueRequest(tasks: [
                             SessionTaskRequest(taskIdentifier: 3, request: TaskRequest(url: url))
@@ -30,7 +30,7 @@ extension Simulations {
                     #expect(twins?.0 == twins?.1)
                     try await app.crash()
                     #expect(await app.enqueue(id, "s", [url, url]) == first)
-                    // One new task among known ones.
+                    // This call adds one new task to known ones.
                     let more = await app.enqueue(id, "s", [url, url, url, url])
                     #expect(more.dropLast() == first + (twins?.0 ?? []))
                     #expect(Set(more).count == 4)
@@ -69,7 +69,7 @@ extension Simulations {
                     try await app.crash()
                     #expect(await app.ask { try await $1.enqueue(id, "s", asked) } == twins?.0)
                     await app.advance(by: 60)
-                    // The task continued and ended, and both events were delivered in that order.
+                    // The task was continued and then ended, and both events were delivered in that order.
                     let told = app.record.sightings.filter { $0.task == 2 }.map(\.kind)
                     #expect(told == [.resumed, .ended])
                     try await app.stop()
@@ -86,7 +86,7 @@ extension Simulations {
                     var settings = SessionSettings()
                     settings.sessionSendsLaunchEvents = false
                     await app.enqueue(id, "s", urls, settings: settings)
-                    // No process reads the messages: none is lost.
+                    // While no process reads the messages, the service keeps all of them.
                     await app.advance(atMost: 600) { await app.kept(id, "s").count == 100 }
                     let kept = await app.kept(id, "s")
                     #expect(kept.map(\.id) == kept.map(\.id).sorted())
@@ -100,14 +100,14 @@ extension Simulations {
                     #expect(app.record.sightings.map(\.message) == kept.map(\.id))
                     #expect(await app.kept(id, "s").isEmpty)
                     #expect(!files.contains { FileManager.default.fileExists(atPath: $0) })
-                    // Acknowledging again, with no reader, does no harm.
+                    // Acknowledging again without a reader has no effect.
                     await app.ask { try await $1.acknowledge(id, "s", kept.map(\.id)) }
                     app.host.end(process, .exited(0))
                     await app.step()
                     _ = try app.startByUser(id)
                     await app.advance(by: 5)
                     #expect(app.record.sightings.count == 100)
-                    // Simulates a crash between deleting a message and removing its file.
+                    // This simulates a crash after a message was deleted and before its file was removed.
                     try Data([1]).write(to: URL(filePath: files[0]))
                     try await app.crash()
                     #expect(!FileManager.default.fileExists(atPath: files[0]))
@@ -236,7 +236,7 @@ extension Simulations {
                     #expect((app.record.progress[session] ?? 0) <= before + 1)
                     await app.advance(by: 10)
                     #expect((app.record.progress[session] ?? 0) > before + 5)
-                    // The process is killed while suspended; the next process is not treated as suspended.
+                    // The process is killed while it is suspended. The next process is not treated as suspended.
                     await app.ask { apps, _ in _ = try await apps.background(id) }
                     await app.step()
                     app.host.end(process, .signalled(9))
@@ -310,7 +310,7 @@ extension Simulations {
                     #expect(told.map(\.kind) == [.ended, .ended, .ended])
                     #expect(told.allSatisfy { $0.task.state == .cancelled && $0.task.error?.code == .forceQuit })
                     #expect(told.map { $0.task.resumeData != nil } == [true, false, false])
-                    // The other app's transfer continues, and nothing wakes the app that was quit.
+                    // The other app's transfer continues, and the app that was quit gets no wakes.
                     #expect(app.world.transport.underWay.count == 1)
                     await app.advance(by: 100)
                     #expect(!app.host.launches.contains { $0.app == id })
@@ -359,7 +359,7 @@ extension Simulations {
 }
 
 extension AppWorld {
-    /// Whether the app has handled the end of this many tasks of a session.
+    /// Returns whether the app has handled the ends of this many tasks of a session.
     func isThrough(_ app: AppID, _ session: String, _ count: Int) async -> Bool {
         guard Set(record.tasks(app, session)).count == count else { return false }
         return await kept(app, session).isEmpty

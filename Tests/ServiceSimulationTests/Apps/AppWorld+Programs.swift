@@ -5,9 +5,9 @@ import SimulationSupport
 import Store
 import Transfers
 
-/// The actions of running programs.
+/// The actions of running programs, and their execution.
 extension AppWorld {
-    /// Lets every running process perform its next action; returns false if none had one.
+    /// Lets every running process perform its next action. Returns false if no process had one.
     func letProgramsAct() async -> Bool {
         let living = host.living
         for pid in actors.keys where !living.contains(pid) {
@@ -61,7 +61,7 @@ extension AppWorld {
         return true
     }
 
-    /// Attaches to a session; returns false if that is not possible now.
+    /// Attaches a process to a session. Returns false if that is not possible now.
     private func read(_ session: String, _ actor: ScriptedActor) async -> Bool {
         guard !actor.attached.contains(session), !isDying else { return false }
         let (pid, app) = (actor.process, actor.app)

@@ -10,7 +10,8 @@ import TestSupport
 import Testing
 import Transfers
 
-/// A ``World`` with apps: both services over one store, scripted processes, and scripted programs.
+/// A ``World`` with apps: the services for transfers and for apps over one store, scripted processes, and scripted
+/// programs.
 final class AppWorld {
     let world: World
     private(set) var host: ScriptedProcessHost
@@ -98,7 +99,7 @@ final class AppWorld {
 
     // MARK: - Time
 
-    /// Lets every process do everything that is due now.
+    /// Lets every process perform all actions that are due now.
     func step() async {
         await world.settle()
         for _ in 0..<500 {
@@ -115,7 +116,7 @@ final class AppWorld {
         await step()
     }
 
-    /// Advances time until `condition` holds; returns false if it does not within `seconds`.
+    /// Advances the time until `condition` holds. Returns false if the condition does not hold within `seconds`.
     @discardableResult
     func advance(atMost seconds: Double, until condition: () async -> Bool) async -> Bool {
         let end = world.now.bootSeconds + seconds
@@ -132,7 +133,7 @@ final class AppWorld {
 
     // MARK: - Apps
 
-    /// Installs a desktop entry for an app and sets how its program behaves.
+    /// Installs a desktop entry for an app, and sets the behaviour of its program.
     @discardableResult
     func install(_ name: String, _ program: ScriptedProgram = ScriptedProgram(), keys: String = "") throws -> AppID {
         let id = AppID(rawValue: "org.example.\(name)")
@@ -159,7 +160,7 @@ final class AppWorld {
         }
     }
 
-    /// Calls a method that has to succeed, unless the service dies meanwhile.
+    /// Calls a method that must succeed, unless the service dies in the meantime.
     @discardableResult
     func ask<Value: Sendable>(
         _ body: @escaping @Sendable (AppService, TransferService) async throws -> Value
@@ -192,7 +193,7 @@ final class AppWorld {
                 tasks[index].request.connections = 1
                 adjust(&tasks[index])
             }
-            // Creates only the session.
+            // Without URLs the call only creates the session.
             guard !tasks.isEmpty else { return [] }
             return try await transfers.enqueue(
                 app, session, SessionEnqueueRequest(tasks: tasks),
@@ -200,13 +201,13 @@ final class AppWorld {
         } ?? []
     }
 
-    /// The seconds by which new tasks of the app are delayed, according to its row.
+    /// Returns the delay of the app's new tasks in seconds, according to its row.
     func startDelay(_ app: AppID) async -> Double? {
         let record = try? await world.store.read { try $0.app(app) }
         return record?.startsPausedUntil(now: world.now).map { $0 - world.now.wallSeconds }
     }
 
-    /// The stored messages of the session.
+    /// Returns the stored messages of the session.
     func kept(_ app: AppID, _ session: String) async -> [StoredMessage] {
         let id = SessionID(app: app, identifier: session)
         return (try? await world.store.read { try $0.messages(id, after: 0, limit: 1_000) }) ?? []
@@ -227,7 +228,7 @@ final class AppWorld {
 }
 
 extension Simulation {
-    /// Runs a simulation with apps, and names it if it fails.
+    /// Runs a simulation with apps. If it fails, the issue names the simulation.
     static func run(_ name: String, seed: UInt64 = 1, apps body: (AppWorld) async throws -> Void) async {
         do {
             let world = try AppWorld(seed: seed)

@@ -6,12 +6,12 @@ import Transfers
 
 /// The behaviour of an app's program.
 struct ScriptedProgram {
-    /// Whether the program links the library: it connects, reads messages and executes commands. Otherwise the service
-    /// sees only its exit status.
+    /// Whether the program links the library, so that it connects, reads messages and executes commands. Otherwise the
+    /// service sees only its exit status.
     var links = true
-    /// The exit status of a program that does not link the library; nil lets it keep running.
+    /// The exit status of a program that does not link the library. If it is nil, the program keeps running.
     var status: Int32? = 0
-    /// The identifiers of its sessions, to which it attaches at its start.
+    /// The identifiers of the sessions to which the program attaches at its start.
     var sessions: [String] = []
     /// Whether the program reads its messages.
     var reads = true
@@ -19,7 +19,7 @@ struct ScriptedProgram {
     var completes = true
     /// Whether the program executes all other commands.
     var obeys = true
-    /// The number of times that the program still crashes instead of handling a wake.
+    /// The number of wakes at which the program will still crash.
     var crashes = 0
     var answer: @Sendable (SessionMessage) -> MessageAnswer? = { message in
         MessageAnswer(
@@ -39,7 +39,7 @@ struct DeliveryRecord {
 
     /// Every message in the order of arrival, including repeated ones.
     var sightings: [Sighting] = []
-    /// Messages that the service has confirmed as removed.
+    /// The messages that the service has confirmed as removed.
     var acknowledged: Set<Sighting> = []
     /// The last message of each session whose wake the service has confirmed as completed.
     var completed: [SessionID: Int64] = [:]
@@ -52,16 +52,16 @@ struct DeliveryRecord {
     }
 }
 
-/// One process of a program. It collects what the service sends until it acts.
+/// One process of a program. It collects the service's messages and commands until its next action.
 final class ScriptedActor {
     let process: Int32
     let app: AppID
     /// Whether the process tries to connect at its next action.
     var hasToConnect = true
     var hello: ProcessHello?
-    /// Commands that the process has not finished.
+    /// The commands that the process has not finished.
     var commands: [ProcessCommand] = []
-    /// Sessions whose messages the process reads.
+    /// The sessions whose messages the process reads.
     var attached: Set<String> = []
     private let inbox = Inbox()
     private var readers: [Task<Void, Never>] = []
@@ -86,10 +86,10 @@ final class ScriptedActor {
             })
     }
 
-    /// Returns what has arrived since the last call.
+    /// Returns the news since the last call, and clears the inbox.
     func takeNews() -> [News] { inbox.take() }
 
-    /// Breaks the streams of the process.
+    /// Ends the streams of the process.
     func disconnect() {
         for reader in readers { reader.cancel() }
         readers = []
