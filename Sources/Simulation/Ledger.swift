@@ -6,14 +6,14 @@ import Scheduler
 struct Ledger {
     private var wakeUps = 0
     private var wasResting = false
-    /// Seconds by the state of the device.
+    /// The seconds that the device spent in each of its states.
     private var inUse = 0.0
     private var awake = 0.0
     private var dozing = 0.0
     private var inWindows = 0.0
     private var asleep = 0.0
     var windows: [WindowReason: Int] = [:]
-    /// Bytes by network.
+    /// The number of bytes transferred over each network.
     private var carried: [Network: Double] = [:]
 
     private struct Network: Hashable {
@@ -21,7 +21,7 @@ struct Ledger {
         var isExpensive: Bool
     }
 
-    /// Adds seconds in which nothing changes.
+    /// Adds a number of seconds during which the world does not change.
     mutating func addTime(_ seconds: Double, _ world: World) {
         if world.conditions.isSleeping {
             asleep += seconds
@@ -35,7 +35,8 @@ struct Ledger {
         }
     }
 
-    /// Records whether the device rests. Leaving sleep or doze, for a window or permanently, counts as a wake-up.
+    /// Records whether the device rests. If it leaves sleep or doze, for a window or permanently, this counts as a
+    /// wake-up.
     mutating func setResting(_ isResting: Bool) {
         if wasResting, !isResting { wakeUps += 1 }
         wasResting = isResting

@@ -8,13 +8,13 @@ struct Process {
     private(set) var isFrozen = false
     private(set) var isConnected = false
     private(set) var jobs: [Job] = []
-    /// Open background tasks, by the numbers that the process gave them.
+    /// The open background tasks, by the numbers that the process gave them.
     private(set) var openTasks: [Int64] = []
     private var nextNumber: Int64 = 1
 
     struct Job {
         var kind: Kind
-        /// The end of the job in awake seconds; while the process is frozen, the remaining seconds.
+        /// The end of the job in awake seconds. While the process is frozen, the number of seconds that remain.
         var time: Double
 
         enum Kind: Hashable {
@@ -32,7 +32,7 @@ struct Process {
     /// The end of the next job in awake seconds.
     var nextDone: Double? { isFrozen ? nil : jobs.map(\.time).min() }
 
-    /// Removes and returns the job that ends first, if one has ended.
+    /// Removes and returns the job that ends first; nil if no job has ended.
     mutating func takeDone(_ now: Double) -> Job.Kind? {
         guard !isFrozen, let time = nextDone, time <= now, let index = jobs.firstIndex(where: { $0.time == time })
         else {
@@ -58,7 +58,8 @@ struct Process {
         jobs.removeAll { $0.kind == .task(number) }
     }
 
-    /// Removes and returns the wake command in progress, because the expiration handler of the app ends that work.
+    /// Removes and returns the wake command in progress, because the expiration handler of the app ends the work for
+    /// it.
     mutating func withdrawWake(_ source: WakeSource, through: Int64?) -> ProcessCommand? {
         for (index, job) in jobs.enumerated() {
             guard case .acknowledge(let command) = job.kind, command.action == .handleWake, command.source == source,

@@ -9,27 +9,28 @@ struct SimulatedApp {
     var behaviour = AppBehaviour()
     var machine: AppMachine
     var process: Process?
-    /// Tasks that begin when the app next runs.
+    /// The tasks that begin when the app next runs.
     var pending: [TracedTask] = []
     /// The sessions in the order of first use.
     var sessions: [Session] = []
-    /// Wakes for fetches and tasks, in the order of arrival.
+    /// The wakes for fetches and tasks, in the order of arrival.
     var refreshWakes: [WantedWake] = []
-    /// Wakes for region events and location changes, in the order of arrival.
+    /// The wakes for region events and location changes, in the order of arrival.
     var locationWakes: [WantedWake] = []
     private(set) var totals: AppTotals
     private var kills: [ExitCause: Int] = [:]
 
-    /// A background session and its messages, by their numbers.
+    /// A background session of the app, with the numbers of its messages.
     struct Session {
         let name: String
-        /// The number of the last message; `handled` is the last one that the app has received.
+        /// The number of the last message. The next property is the number of the last message that the app has
+        /// received.
         var messages: Int64 = 0
         var handled: Int64 = 0
         var unfinished = 0
         var wakesApp = true
 
-        /// The reason to wake the app for the session; nil if it is not woken.
+        /// The reason to wake the app for the session; nil if there is no reason.
         var wakeReason: WakeReason? {
             var wake = SessionWake()
             wake.wakesApp = wakesApp
@@ -64,7 +65,7 @@ struct SimulatedApp {
 
     // MARK: - Totals
 
-    /// Adds seconds in which nothing changes and the machine does not sleep.
+    /// Adds a number of seconds in which the app does not change and the machine does not sleep.
     mutating func advance(_ seconds: Double, holdsAwake: Bool) {
         switch machine.record.state {
         case .active, .inactive: totals.foreground += seconds
@@ -87,7 +88,7 @@ struct SimulatedApp {
         kills[cause, default: 0] += 1
     }
 
-    /// Whether the service killed the app because of a failure.
+    /// Returns whether the service killed the app because of a failure.
     private static func isKill(_ cause: ExitCause) -> Bool {
         switch cause {
         case .launchTimeout, .backgroundTimeout, .eventsOverdue, .fetchOverdue, .pushOverdue, .locationOverdue,

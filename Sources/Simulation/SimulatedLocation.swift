@@ -3,17 +3,17 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// Simulated location: the service's own book, and a receiver that reads the location from the trace.
+/// Simulated location: the service's own state, and a receiver that reads the location from the trace.
 struct SimulatedLocation {
     var book = LocationState(bootID: "the trace")
     /// Whether an event has happened since the last decision.
     var isToLook = false
-    /// The events about apps for the book, in order.
+    /// The events about apps that the location state has not received yet, in order.
     var calls: [AppCall] = []
     /// The location of the device; nil if no source can determine it.
     var place: LocationOverride?
     var receiver = Receiver()
-    /// Whether location changes are reported as they happen.
+    /// Whether the network reports location changes as they happen.
     var watchesChanges = false
     private(set) var totals = LocationTotals()
     /// Whether any app of the trace monitors a region or significant changes.
@@ -27,14 +27,15 @@ struct SimulatedLocation {
         hasPlaces = trace.lines.contains { $0.device?[.location] != nil }
     }
 
-    /// The satellite receiver, which needs time for a fix.
+    /// The satellite receiver, which needs some time for a fix.
     struct Receiver {
-        /// The time since which the receiver is on, and the boot time at which it has a fix or gives up.
+        /// The time since which the receiver is on, and the boot time at which it has a fix or gives up. Nil while it
+        /// is off.
         private(set) var request: (since: Double, until: Double)?
         private var lastOn = -Double.infinity
 
-        /// The seconds to a fix, with and without recent satellite data, which is valid for two hours. If there is no
-        /// location, the receiver gives up after a minute.
+        /// The numbers of seconds until a fix with and without recent satellite data, the time for which this data is
+        /// valid (two hours), and the time after which the receiver gives up without a location (a minute).
         static let (warm, cold, remembers, timeout) = (4.0, 20.0, 7_200.0, 60.0)
 
         mutating func turnOn(seesPlace: Bool, now: Double) {
@@ -43,11 +44,11 @@ struct SimulatedLocation {
             request = (now, VirtualClock.milliseconds(now + seconds))
         }
 
-        /// - Returns: the seconds for which it was on; nil if it was off.
+        /// - Returns: the number of seconds for which the receiver was on; nil if it was off.
         mutating func turnOff(now: Double) -> Double? {
             guard let on = request else { return nil }
             request = nil
-            // The receiver is off while the machine sleeps.
+            // While the machine sleeps, the receiver is off.
             let end = min(now, on.until)
             lastOn = end
             return end - on.since
@@ -56,7 +57,7 @@ struct SimulatedLocation {
 
     func fix(now: Double) -> Fix? { place.flatMap { Fix(place: $0.place, accuracy: $0.accuracy, time: now) } }
 
-    /// Returns the row of a wake in the form of the store.
+    /// Returns the row of a wake, in the form in which the store keeps it.
     mutating func row(_ wake: LocationWake, _ now: ClockReading) -> WantedWake {
         lastWake += 1
         return WantedWake(

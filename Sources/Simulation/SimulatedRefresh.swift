@@ -3,14 +3,14 @@ import Refresh
 import Scheduler
 import Store
 
-/// Simulated background refresh: the service's own book, and the work of its actor and the store.
+/// Simulated background refresh: the service's own state, and the work that its actor and the store do in the service.
 struct SimulatedRefresh {
     var book: RefreshState
     /// Whether an event has happened since the last decision.
     var isToLook = false
-    /// The events about apps for the book, in order.
+    /// The events about apps that the refresh state has not received yet, in order.
     var calls: [AppCall] = []
-    /// Ends of wakes that were not processed yet.
+    /// The ends of wakes that were not processed yet.
     private(set) var ends: [RefreshEnd] = []
     var totals = RefreshTotals()
     /// Whether any app of the trace has fetches or submits tasks.
@@ -18,8 +18,8 @@ struct SimulatedRefresh {
     private var lastEnd: Int64 = 0
     private var lastWake: Int64 = 0
 
-    /// Creates the state. Every app of a trace is installed from the start, and its entry declares everything that the
-    /// app does.
+    /// Creates the state. Every app of a trace is installed from the start, and its desktop entry declares everything
+    /// that the app does.
     init(_ trace: Trace, now: LocalMoment) {
         book = RefreshState(now: now)
         var manifests: [AppID: AppManifest] = [:]
@@ -40,7 +40,7 @@ struct SimulatedRefresh {
         book.read(manifests.values.sorted { $0.id.rawValue < $1.id.rawValue }, now: now)
     }
 
-    /// Returns the row of a wake in the form of the store.
+    /// Returns the row of a wake, in the form in which the store keeps it.
     mutating func row(_ wake: RefreshWake, _ now: ClockReading) -> WantedWake {
         lastWake += 1
         return WantedWake(
@@ -48,7 +48,7 @@ struct SimulatedRefresh {
             payload: wake.task.flatMap { try? JSON.encode($0) }, expires: wake.timeout.map { now.bootSeconds + $0 })
     }
 
-    /// Adds the end of a wake, in the form of the store's row.
+    /// Adds the end of a wake, in the form in which the store keeps it.
     mutating func add(_ wake: WantedWake, _ end: WakeEnd, bytes: Int64) {
         lastEnd += 1
         let row = StoredWakeEnd(
@@ -96,7 +96,7 @@ struct SimulatedRefresh {
     }
 }
 
-/// An event about an app for the parts of the service.
+/// An event about an app, for the features of the service.
 enum AppCall {
     case use(AppID, isInFront: Bool)
     case forceQuit(AppID)

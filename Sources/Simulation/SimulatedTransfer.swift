@@ -4,9 +4,9 @@ import Scheduler
 /// A simulated transfer.
 struct SimulatedTransfer {
     let id: TaskID
-    /// The app of the transfer; nil for one that the user added.
+    /// The app of the transfer; nil if the user added the transfer.
     let app: AppID?
-    /// The app's name of the session.
+    /// The name that the app gave the session.
     let session: String
     let lane: Int
     let priority: Double

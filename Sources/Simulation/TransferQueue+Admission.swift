@@ -2,13 +2,13 @@ import NightshiftAPI
 import Scheduler
 import Transfers
 
-/// Starts and stops of transfers, decided as in the service.
+/// Decisions about which transfers start and stop, made as in the service.
 extension TransferQueue {
     /// Executes the actions for a change of the device state.
     mutating func follow(_ actions: [DeviceStateChange.Action], _ moment: DeviceState, _ now: ClockReading) {
         for action in actions {
             switch action {
-            // Connections of a trace never die silently, and its networks require no login.
+            // The connections of a trace never die silently, and its networks require no log-in.
             case .checkConnections, .endPortalWaits: break
             case .stopForbidden: stopForbidden(moment, now)
             case .note(let entry, let endsPauses):
@@ -29,9 +29,10 @@ extension TransferQueue {
         }
     }
 
-    /// Starts the transfers that may start, and stops those that make room.
+    /// Starts the transfers that may start, and stops transfers to make room.
     mutating func admit(_ moment: DeviceState, _ now: ClockReading) {
-        // No transfer begins while the machine is falling asleep. Running ones continue when it wakes.
+        // While the machine is falling asleep, transfers do not begin. Running transfers continue when the machine
+        // wakes.
         guard !moment.conditions.isSleeping else { return }
         let time = now.bootSeconds
         // A transfer that starts or makes room may let others start.
@@ -51,7 +52,7 @@ extension TransferQueue {
         }
     }
 
-    /// Whether a discretionary transfer runs, or would run in a window.
+    /// Returns whether a discretionary transfer runs, or would run in a maintenance window.
     func isWorking(_ conditions: DeviceConditions, _ now: Double) -> Bool {
         if running.contains(where: { needs(of: transfers[$0]).worksInWindow }) { return true }
         guard !conditions.isSleeping else { return false }
@@ -61,7 +62,7 @@ extension TransferQueue {
         }
     }
 
-    /// Returns the lanes with waiting or running transfers, in the form that admission needs.
+    /// Returns the per-origin queues with waiting or running transfers, in the form that admission needs.
     private func admissionLanes(_ moment: DeviceState, _ now: Double) -> ([Int], [Admission.Lane]) {
         var byLane: [Int: [Int]] = [:]
         for index in running { byLane[transfers[index].lane, default: []].append(index) }
@@ -83,9 +84,9 @@ extension TransferQueue {
         return (indices, queued)
     }
 
-    /// Returns the first transfers of all classes of one size.
+    /// Returns the first transfers of all requirement classes with one size.
     private func heads(_ classes: [Class], _ limit: Int) -> [Admission.Candidate] {
-        // Both are read separately, because one kind could otherwise fill the limit.
+        // Both kinds are read separately, because one kind could otherwise fill the limit.
         [false, true].flatMap { hasFailed in
             let groups = classes.filter { $0.hasFailed == hasFailed }.map { group in
                 group.waiting.prefix(limit).map { index in
@@ -125,7 +126,7 @@ extension TransferQueue {
                     case .moment(let reason): reason
                     case .host: .hostBackoff
                     case .sleeping: .sleeping
-                    // These causes do not occur for transfers of a trace.
+                    // The transfers of a trace never wait for these causes.
                     case .store, .question, .pause, .beginDate, .trial, .queue:
                         Admission.reason(
                             isLarge: group.isLarge, hasFailed: group.hasFailed, lane: admission,

@@ -4,10 +4,11 @@ import Transfers
 
 /// Events of transfers, with the journal entries that the service writes for them.
 extension TransferQueue {
-    /// Begins an admitted transfer. If its host fails, ``failRefused(_:)`` ends it at the same time.
+    /// Begins an admitted transfer. If its host fails, ``failRefused(_:)`` ends the transfer at the same time.
     mutating func begin(_ index: Int, _ moment: DeviceState, _ now: ClockReading) {
         let lane = lanes[transfers[index].lane]
-        // Lanes of several sessions may use one host. The first of their transfers is its probe.
+        // Per-origin queues of several sessions may use one host. The first of their transfers is the probe of the
+        // host.
         guard hosts.admit(lane.way, now: now.bootSeconds) else { return }
         leaveWaiting(index, now.bootSeconds)
         turns.began(
@@ -25,8 +26,8 @@ extension TransferQueue {
         entries.append(entry)
     }
 
-    /// Ends transfers that have begun at failing hosts. Transfers admitted together have all begun before the first
-    /// failure is known.
+    /// Ends transfers that have begun at failing hosts. All transfers that were admitted together have begun before the
+    /// first failure becomes known.
     mutating func failRefused(_ now: ClockReading) {
         let refused = refused
         self.refused = []
@@ -36,7 +37,7 @@ extension TransferQueue {
         }
     }
 
-    /// Interrupts an attempt, because the device state forbids it or it makes room.
+    /// Interrupts an attempt, because the device state forbids it or the transfer makes room.
     mutating func interrupt(
         _ index: Int, _ reason: WaitReason, detail: String? = nil, inputs: [String: String]? = nil,
         _ now: ClockReading
@@ -54,7 +55,7 @@ extension TransferQueue {
         entries.append(entry)
     }
 
-    /// Fails an attempt with the failure that the trace gives its host.
+    /// Fails an attempt with the failure that the trace specifies for the host.
     mutating func fail(_ index: Int, _ trouble: TracedHost.Failing, began: Double, _ now: ClockReading) {
         let transfer = transfers[index]
         let lane = lanes[transfer.lane]
@@ -83,7 +84,7 @@ extension TransferQueue {
         entries.append(entry)
     }
 
-    /// The fixed replacement for the random part of pauses after failures: its mean.
+    /// The fixed value that replaces the random part of pauses after failures: the mean of that part.
     static let jitter = 0.5
 
     mutating func end(_ index: Int, _ decision: Decision, error: TransferFailure? = nil, _ now: ClockReading) {
@@ -128,7 +129,7 @@ extension TransferQueue {
         entries.append(.conditionsLifted(of: app, tasks: lifted, at: now.date))
     }
 
-    /// Changes whether a host fails.
+    /// Records whether a host fails from now on.
     mutating func change(_ host: TracedHost, _ now: ClockReading) {
         // A lost connection ends only the transfers that are running now.
         failing[host.name] = host.failing == .lost ? nil : host.failing
@@ -150,18 +151,18 @@ extension TransferQueue {
 
     // MARK: - Time
 
-    /// The time in boot seconds of the next call of ``tick(_:)``.
+    /// Returns the time in boot seconds of the next call of ``tick(_:)``.
     func nextDeadline(_ now: Double) -> Double? {
         let share = bytesPerSecond / Double(max(1, running.count))
         let done = running.map { transfers[$0].missing }.min().map { missing in
-            // Rounded up, so that the transfer is complete at that time.
+            // The time is rounded up, so that the transfer is complete at that time.
             ((now + missing / share) * 1_000).rounded(.up) / 1_000
         }
         return [done, timers.last?.time, paused.compactMap { transfers[$0].pause?.until }.min(), nextAdmission]
             .compactMap(\.self).min()
     }
 
-    /// Moves bytes for a number of seconds, and returns the number of bytes.
+    /// Transfers bytes for a number of seconds, and returns their number.
     mutating func move(_ seconds: Double) -> Double {
         guard !running.isEmpty else { return 0 }
         let share = bytesPerSecond / Double(running.count) * seconds
@@ -175,7 +176,7 @@ extension TransferQueue {
         return moved
     }
 
-    /// Completes finished transfers, and handles timers.
+    /// Completes transfers whose bytes have arrived, and handles timers.
     mutating func tick(_ now: ClockReading) {
         let time = now.bootSeconds
         // A remainder of half a byte is a rounding error.

@@ -12,24 +12,25 @@ struct TransferQueue {
     var lanes: [Lane] = []
     /// The running transfers, in the order in which they started.
     var running: [Int] = []
-    /// Transfers that have just begun at failing hosts.
+    /// The transfers that have just begun at failing hosts.
     var refused: [Int] = []
-    /// Transfers with a pause of their own.
+    /// The transfers with an individual pause.
     var paused: [Int] = []
     let maximumTransfers: Int
     /// The speed of all transfers together.
     var bytesPerSecond = TransferQueue.defaultBytesPerSecond
-    /// The failures of hosts as the service records them. `failing` holds the failures that the trace prescribes.
+    /// The failures of hosts, as the service records them. The next property holds the failures that the trace
+    /// specifies.
     var hosts = HostTable()
     var failing: [String: TracedHost.Failing] = [:]
-    /// The turns of lanes with only one connection.
+    /// The turns of per-origin queues with only one connection.
     var turns = ConnectionTurns<Int>()
     private var laneIndices: [LaneKey: Int] = [:]
-    /// Times in boot seconds of timers of transfers, latest first.
+    /// The times of timers of transfers in boot seconds, latest first.
     var timers: [(time: Double, index: Int)] = []
     /// The time in boot seconds at which a transfer may start or make room without an event.
     var nextAdmission: Double?
-    /// The decisions and results since the last read.
+    /// The journal entries of decisions and results since the last read.
     var entries: [JournalEntry] = []
     var ended: [SimulatedTransfer] = []
     var waits = WaitLedger()
@@ -44,7 +45,7 @@ struct TransferQueue {
         var host: String
     }
 
-    /// The transfers of one session with one host.
+    /// A per-origin queue: the transfers of one session with one host.
     struct Lane {
         let host: String
         let isLoopback: Bool
@@ -56,7 +57,7 @@ struct TransferQueue {
             isLoopback = Loopback.contains(host: host)
         }
 
-        /// The route of the lane. Hosts of a trace have one scheme and one port, and no proxy.
+        /// The route of the per-origin queue. Hosts of a trace have one scheme and one port, and no proxy.
         var way: HostTable.Way { HostTable.Way(origin: host, proxy: nil) }
 
         func needs(_ rules: TransferRules) -> RequirementClass {
@@ -64,13 +65,13 @@ struct TransferQueue {
         }
     }
 
-    /// Waiting transfers of a lane with the same requirements; best first.
+    /// The waiting transfers of a per-origin queue that have the same requirements; best first.
     struct Class {
         var rules: TransferRules
         var isLarge: Bool
         var hasFailed: Bool
         var waiting: [Int] = []
-        /// The reason why they wait, and its start.
+        /// The reason why the transfers wait, and the start of the wait.
         var reason: WaitReason?
         var since = 0.0
     }
@@ -84,7 +85,7 @@ struct TransferQueue {
     /// Adds transfers.
     ///
     /// - Parameters:
-    ///   - isForced: whether they are discretionary because their app is in the background.
+    ///   - isForced: whether the transfers are discretionary because their app is in the background.
     ///   - notBefore: the earliest start in boot seconds.
     mutating func add(
         _ request: TracedTransfer, app: AppID?, isForced: Bool, notBefore: Double?, _ moment: DeviceState,
@@ -129,7 +130,8 @@ struct TransferQueue {
         return lanes.count - 1
     }
 
-    /// Sets the timers of a transfer: for its time limit, and for the relaxation of its requirements before that.
+    /// Sets the timers of a transfer: one for its time limit, and an earlier one for the relaxation of its
+    /// requirements.
     private mutating func setTimers(_ index: Int) {
         setTimer(transfers[index].limit.deadline, index)
         if let time = transfers[index].discretion.relaxesAt { setTimer(time, index) }
@@ -166,7 +168,7 @@ struct TransferQueue {
         wait(index, now)
     }
 
-    /// Adds a transfer to the waiting ones.
+    /// Adds a transfer to the waiting transfers.
     mutating func wait(_ index: Int, _ now: Double) {
         let transfer = transfers[index]
         transfers[index].state = .waiting
@@ -186,7 +188,7 @@ struct TransferQueue {
         lanes[lane].classes[place].waiting.insert(index, at: position)
     }
 
-    /// Whether a transfer comes first: by highest priority, then by fewest failures, then by age.
+    /// Returns whether a transfer comes before another one: by highest priority, then by fewest failures, then by age.
     private func precedes(_ one: Int, _ other: Int) -> Bool {
         (-transfers[one].priority, transfers[one].attempts.fruitless, one)
             < (-transfers[other].priority, transfers[other].attempts.fruitless, other)
@@ -198,7 +200,7 @@ struct TransferQueue {
         }
     }
 
-    /// Removes a transfer from the waiting ones, because its wait is over or its rules change.
+    /// Removes a transfer from the waiting transfers, because its wait is over or its rules change.
     mutating func leaveWaiting(_ index: Int, _ now: Double) {
         let transfer = transfers[index]
         guard transfer.state == .waiting, let place = classIndex(of: transfer) else { return }

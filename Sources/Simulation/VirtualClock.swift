@@ -2,7 +2,7 @@ import NightshiftAPI
 
 /// The clocks of the simulated machine.
 struct VirtualClock {
-    /// Seconds from the start of the trace, including sleep.
+    /// The number of seconds from the start of the trace, including sleep.
     private(set) var bootSeconds = 0.0
     private var asleepSeconds = 0.0
     /// The start of the trace in seconds since 1970.
@@ -26,7 +26,8 @@ struct VirtualClock {
 
     /// Returns the boot time for a time of the awake clock, if the machine does not sleep before that.
     ///
-    /// The result is up to a microsecond late and never early, so the awake clock has reached the time then.
+    /// The result is up to a microsecond late and never early. At this boot time, the awake clock has therefore reached
+    /// the time.
     func bootTime(ofAwakeSeconds moment: Double) -> Double {
         let time = max(bootSeconds, ((moment + asleepSeconds) * 1e6).rounded(.up) / 1e6)
         return time - asleepSeconds >= moment ? time : time + 1e-6

@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// The waiting times of transfers, by reason.
+/// The total waiting times of transfers, for each reason.
 struct WaitLedger {
     private var reasons: [WaitReason: Sum] = [:]
 

@@ -4,7 +4,7 @@ import Refresh
 import Scheduler
 import Store
 
-/// The apps: events from users and processes, and the actions of their state machines.
+/// Handling of apps: events from users and processes, and the actions of the apps' state machines.
 extension World {
     /// Returns the index of an app of the trace, and installs the app if it is new.
     mutating func index(of id: AppID) -> Int {
@@ -28,8 +28,8 @@ extension World {
         refresh.isToLook = true
     }
 
-    /// Returns the app's terms. The app's own policy takes precedence over the device's, and a policy for the whole
-    /// simulation over both.
+    /// Returns the app's terms. The app's own policy takes precedence over the device's policy. A policy for the whole
+    /// simulation takes precedence over both.
     private func terms(_ behaviour: AppBehaviour) -> BackgroundTerms {
         BackgroundTerms(
             user: nil, manifest: policy == nil ? behaviour.backgroundPolicy : nil,
@@ -50,7 +50,7 @@ extension World {
         }
     }
 
-    /// Begins a task at once in a running app, or else when the app next runs.
+    /// Begins a task at once if the app is running. Otherwise the task begins when the app next runs.
     mutating func begin(_ task: TracedTask, _ index: Int) {
         apps[index].pending.append(task)
         beginPending(index)
@@ -70,7 +70,7 @@ extension World {
             notBefore: pause.map(VirtualClock.milliseconds), moment, now)
     }
 
-    /// Handles the decisions of the transfers. Returns false if no transfer ended.
+    /// Handles the decisions about transfers. Returns false if no transfer ended.
     mutating func takeTransfers() -> Bool {
         for entry in transfers.entries { record(entry) }
         transfers.entries = []
@@ -116,14 +116,15 @@ extension World {
         apps[index].countEnd()
     }
 
-    /// Handles the time at which a process runs and is connected: it reads its messages and begins its pending tasks.
+    /// Handles the time at which a process runs and is connected. The process then reads its messages and begins its
+    /// pending tasks.
     private mutating func listened(_ index: Int) {
         readMessages(index)
         beginPending(index)
     }
 
-    /// Marks messages as read. A running process reads them on arrival. One that was woken reads them when it handles
-    /// the wake.
+    /// Marks messages as read. A process that is already running reads its messages on arrival. A process that was
+    /// woken for them reads them when it handles the wake.
     private mutating func readMessages(_ index: Int) {
         guard apps[index].isListening, apps[index].machine.wakes(now: now).isEmpty else { return }
         for session in apps[index].sessions.indices {
@@ -137,7 +138,8 @@ extension World {
         apps[index].pending = []
         for task in pending {
             guard let number = apps[index].process?.openTask() else { return }
-            // The job begins before the state machine is called, because its response may freeze the process at once.
+            // The job begins before the state machine is called, because the state machine may respond by freezing the
+            // process at once.
             apps[index].process?.begin(.task(number), seconds: task.seconds, clock.awakeSeconds)
             var refusal: BackgroundTaskRefusal?
             perform(index) { machine, now in
@@ -159,7 +161,7 @@ extension World {
 
     // MARK: - Actions of state machines
 
-    /// Passes an input to a state machine and executes its actions, like `AppService`.
+    /// Sends an input to a state machine and executes its actions, like `AppService`.
     mutating func perform(_ index: Int, _ input: (inout AppMachine, ClockReading) -> [AppAction]) {
         let now = now
         let before = apps[index].machine.record
@@ -180,7 +182,7 @@ extension World {
                 let now = now
                 actions += apps[index].machine.spawned(Self.stored(process.processID), now: now)
             case .send(let command): beginCommand(command, index)
-            // An app of a trace has no secondary processes.
+            // The apps of a trace have no secondary processes.
             case .tellGuest: break
             case .freeze: apps[index].process?.freeze(time)
             case .thaw:
@@ -226,7 +228,7 @@ extension World {
         apps[index].process?.begin(kind, seconds: seconds, clock.awakeSeconds)
     }
 
-    /// Returns the seconds that handling a wake takes.
+    /// Returns the number of seconds that the app needs to handle a wake.
     private func handling(_ source: WakeSource?, _ behaviour: AppBehaviour) -> Double {
         switch source {
         case .processing: behaviour.processing
@@ -239,7 +241,8 @@ extension World {
         StoredProcess(processID: processID, startTime: 0, bootID: "trace", isManaged: true)
     }
 
-    /// The seconds that every app needs to draw a snapshot, and to exit.
+    /// The number of seconds that every app needs to draw a snapshot. The next constant is the time that it needs to
+    /// exit.
     private static let snapshotTime = 0.1
     private static let exitTime = 0.1
 }

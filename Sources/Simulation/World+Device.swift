@@ -2,7 +2,7 @@ import Apps
 import NightshiftAPI
 import Scheduler
 
-/// The device: its conditions, doze, and the apps that hold it awake.
+/// Handling of the device: its conditions, doze, and the apps that keep it awake.
 extension World {
     mutating func change(_ values: [DeviceKey: String]) {
         var new = conditions
@@ -15,12 +15,12 @@ extension World {
     mutating func request(_ phase: DozePhase) {
         switch machine.request(phase, now: now) {
         case .success(let actions): execute(actions)
-        // The requested phase is refused. The journal shows the unchanged phase.
+        // The request for a phase was refused. The journal shows the unchanged phase.
         case .failure: break
         }
     }
 
-    /// The activity of apps and transfers, in the form that the service's coordinator receives.
+    /// The activity of apps and transfers, in the form in which the service's coordinator receives it.
     var activity: DeviceStateMachine.Activity {
         let apps = AppActivity(apps.map(\.machine))
         var activity = DeviceStateMachine.Activity()
@@ -44,7 +44,7 @@ extension World {
                     ledger.windows[reason, default: 0] += 1
                 }
             case .announce: hasToAnnounce = true
-            // The simulated machine never falls asleep by itself.
+            // The simulated machine falls asleep only when the trace says so.
             case .holdAwake: break
             case .readConditions(let time):
                 execute(machine.refreshed(machine.conditions, askedAt: time, now: now))
@@ -53,6 +53,6 @@ extension World {
         ledger.setResting(isResting)
     }
 
-    /// Whether the device is asleep, or dozes outside of a window.
+    /// Whether the device is asleep, or dozes outside of a maintenance window.
     var isResting: Bool { conditions.isSleeping || moment.phase == .dozing }
 }

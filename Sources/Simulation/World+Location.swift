@@ -5,13 +5,15 @@ import Refresh
 import Scheduler
 import Store
 
-/// Regions and significant changes: events are passed to the service's book, and its decisions are executed.
+/// Regions and significant changes. The location state of the service receives the events, and this code executes its
+/// decisions.
 extension World {
     private var locationNow: LocationMoment { LocationMoment(bootSeconds: clock.bootSeconds, local: localNow) }
 
-    /// The boot time in seconds of the book's next decision or the receiver's next result, if no event happens before.
+    /// The boot time in seconds of the location state's next decision or the receiver's next result, if no event
+    /// happens before.
     var nextLocationLook: Double? {
-        // Rounded up to a millisecond, so that the time has come then.
+        // The time is rounded up to a millisecond, so that the deadline has been reached by then.
         let look = location.book.nextDeadline.map { ($0 * 1_000).rounded(.up) / 1_000 }
         return [look, location.receiver.request?.until].compactMap(\.self).min()
     }
@@ -32,8 +34,8 @@ extension World {
 
     // MARK: - Events
 
-    /// Moves the device to another location. The receiver notices it when asked. The network reports it at once if
-    /// changes are wanted.
+    /// Moves the device to another location. The receiver finds the location when it is asked. The network reports the
+    /// location at once if changes are wanted.
     mutating func moved(to place: LocationOverride?) {
         location.place = place
         guard location.watchesChanges, let fix = location.fix(now: clock.bootSeconds) else { return }
@@ -49,7 +51,7 @@ extension World {
                 try location.book.removeRegion(region.identifier, of: app, now: locationNow)
             }
         } catch {
-            // The app receives the error that too many regions are monitored. The journal shows no region then.
+            // The app receives the error that it monitors too many regions. The journal then shows no region.
         }
         location.isToLook = true
     }
@@ -63,7 +65,7 @@ extension World {
                 try location.book.setSignificantChanges(changes, for: app, now: locationNow)
             }
         } catch {
-            // Every app of a trace has an entry, so no request is refused.
+            // The service refuses no request, because every app of a trace has a desktop entry.
         }
         location.isToLook = true
     }
@@ -77,9 +79,9 @@ extension World {
 
     // MARK: - Decisions
 
-    /// Passes new events to the book, lets it decide, and executes the decisions.
+    /// Sends new events to the location state, lets it decide, and executes the decisions.
     ///
-    /// - Returns: whether anything was executed to which other parts may respond.
+    /// - Returns: whether a decision was executed to which other features may respond.
     mutating func followLocation() -> Bool {
         guard location.takesPart else { return false }
         var hasActed = false
@@ -127,7 +129,7 @@ extension World {
         } else {
             turnReceiverOff()
         }
-        // The network reports the location as soon as it is asked.
+        // The network reports the location as soon as the service asks for it.
         if began, let fix = location.fix(now: clock.bootSeconds) {
             location.book.take(.fix(fix, source: "override"), now: locationNow)
             location.isToLook = true
@@ -146,7 +148,7 @@ extension World {
         for wake in changes.begun {
             location.count(wake)
             let index = index(of: wake.app)
-            // A new row replaces one with the same key.
+            // A new row replaces the row with the same key.
             apps[index].locationWakes.removeAll { $0.source == wake.source && $0.key == wake.key }
             apps[index].locationWakes.append(location.row(wake, now))
             touched.append(wake.app)

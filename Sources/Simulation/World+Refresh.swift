@@ -5,14 +5,14 @@ import Refresh
 import Scheduler
 import Store
 
-/// Background refresh: events are passed to the service's book, and its decisions are executed.
+/// Background refresh. The refresh state of the service receives the events, and this code executes its decisions.
 extension World {
     /// The local time, which is UTC in a trace.
     var localNow: LocalMoment { LocalMoment(seconds: now.wallSeconds) }
 
-    /// The boot time in seconds of the book's next decision, if no event happens before.
+    /// The boot time in seconds of the refresh state's next decision, if no event happens before.
     var nextRefreshLook: Double? {
-        // Rounded up to a millisecond, so that the time has come then.
+        // The time is rounded up to a millisecond, so that the deadline has been reached by then.
         refresh.book.nextDeadline.map { (($0 - settings.start) * 1_000).rounded(.up) / 1_000 }
     }
 
@@ -24,7 +24,7 @@ extension World {
 
     // MARK: - Events
 
-    /// Notifies the parts of the changes in a step of an app's state machine, like `AppService`.
+    /// Notifies the features of the changes in a step of an app's state machine, like `AppService`.
     mutating func tellParts(_ id: AppID, from old: AppRecord, to new: AppRecord) {
         func isInFront(_ record: AppRecord) -> Bool {
             record.process != nil && (record.state == .active || record.state == .inactive)
@@ -49,8 +49,8 @@ extension World {
                 try refresh.book.change(new, now: localNow)
             }
         } catch {
-            // A trace can only contain valid settings, so only the number of apps can be refused. The journal shows no
-            // change then.
+            // A trace can only contain valid settings, so a change is refused only if there are too many apps. In this
+            // case, the journal shows no change.
         }
         refresh.isToLook = true
     }
@@ -69,7 +69,7 @@ extension World {
         refresh.isToLook = true
     }
 
-    /// Ends a wake of an app. The part that uses its result reads it next.
+    /// Ends a wake of an app. The feature that uses the result of the wake reads it next.
     mutating func finishRefreshWake(_ wake: WantedWake, _ outcome: WakeOutcome, _ index: Int) {
         guard apps[index].refreshWakes.contains(wake) else { return }
         apps[index].refreshWakes.removeAll { $0 == wake }
@@ -78,7 +78,8 @@ extension World {
             wake, outcome.end(at: now.wallSeconds), bytes: moved ? apps[index].behaviour.fetchBytes : 0)
     }
 
-    /// Ends the work for which the app was woken through its expiration handler, as not completed.
+    /// Ends the work for which the app was woken. The app's expiration handler ends it, so the work counts as not
+    /// completed.
     mutating func endWake(_ expiration: ProcessCommand, _ index: Int) {
         guard let source = expiration.source,
             let command = apps[index].process?.withdrawWake(source, through: expiration.through)
@@ -88,9 +89,9 @@ extension World {
 
     // MARK: - Decisions
 
-    /// Passes new events to the book, lets it decide, and executes the decisions.
+    /// Sends new events to the refresh state, lets it decide, and executes the decisions.
     ///
-    /// - Returns: whether anything was executed to which other parts may respond.
+    /// - Returns: whether a decision was executed to which other features may respond.
     mutating func followRefresh() -> Bool {
         var hasActed = false
         while true {
@@ -119,7 +120,7 @@ extension World {
         for wake in changes.begun {
             refresh.count(wake)
             let index = index(of: wake.app)
-            // A new row replaces one with the same key.
+            // A new row replaces the row with the same key.
             apps[index].refreshWakes.removeAll { $0.source == wake.source && $0.key == wake.key }
             apps[index].refreshWakes.append(refresh.row(wake, now))
         }

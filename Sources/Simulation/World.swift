@@ -16,15 +16,15 @@ struct World {
     /// The policy that replaces every policy of the trace.
     let policy: BackgroundPolicy?
     var clock: VirtualClock
-    /// The state machine of the device, as in the service's coordinator.
+    /// The state machine of the device, which the service's coordinator uses as well.
     var machine: DeviceStateMachine
     /// The apps in the order in which the trace first names them.
     var apps: [SimulatedApp] = []
     var transfers: TransferQueue
     var ledger: Ledger
-    /// The state of background refresh, as in the service.
+    /// The state of background refresh, which the service uses as well.
     var refresh: SimulatedRefresh
-    /// The state of regions and significant changes as in the service, and the receiver.
+    /// The state of regions and significant changes, which the service uses as well, and the receiver.
     var location: SimulatedLocation
     private var journal: [JournalEntry] = []
     /// The device state that was last announced to apps and transfers.
@@ -67,8 +67,8 @@ struct World {
         return Simulation.Outcome(entries: numbered, totals: ledger.totals(self))
     }
 
-    /// The limit of steps at one time, far more than occur. It stops a simulation that would never end because of a
-    /// bug.
+    /// The maximum number of steps at one time, far more than ever occur. It stops a simulation that would never end
+    /// because of a bug.
     private static let mostSteps = 20_000
 
     /// The boot time in seconds of the next event.
@@ -132,7 +132,8 @@ struct World {
         propagateChanges()
     }
 
-    /// Returns the initial conditions. The first lines about the device describe them, and are not changes.
+    /// Returns the initial conditions. The first lines of the trace about the device describe these conditions, and are
+    /// not changes.
     private mutating func firstConditions() -> DeviceConditions {
         var conditions = DeviceConditions()
         while nextLine < lines.count, lines[nextLine].at == 0 {
@@ -169,7 +170,7 @@ struct World {
         if let change = line.location { self.change(change, id) }
     }
 
-    /// Announces changes to apps and transfers until nothing changes.
+    /// Announces changes to apps and transfers until the state no longer changes.
     mutating func propagateChanges() {
         var isChanging = true
         var rounds = 0
@@ -197,8 +198,8 @@ struct World {
         }
     }
 
-    /// The limit of rounds, of which a few are usual, as when doze opens, closes and reopens a window. It stops a
-    /// simulation that would never end because of a bug.
+    /// The maximum number of rounds. A few rounds are usual, for example when doze opens, closes and reopens a window.
+    /// The limit stops a simulation that would never end because of a bug.
     private static let mostRounds = 1_000
 
     // MARK: - Journal
