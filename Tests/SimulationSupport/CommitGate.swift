@@ -1,7 +1,7 @@
 package import GRDB
 import Synchronization
 
-/// Allows a limited number of commits, and refuses later ones as a full disk does.
+/// A gate that allows a limited number of commits, and refuses later ones as a full disk does.
 package final class CommitGate: TransactionObserver, Sendable {
     private struct State {
         var commits = 0

@@ -2,7 +2,7 @@ import Clock
 package import NightshiftAPI
 import Synchronization
 
-/// Clocks that stand still until a test advances them.
+/// Clocks that do not move until a test advances them.
 ///
 /// Sleepers are woken in the order of their times. After ``halt()`` no sleeper is woken any longer, as after a power
 /// cut.
@@ -57,19 +57,19 @@ package final class ManualClock: ServiceClock {
         return stream
     }
 
-    /// The boot time in seconds at which the next sleeper wakes.
+    /// The boot time in seconds at which the next sleeper is due.
     package var nextWaking: Double? {
         state.withLock { $0.sleepers.values.map(\.bootSeconds).min() }
     }
 
-    /// The number of sleepers.
+    /// The number of callers that sleep on this clock.
     package var sleepers: Int { state.withLock { $0.sleepers.count } }
 
     /// Advances all clocks to `bootSeconds` in one step, and wakes every sleeper that is due.
     package func advance(to bootSeconds: Double) { move(to: bootSeconds, asleep: false) }
 
-    /// Puts the machine to sleep for this many seconds: its awake clock stands still. Sleepers that became due are
-    /// woken afterwards.
+    /// Puts the machine to sleep for this many seconds, in which its awake clock does not move. Sleepers that became
+    /// due are woken afterwards.
     package func sleepMachine(for seconds: Double) { move(to: now().bootSeconds + seconds, asleep: true) }
 
     private func move(to bootSeconds: Double, asleep: Bool) {
@@ -87,7 +87,7 @@ package final class ManualClock: ServiceClock {
         for (_, sleeper) in due { sleeper.continuation.resume() }
     }
 
-    /// Sets the wall clock, as a person or a time server does.
+    /// Sets the wall clock, as a user or a time server would.
     package func setWallClock(_ wallSeconds: Double) {
         let watchers = state.withLock { state in
             state.reading.wallSeconds = wallSeconds
@@ -101,14 +101,14 @@ package final class ManualClock: ServiceClock {
         state.withLock { $0.isHalted = true }
     }
 
-    /// The clocks after the machine was off for a while: another boot, and a boot clock that starts again.
+    /// Returns the clocks after the machine was off for a while: another boot, and a boot clock that starts again.
     package func afterReboot(bootID: String, off seconds: Double) -> ManualClock {
         let reading = now()
         return ManualClock(
             ClockReading(bootID: bootID, bootSeconds: 3, wallSeconds: reading.wallSeconds + seconds))
     }
 
-    /// The same clocks, for a service that starts after another has died.
+    /// Returns the same clocks, for a service that starts after another has died.
     package func afterCrash() -> ManualClock {
         ManualClock(now())
     }

@@ -3,21 +3,22 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// Detects when nothing runs in this process, so that virtual time may advance.
+/// A detector of the time at which nothing runs in this process, so that virtual time may advance.
 ///
-/// The state of every thread is read twice. Threads that slept both times, and were not scheduled in between, were all
-/// asleep at the same instant: only an outside event could wake one. A thread that waits for a disk does not count as
-/// asleep. This holds only in a process that does nothing else, so each simulation has its own process.
+/// The detector reads the state of every thread twice. Threads that slept both times, and were not scheduled in
+/// between, were all asleep at the same time, so that only an outside event could wake one. A thread that waits for a
+/// disk does not count as asleep. The detector works only in a process that does nothing else, so each simulation has
+/// its own process.
 package enum ProcessQuiescence {
     private static let requests = Requests()
 
-    /// Returns when every thread except the observer sleeps.
+    /// Waits until every thread except the observer sleeps.
     package static func wait() async {
         await withCheckedContinuation { requests.add($0) }
     }
 
-    /// The pending requests, and the thread that observes the others. It is not one of Swift's pool, whose threads have
-    /// to be free to sleep.
+    /// The pending requests, and the thread that observes the others. This thread is not one of Swift's pool, whose
+    /// threads must be free to sleep.
     private final class Requests: Sendable {
         private let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
         private let semaphore = DispatchSemaphore(value: 0)
@@ -45,7 +46,7 @@ package enum ProcessQuiescence {
     }
 }
 
-/// Reads the kernel's information about this process's threads, from a separate thread.
+/// A reader of the kernel's information about this process's threads, which runs on a separate thread.
 private struct ThreadObserver {
     private let ownThread: String
 
@@ -71,7 +72,8 @@ private struct ThreadObserver {
         }
     }
 
-    /// The number of times each thread was scheduled; nil if a thread runs, is about to run, or waits for a disk.
+    /// Returns the number of times each thread was scheduled, or nil if a thread runs, is about to run, or waits for a
+    /// disk.
     private func snapshot() -> [String: [UInt8]]? {
         guard let directory = opendir("/proc/self/task") else { return nil }
         defer { closedir(directory) }
@@ -81,7 +83,7 @@ private struct ThreadObserver {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
             guard name.first != ".", name != ownThread else { continue }
-            // The next snapshot reveals a thread that has ended in the meantime.
+            // If a thread has ended in the meantime, the next snapshot shows that.
             guard let status = Self.read("/proc/self/task/\(name)/status"), let state = status.state,
                 state == UInt8(ascii: "S") || state == UInt8(ascii: "I")
             else { return nil }
@@ -105,7 +107,7 @@ private struct ThreadObserver {
         }
     }
 
-    /// The offset after the first occurrence of `word` in a text that ends with a zero byte.
+    /// Returns the offset after the first occurrence of `word` in a text that ends with a zero byte.
     private static func find(_ word: String, in text: UnsafeRawBufferPointer) -> Int? {
         guard let base = text.baseAddress?.assumingMemoryBound(to: CChar.self), let place = strstr(base, word)
         else { return nil }

@@ -6,9 +6,9 @@ import Transfers
 struct ScriptedAnswer: Sendable {
     var head: ResponseHead
     var content: SeededContent
-    /// The offset of the first byte of the content that is sent.
+    /// The offset of the first byte of the content that the response sends.
     var offset: Int64 = 0
-    /// The number of bytes that are sent.
+    /// The number of bytes that the response sends.
     var count: Int64 = 0
     var ending: Ending = .complete
     /// Whether the resource changes to its next version once the bytes are sent.
@@ -17,13 +17,13 @@ struct ScriptedAnswer: Sendable {
     enum Ending: Sendable {
         case complete
         case fails(TransferFailure)
-        /// The connection stays open, and no more bytes arrive.
+        /// The connection stays open, but no more bytes arrive.
         case silence
     }
 }
 
 extension ScriptedVersion {
-    /// The response to `request` in an exchange with this behaviour.
+    /// Returns the response to `request` in an exchange with this behaviour.
     func answer(_ request: WireRequest, _ behaviour: ScriptedBehaviour, date: String) -> ScriptedAnswer {
         if case .status(let status, let retryAfter) = behaviour {
             var fields = [HeaderField(name: "Date", value: date), HeaderField(name: "Content-Length", value: "0")]
@@ -97,8 +97,8 @@ extension ScriptedVersion {
         ResponseHead(status: status, headers: fields, httpVersion: "1.1", url: request.url, method: request.method)
     }
 
-    /// The range that a field such as `bytes=1000-` or `bytes=1000-1999` requests: the first byte, and the offset after
-    /// the last one.
+    /// Returns the range that a field such as `bytes=1000-` or `bytes=1000-1999` requests: the first byte, and the
+    /// offset after the last one.
     private static func range(_ field: String) -> (first: Int64, end: Int64?)? {
         guard field.hasPrefix("bytes=") else { return nil }
         let bounds = field.dropFirst(6).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
@@ -108,7 +108,7 @@ extension ScriptedVersion {
 }
 
 extension HeaderField {
-    /// The fields as a list; their names differ.
+    /// Returns the fields as a list. The order is free, because their names differ.
     static func list(_ fields: [String: String]) -> [HeaderField] {
         fields.map { HeaderField(name: $0.key, value: $0.value) }
     }
@@ -128,10 +128,10 @@ extension ScriptedAnswer {
             ending = .fails(Self.broken)
         case .short(let bytes) where announced:
             count = min(all, bytes)
-            // A transport notices that the length is wrong.
+            // A transport notices a body that is shorter than its length.
             if count < all { ending = .fails(TransferFailure(.truncated, "The body ended early.")) }
         case .short(let bytes):
-            // Without a length only a broken connection reveals the early end.
+            // Without a length only a broken connection shows that the body ended early.
             count = min(all, bytes)
             if count < all { ending = .fails(Self.broken) }
         case .long(let bytes) where announced:

@@ -1,7 +1,7 @@
 package import NightshiftAPI
 import Synchronization
 
-/// Desktop entries of installed apps, set by a test. A test can delay the result of a read.
+/// A source of the desktop entries that a test has installed. A test can delay the result of a read.
 package final class ScriptedEntries: Sendable {
     private struct Kept {
         var manifests: [AppManifest]
@@ -14,7 +14,7 @@ package final class ScriptedEntries: Sendable {
 
     package func install(_ manifests: [AppManifest]) { kept.withLock { $0.manifests = manifests } }
 
-    /// Runs once, after the next read and before its result is returned.
+    /// Runs `meanwhile` once, after the next read and before its result is returned.
     package func duringNextReading(_ meanwhile: @escaping @Sendable () async -> Void) {
         kept.withLock { $0.meanwhile = meanwhile }
     }

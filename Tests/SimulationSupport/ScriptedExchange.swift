@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Transfers
 
-/// A running exchange. It is a value: ``ScriptedTransport`` stores it and executes its events.
+/// A running exchange, as a value. ``ScriptedTransport`` stores the exchange and executes its events.
 struct ScriptedExchange {
     enum Event {
         case head(ResponseHead)
@@ -13,14 +13,14 @@ struct ScriptedExchange {
 
     private enum Phase {
         case connecting
-        /// The receiver has the head and decides what happens to the body.
+        /// The receiver has the head, and decides whether it accepts the body.
         case judging
         case body(BodyDisposition)
     }
 
     let begun: ScriptedTransport.Begun
     let receiver: any ExchangeReceiver
-    /// The boot time of the next step; nil while only the service can continue the exchange.
+    /// The boot time of the next step, or nil while only the service can continue the exchange.
     private(set) var nextStep: Double?
     var rateLimit: Int64?
     private var phase = Phase.connecting
@@ -43,7 +43,7 @@ struct ScriptedExchange {
         nextStep = begun.time + Self.latency
     }
 
-    /// Seconds from a request to the head of its response.
+    /// The seconds from a request to the head of its response.
     private static let latency = 0.05
 
     mutating func cancel(_ now: Double) {
@@ -123,7 +123,7 @@ struct ScriptedExchange {
             return receive(upload, now.bootSeconds, state)
         }
         if begun.request.body != nil, case .stall = behaviour {
-            // The server has all bytes and never responds.
+            // The server has all bytes but never responds.
             self.behaviour = .silent
             nextStep = now.bootSeconds + begun.request.idleTimeout
             return .nothing
@@ -211,7 +211,7 @@ struct ScriptedExchange {
                 body += bytes
                 break
             }
-            // The response is written to the file from its first byte on.
+            // The response's bytes are written to the file from the first one on.
             switch overflow() {
             case .failure(let failure): return end(.failed(failure))
             case .success(let sink):
@@ -246,14 +246,14 @@ struct ScriptedExchange {
         }
     }
 
-    /// The number of bytes that arrive in one interval.
+    /// Returns the number of bytes that arrive in one interval.
     private func share(of state: ScriptedTransport.State) -> Int64 {
         let common = state.rateLimit.map { $0 / Int64(max(1, state.exchanges.count)) } ?? .max
         let speed = min(state.bandwidth, rateLimit ?? .max, common)
         return max(1, Int64(saturating: Double(speed) * state.interval))
     }
 
-    /// - Parameter origin: the origin of the last server that was asked.
+    /// - Parameter origin: the origin of the last server that received a request.
     private func end(
         _ outcome: ExchangeEnd.Outcome, at stage: FailurePoint.Stage = .server, of origin: String? = nil
     ) -> Event {

@@ -1,7 +1,7 @@
 package import NightshiftAPI
 import Synchronization
 
-/// Location sources that report what the test sets, and at first that no source is available.
+/// Location sources that report what the test sets. At first they report that no source is available.
 package final class ScriptedFixSource: FixSource {
     package let updates: AsyncStream<FixUpdate>
     private let continuation: AsyncStream<FixUpdate>.Continuation
@@ -32,10 +32,10 @@ package final class ScriptedFixSource: FixSource {
 
     package func want(_ wish: FixDemand) { kept.withLock { $0.wishes.append(wish) } }
 
-    /// Sets the update that the next query returns; before that, queries find nothing new.
+    /// Sets the update that the next query returns. Until then, queries return no update.
     package func show(_ update: FixUpdate) { kept.withLock { $0.seen = update } }
 
-    /// Runs once, after the next query has read its result and before it returns.
+    /// Runs `meanwhile` once, after the next query has read its result and before it returns.
     package func duringNextLook(_ meanwhile: @escaping @Sendable () async -> Void) {
         kept.withLock { $0.meanwhile = meanwhile }
     }

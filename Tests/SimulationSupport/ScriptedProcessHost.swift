@@ -4,11 +4,11 @@ package import NightshiftAPI
 import Synchronization
 import TestSupport
 
-/// Processes that do only what tests say, for a service in virtual time.
+/// A host of processes that do only what a test requires, for a service in virtual time.
 ///
-/// A real, sleeping process represents each of them, since the service asks the kernel about processes that connect.
-/// The actions on processes are recorded. One host serves one service; its ``successor(isDead:)`` has the same
-/// processes.
+/// A real process that sleeps represents each of them, because the service asks the kernel about processes that
+/// connect. The host records the actions on processes. One host serves one service, and its ``successor(isDead:)`` has
+/// the same processes.
 package final class ScriptedProcessHost: ProcessHost {
     /// An action on a process.
     package enum Deed: Hashable, Sendable {
@@ -25,10 +25,10 @@ package final class ScriptedProcessHost: ProcessHost {
         var isSuspended = false
         /// Whether the process executes its program.
         var hasBegun: Bool
-        /// Whether this host is the parent, and so can learn the exit status.
+        /// Whether this host is the parent of the process, and so can read its exit status.
         var isChild: Bool
         var isWatched: Bool
-        /// Whether SIGTERM arrived and was not acted on yet.
+        /// Whether the process has received SIGTERM and not acted on it yet.
         var isAskedToEnd = false
         var locks: [HeldLock] = []
     }
@@ -40,14 +40,14 @@ package final class ScriptedProcessHost: ProcessHost {
         var ignoresKills = false
         var refusesSuspension = false
         var isShutDown = false
-        /// Processes that ended with their service, before they executed their programs.
+        /// The processes that ended with their service before they had executed their programs.
         var unbegun: Set<Int32> = []
     }
 
     package let exits: AsyncStream<(ProcessIdentity, ProcessEnd)>
     private let ended: AsyncStream<(ProcessIdentity, ProcessEnd)>.Continuation
     private let state: Mutex<State>
-    /// Whether the service has died and does nothing any longer.
+    /// Whether the service has died, so that it may no longer act.
     private let isDead: @Sendable () -> Bool
 
     package convenience init(isDead: @escaping @Sendable () -> Bool) {
@@ -60,7 +60,7 @@ package final class ScriptedProcessHost: ProcessHost {
         (exits, ended) = AsyncStream.makeStream()
     }
 
-    /// The host of the next service: no process is frozen or its child.
+    /// Returns the host of the next service. No process of that host is frozen, and none is its child.
     package func successor(isDead: @escaping @Sendable () -> Bool) -> ScriptedProcessHost {
         var next = State()
         let (entries, deeds) = state.withLock { state in
@@ -69,7 +69,7 @@ package final class ScriptedProcessHost: ProcessHost {
             return (state.entries, state.deeds)
         }
         next.deeds = deeds
-        // A process that waited for the service before its exec ends with the service.
+        // A process that waits at the exec barrier of the service ends with the service.
         for (pid, entry) in entries where !entry.hasBegun {
             Self.remove(pid)
             next.unbegun.insert(pid)
@@ -87,7 +87,7 @@ package final class ScriptedProcessHost: ProcessHost {
 
     package var name: String { "scripted" }
 
-    // MARK: - What tests do and look at
+    // MARK: - For tests
 
     /// Starts a process that the service has not launched.
     package func startByUser() throws(LaunchFailure) -> ProcessIdentity {
@@ -99,7 +99,7 @@ package final class ScriptedProcessHost: ProcessHost {
         return process
     }
 
-    /// Ends the process, by itself or by a signal from outside.
+    /// Ends the process, either because it exits or by a signal from outside.
     package func end(_ pid: Int32, _ end: ProcessEnd) {
         let entry = state.withLock { state in
             guard let entry = state.entries.removeValue(forKey: pid) else { return nil as Entry? }
@@ -131,19 +131,19 @@ package final class ScriptedProcessHost: ProcessHost {
         deeds.compactMap { if case .launched(_, let plan) = $0 { plan } else { nil } }
     }
 
-    /// Makes launches fail from now on; nil lets them succeed.
+    /// Makes launches fail with this error from now on. With nil, launches succeed again.
     package func setLaunchFailure(_ failure: LaunchFailure?) {
         state.withLock { $0.launchFailure = failure }
     }
 
-    /// Delays SIGKILL, as for a process that waits for a disk.
+    /// Sets whether SIGKILL is delayed, as for a process that waits for a disk.
     package func setIgnoresKills(_ ignoresKills: Bool) {
         state.withLock { $0.ignoresKills = ignoresKills }
     }
 
     package func setRefusesSuspension(_ refuses: Bool) { state.withLock { $0.refusesSuspension = refuses } }
 
-    /// Sets the locks that the process holds from now on, on files that others have open.
+    /// Sets the locks that the process holds from now on, on files that other processes have open.
     package func setLocks(_ pid: Int32, _ locks: [HeldLock]) {
         state.withLock { $0.entries[pid]?.locks = locks }
     }
@@ -239,15 +239,16 @@ package final class ScriptedProcessHost: ProcessHost {
         }
     }
 
-    // MARK: - Stand-ins
+    // MARK: - Real processes
 
-    /// Starts a process that leads its own session and sleeps; it ends by itself if nothing ends it.
+    /// Starts a process that leads its own session and sleeps. The process ends after a while if nothing else ends it.
     private static func standIn() throws(LaunchFailure) -> ProcessIdentity {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         posix_spawnattr_setflags(&attributes, Self.leadsSession)
-        // The sleeping process must not keep this process's output open for readers, so it gets /dev/null.
+        // The sleeping process gets /dev/null as output, so that it does not keep the output of this process open for
+        // readers.
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -265,12 +266,12 @@ package final class ScriptedProcessHost: ProcessHost {
         return process
     }
 
-    /// `POSIX_SPAWN_SETSID` of <spawn.h>, which shows it only with `_GNU_SOURCE`.
+    /// The constant `POSIX_SPAWN_SETSID` of <spawn.h>, which shows it only with `_GNU_SOURCE`.
     private static let leadsSession: Int16 = 0x80
 
     private static func remove(_ pid: Int32) {
         Glibc.kill(pid, SIGKILL)
-        // The thread polls instead of sleeping: a check for quiescence has to see that it runs.
+        // The thread polls instead of sleeping, so that a check for quiescence sees that it runs.
         var status: Int32 = 0
         while waitpid(pid, &status, WNOHANG) == 0 { sched_yield() }
     }

@@ -3,9 +3,9 @@ import Transfers
 
 /// The proof that an origin requires before it serves a file.
 package struct ScriptedProtection: Sendable {
-    /// The challenge exactly as it is sent; the transport adds nothing.
+    /// The challenge exactly as the server sends it. The transport adds no fields.
     package var challenge: Challenge
-    /// The accepted credential, for Basic and Digest.
+    /// The credential that is accepted for Basic and Digest.
     package var credential: Credential?
     /// The SHA-256 of the certificate in hexadecimal digits, for a server that the system does not trust.
     package var digest: String?
@@ -46,7 +46,7 @@ package struct ScriptedProtection: Sendable {
         return request.asksAbout.contains(challenge.method) ? .asks : .refuses
     }
 
-    /// Whether the request sends the credential. For a proxy it is in the proxy's address.
+    /// Returns whether the request sends the credential. A credential for a proxy is in the proxy's address.
     private func isShown(_ credential: Credential, by request: WireRequest) -> Bool {
         guard challenge.isProxy else {
             return credential.user == request.credential?.user && credential.password == request.credential?.password
@@ -55,7 +55,7 @@ package struct ScriptedProtection: Sendable {
         return userinfo == "\(credential.user):\(credential.password)"
     }
 
-    /// The failure of a request that may not ask its app.
+    /// The failure of a request that may not send a challenge to its app.
     var refusal: TransferFailure? {
         switch challenge.method {
         case .basic, .digest: nil

@@ -4,15 +4,15 @@ package import TestSupport
 /// One version of a file that a scripted origin serves.
 package struct ScriptedVersion: Sendable, Hashable {
     package var content: SeededContent
-    /// The entity tag exactly as it is sent, including quotes and `W/`.
+    /// The entity tag exactly as the server sends it, including quotes and `W/`.
     package var entityTag: String?
     package var lastModified: String?
     /// Whether responses have a `Content-Length`.
     package var announcesLength = true
     package var acceptsRanges = true
-    /// `Content-Type`.
+    /// The value of `Content-Type`.
     package var mediaType: String?
-    /// `Repr-Digest` exactly as it is sent, correct or not.
+    /// The value of `Repr-Digest` exactly as the server sends it, right or wrong.
     package var digest: String?
 
     package init(seed: UInt64, size: Int64, entityTag: String?, lastModified: String? = nil) {
@@ -21,7 +21,7 @@ package struct ScriptedVersion: Sendable, Hashable {
         self.lastModified = lastModified
     }
 
-    /// The validators and the length of the whole, as fields.
+    /// The header fields with the validators and the length of the whole file.
     var fields: [HeaderField] {
         var fields: [HeaderField] = []
         if let entityTag { fields.append(HeaderField(name: "ETag", value: entityTag)) }
@@ -32,7 +32,7 @@ package struct ScriptedVersion: Sendable, Hashable {
         return fields
     }
 
-    /// Whether a range that depends on `condition` (`If-Range`) is served.
+    /// Returns whether a range that depends on `condition` (`If-Range`) is served.
     func satisfies(_ condition: String?) -> Bool {
         guard let condition else { return true }
         if condition.hasPrefix("\"") { return condition == entityTag }
@@ -45,11 +45,11 @@ package struct ScriptedResource: Sendable {
     package var versions: [ScriptedVersion]
     /// The index of the version that is served now.
     package var current = 0
-    /// The behaviours of the next exchanges, one each; after these ``ScriptedTransport/weather`` decides.
+    /// The behaviours of the next exchanges, one for each. After them, ``ScriptedTransport/weather`` decides.
     package var script: [ScriptedBehaviour]
-    /// The number of bytes of the present version in the response to an upload.
+    /// The number of bytes of the current version that the response to an upload contains.
     package var uploadAnswer: Int64 = 0
-    /// The proof that requests have to give; nil requires none.
+    /// The proof that requests must contain, or nil if none is required.
     package var protection: ScriptedProtection?
 
     package init(_ versions: [ScriptedVersion], script: [ScriptedBehaviour] = []) {
@@ -68,17 +68,18 @@ package enum ScriptedBehaviour: Sendable, Hashable {
     case deadRedirect
     /// The connection is established, and the server never sends anything.
     case silent
-    /// No byte arrives after this many bytes of the body; an upload is received whole and gets no response.
+    /// The body stops after this many bytes, and the connection stays open. An upload is received whole and gets no
+    /// response.
     case stall(after: Int64)
     /// The connection breaks after this many bytes of the body.
     case cut(after: Int64)
     /// The body ends after this many bytes, without a connection error.
     case short(after: Int64)
-    /// A status without a file, with a `Retry-After` if given.
+    /// The response is a status without a file, with a `Retry-After` if given.
     case status(Int, retryAfter: String? = nil)
-    /// A status with these fields, and no body.
+    /// The response is a status with these fields, and no body.
     case says(Int, [String: String])
-    /// The whole file instead of the range.
+    /// The response is the whole file instead of the range.
     case ignoreRange
     /// The part starts this many bytes before the requested range.
     case earlyPart(by: Int64)
@@ -86,15 +87,15 @@ package enum ScriptedBehaviour: Sendable, Hashable {
     case latePart
     /// The `Content-Range` gives a wrong total length.
     case wrongTotal
-    /// The whole file, announced with a larger length first and with the right one then.
+    /// The response is the whole file, with two lengths: first a larger one, then the right one.
     case twoLengths
-    /// A part without any validator.
+    /// The response is a part without validators.
     case anonymousPart
-    /// More bytes than were announced.
+    /// The response has more bytes than it announced.
     case long(by: Int64)
     /// The file is replaced during the transfer of the body, and the connection breaks.
     case replaced(after: Int64)
-    /// A 416 that does not give the length.
+    /// The response is a 416 that does not give the length.
     case unsatisfiable
     /// An intermediary responds with a page of 18 bytes.
     case page

@@ -5,15 +5,14 @@ import Synchronization
 package import TestSupport
 package import Transfers
 
-/// A network of scripted origins in virtual time. Bytes arrive in steps, when ``runDue()`` is called.
-///
-/// The caller of ``runDue()`` acts as the transport's thread: only it calls receivers.
+/// A network of scripted origins in virtual time. Bytes arrive in steps, when ``runDue()`` is called. The caller of
+/// ``runDue()`` acts as the transport's thread, so no other code calls receivers.
 package final class ScriptedTransport: Transport {
     /// A request that was sent, and the state of its exchange.
     package struct Begun: Sendable {
         package var time: Double
         package var request: WireRequest
-        /// Scheme, host and port.
+        /// The scheme, host and port of the request.
         package var origin: String
     }
 
@@ -29,11 +28,11 @@ package final class ScriptedTransport: Transport {
         var weather: @Sendable (inout SplitMix64) -> ScriptedBehaviour = { _ in .normal }
         /// The bandwidth of one connection in bytes per second.
         var bandwidth: Int64 = 4 << 20
-        /// Seconds between two arrivals on one connection.
+        /// The seconds between two arrivals on one connection.
         var interval = ScriptedTransport.coarse
         var served: [String: Set<ScriptedVersion>] = [:]
         var observer: (@Sendable (Begun, [Begun]) -> Void)?
-        /// Proxies that accept no connections.
+        /// The proxies that accept no connections.
         var deadProxies: Set<String> = []
         var forgotten = 0
         var mostAtOnce = 0
@@ -50,7 +49,7 @@ package final class ScriptedTransport: Transport {
         state = Mutex(State(random: SplitMix64(seed: seed)))
     }
 
-    /// A transport for the next service: the same origins, and no running exchange.
+    /// Returns a transport for the next service, with the same origins and without running exchanges.
     package func successor(clock: ManualClock) -> ScriptedTransport {
         let old = state.withLock { old in
             old.isHalted = true
@@ -66,7 +65,7 @@ package final class ScriptedTransport: Transport {
         return next
     }
 
-    // MARK: What the origins do
+    // MARK: Behaviour of the origins
 
     package func serve(_ url: String, _ resource: ScriptedResource) {
         state.withLock { $0.resources[url] = resource }
@@ -78,7 +77,7 @@ package final class ScriptedTransport: Transport {
         }
     }
 
-    /// - Parameter proxies: proxies, as requests name them, that accept no connections.
+    /// - Parameter proxies: the proxies, as requests name them, that accept no connections.
     package func setDeadProxies(_ proxies: Set<String>) {
         state.withLock { $0.deadProxies = proxies }
     }
@@ -88,8 +87,8 @@ package final class ScriptedTransport: Transport {
         state.withLock { $0.weather = weather }
     }
 
-    /// - Parameter interval: seconds between two arrivals on one connection. A test that measures rates needs a short
-    ///   one; otherwise the result depends on which task comes first at the same instant.
+    /// - Parameter interval: the seconds between two arrivals on one connection. A test that measures rates needs a
+    ///   short interval. Otherwise the result depends on the order of tasks at the same time.
     package func setBandwidth(_ bytesPerSecond: Int64, interval: Double = ScriptedTransport.coarse) {
         state.withLock { state in
             state.bandwidth = bytesPerSecond
@@ -97,25 +96,25 @@ package final class ScriptedTransport: Transport {
         }
     }
 
-    /// The interval for tests in which only the number of bytes counts; it causes few events.
+    /// The interval for tests in which only the number of bytes counts. It causes few events.
     package static let coarse = 0.25
 
-    /// Sets whether there is a network. Without one, running exchanges break and no new one connects.
+    /// Sets whether there is a network. Without a network, running exchanges break and new ones do not connect.
     package func setOnline(_ isOnline: Bool) {
         state.withLock { $0.isOnline = isOnline }
         if !isOnline { breakConnections() }
     }
 
-    /// Breaks all running exchanges; later ones connect.
+    /// Breaks all running exchanges. Later ones connect.
     package func breakConnections() {
         state.withLock { state in
             for id in state.exchanges.keys { state.exchanges[id]?.sever(at: clock.now().bootSeconds) }
         }
     }
 
-    // MARK: What tests look at
+    // MARK: Results
 
-    /// Sets a function called for each request sent, with all running exchanges including that one.
+    /// Sets a function that is called for each request sent, with all running exchanges including that one.
     package func setObserver(_ observer: @escaping @Sendable (Begun, [Begun]) -> Void) {
         state.withLock { $0.observer = observer }
     }
@@ -127,7 +126,7 @@ package final class ScriptedTransport: Transport {
     /// The largest number of exchanges that ran at the same time.
     package var mostAtOnce: Int { state.withLock { $0.mostAtOnce } }
 
-    /// The versions that were sent, in whole or in part.
+    /// Returns the versions that were sent, in whole or in part.
     package func served(_ url: String) -> Set<ScriptedVersion> { state.withLock { $0.served[url] ?? [] } }
 
     package var rateLimit: Int64? { state.withLock { $0.rateLimit } }
@@ -197,7 +196,7 @@ package final class ScriptedTransport: Transport {
         return state.withLock { state in
             guard !state.isHalted else { return nil }
             let due = state.exchanges.filter { $0.value.nextStep ?? .infinity <= reading.bootSeconds }
-            // Events at the same instant run in the order in which their exchanges started.
+            // Events at the same time run in the order in which their exchanges started.
             let first = due.min { ($0.value.nextStep ?? 0, $0.key) < ($1.value.nextStep ?? 0, $1.key) }
             guard let number = first?.key, var exchange = first?.value else { return nil }
             let event = exchange.step(reading, &state)

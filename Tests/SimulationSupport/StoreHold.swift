@@ -2,11 +2,11 @@ import Dispatch
 package import Store
 import TestSupport
 
-/// A second writer that blocks the database for as long as a test needs: all other writes wait.
+/// A second writer that blocks the database for as long as a test needs, so that all other writes wait.
 package final class StoreHold: Sendable {
     private let word = DispatchSemaphore(value: 0)
 
-    /// Returns once it has started to write.
+    /// Returns once the second writer has started to write.
     package init(_ store: Store) async throws {
         let hasBegun = Watched(false)
         let word = word

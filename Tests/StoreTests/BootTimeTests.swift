@@ -3,24 +3,24 @@ import Store
 import TestSupport
 import Testing
 
-/// Tests that boot times keep their meaning when the boot clock restarts.
+/// Tests that stored boot times keep their meaning when the boot clock restarts.
 @Suite struct BootTimeTests {
     struct Row: Sendable {
         var now: ClockReading
         var shift: Double
-        /// The shift of times that end something. Unobserved time does not count for them.
+        /// The shift of the times at which something ends. Unobserved time does not count for these times.
         var seenShift: Double
     }
 
     static let rows = [
         Row(now: ClockReading(bootID: "boot-1", bootSeconds: 1_500, wallSeconds: 0), shift: 0, seenShift: 0),
-        // The machine was off for 600 seconds, and has been on for 20.
+        // The machine was off for 600 seconds, and has now been on for 20.
         Row(
             now: ClockReading(bootID: "boot-2", bootSeconds: 20, wallSeconds: 1_800_000_600), shift: -1_580,
             seenShift: -1_000),
-        // A wall clock whose battery failed: no time is known to have passed.
+        // The battery of this wall clock has failed, so no time is known to have passed.
         Row(now: ClockReading(bootID: "boot-2", bootSeconds: 20, wallSeconds: 5), shift: -980, seenShift: -1_000),
-        // A wall clock that is forty days ahead.
+        // This wall clock is forty days ahead.
         Row(
             now: ClockReading(bootID: "boot-2", bootSeconds: 20, wallSeconds: 1_803_456_000), shift: -3_456_980,
             seenShift: -1_000),
@@ -55,7 +55,7 @@ import Testing
             return (open, ended.id, suspended)
         }
         try store.close()
-        // A second close has no effect on the next store, and does not end the process.
+        // A second close does not affect the next store, and does not crash the process.
         try store.close()
         let again = try fixture.open(row.now)
         let record = try #require(try await again.read { try $0.task(open) })

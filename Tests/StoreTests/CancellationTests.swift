@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Tests that a cancelled caller is not told that the disk has failed.
+/// Tests that a cancelled caller does not get an error that claims a disk failure.
 @Suite(.timeLimit(.minutes(20))) struct CancellationTests {
     @Test(arguments: [false, true]) func `A read completes in a cancelled task`(isOnDisk: Bool)
         async throws

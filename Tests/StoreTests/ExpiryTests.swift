@@ -45,7 +45,7 @@ import Testing
         let store = try fixture.open(now)
         try await ended(store, at: now)
         now.bootSeconds += Self.month - 1
-        // The wall clock is set back meanwhile.
+        // The wall clock is set back in the meantime.
         now.wallSeconds -= 86_400
         #expect(try await forgettable(store, at: now) == 0)
         now.bootSeconds += 1

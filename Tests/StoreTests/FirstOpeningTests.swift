@@ -5,10 +5,10 @@ import Store
 import TestSupport
 import Testing
 
-/// Tests of the opening of a database after a crash at any point of its creation, and during use by another program.
+/// Tests of opening a database after a crash at any point of its creation, and while another program uses it.
 @Suite struct FirstOpeningTests {
     /// Creates an unfinished database with its rollback journal, as `sqlite3` leaves it when it is killed before its
-    /// first commit is done.
+    /// first commit.
     private func hotJournal(_ fixture: StoreFixture) async throws {
         let script = """
             import os, sqlite3, sys
@@ -50,7 +50,7 @@ import Testing
                 try Data().write(to: URL(filePath: fixture.paths.database.path + "-journal"))
             },
             { fixture in
-                // Everything is created except the marker file.
+                // All files are created except the marker file.
                 try fixture.open().close()
                 try FileManager.default.removeItem(at: fixture.paths.state.appending(path: "database-created"))
             },
@@ -71,7 +71,8 @@ import Testing
         let other = try DatabaseQueue(path: fixture.paths.database.path, configuration: configuration)
         try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         async let inserted = store.write { try $0.insert(.waiting()).id }
-        // The write cannot complete before this. The test checks that it did not fail meanwhile.
+        // The write cannot complete before the lock is released. The test checks that the write did not fail in the
+        // meantime.
         try await passTime(.milliseconds(200), because: "a write that does not wait would have failed by then")
         try await other.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
         #expect(try await inserted == TaskID(1))

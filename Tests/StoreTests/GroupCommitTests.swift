@@ -115,7 +115,7 @@ import Testing
         async let large = code(inserting: 1_000)
         let codes = await (small, large)
         #expect(codes.1 == .diskFull)
-        // This write may have had a transaction of its own, with enough space.
+        // This write may have had a transaction of its own, with enough space on the disk.
         #expect(codes.0 == nil || codes.0 == .diskFull)
         #expect(try await store.read { try $0.taskCount() } == (codes.0 == nil ? 2 : 1))
     }

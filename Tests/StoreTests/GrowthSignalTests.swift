@@ -4,9 +4,9 @@ import Store
 import TestSupport
 import Testing
 
-/// Tests that no reader that waits for the journal is forgotten.
+/// Tests that every reader that waits for the journal is woken.
 @Suite struct GrowthSignalTests {
-    /// Runs writers and readers in any order: every reader sees every entry.
+    /// A test with writers and readers in any order, in which every reader sees every entry.
     @Test(.timeLimit(.minutes(20)), arguments: 1...8) func `A reader of the journal never misses a wake-up`(_ seed: Int)
         async throws
     {

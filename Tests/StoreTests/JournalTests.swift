@@ -97,7 +97,7 @@ import Testing
             try await store.read { try $0.journal(after: 0, app: app, since: since, limit: 9) }.compactMap(\.detail)
         }
         #expect(try await details(app: app, since: nil) == ["task 0", "app 0", "app 2"])
-        // The clock was set back in between. Entries that were written later count as later.
+        // The clock was set back in between. An entry that was written later counts as later.
         #expect(try await details(app: nil, since: 1_800_000_060) == ["app 0", "app 1", "app 2"])
         #expect(try await details(app: app, since: 1_800_000_150) == ["app 2"])
         #expect(try await details(app: nil, since: 1_800_000_900).isEmpty)

@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-/// R6 R7: Tests of the rows of location.
+/// R6 R7: Tests of the database rows for location.
 @Suite struct LocationRowTests {
     private struct Record: Codable, Sendable, Hashable {
         var value: Int
@@ -69,7 +69,7 @@ import Testing
         #expect(kept.unreadable == names && kept.apps.count + (kept.device == nil ? 0 : 1) == 2)
     }
 
-    /// Checks that the rows of a database with the previous schema stay.
+    /// A test that the rows of a database with the previous schema stay.
     @Test func `R6: A database with the previous schema opens, with its wakes, ends and tasks`() async throws {
         let fixture = try StoreFixture()
         let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -85,7 +85,7 @@ import Testing
             record.question = .challenge
             try transaction.update(record)
             try transaction.putChallenge(of: record, Challenge(method: .basic, host: "a", port: 80, scheme: "http"))
-            // If it is asked again, it is still one question, and contains the last failure.
+            // A repeated question replaces the pending one, and contains the last failure.
             var again = Challenge(method: .basic, host: "a", port: 80, scheme: "http")
             again.previousFailureCount = 1
             try transaction.putChallenge(of: record, again)
@@ -157,7 +157,7 @@ import Testing
         let last = try #require(try await Self.messages(store).last?.id)
         let wake = WantedWake(app: Self.app, reason: .sessionEvents, key: "photos", through: last)
         #expect(try await store.read { try $0.wantedWakes() } == [wake])
-        // After the wake, the app is woken again only for new messages.
+        // After a completed wake, the app is woken again only for new messages.
         try await store.write { try $0.finishWake(Self.session, through: last) }
         #expect(try await store.read { try $0.wantedWakes() } == [])
         try await store.write { _ = try Self.end($0.insert(.waiting(session: Self.session)), $0) }

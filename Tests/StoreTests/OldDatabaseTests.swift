@@ -5,12 +5,13 @@ import Store
 import TestSupport
 import Testing
 
-/// Tests that databases of every released version can be opened forever.
+/// Tests that databases of every released version can always be opened.
 @Suite struct OldDatabaseTests {
     private static let fixtures = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Fixtures/Databases")
 
-    /// Writes a fixture of the current schema if `NIGHTSHIFT_RECORD=1` is set. An existing fixture is never replaced.
+    /// A recorder that writes a fixture of the current schema if `NIGHTSHIFT_RECORD=1` is set. It never replaces an
+    /// existing fixture.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["NIGHTSHIFT_RECORD"] == "1"))
     func `A fixture of the current schema can be recorded`() async throws {
         let target = Self.fixtures.appending(path: "0008.sqlite")
@@ -106,7 +107,7 @@ import Testing
                 inputs: ["battery": "20"]))
     }
 
-    /// Inserts a download with gaps, and an upload with a resource at a server.
+    /// Inserts a download with gaps, and an upload with a resource on a server.
     private static func insertParts(_ transaction: StoreTransaction) throws {
         var download = TaskRecord.waiting("https://example.org/parts")
         var partial = PartialFile(path: "/home/anna/.local/state/nightshift/partials/9.a.part", bootID: "boot-1")
@@ -160,7 +161,7 @@ import Testing
         var question = Challenge(method: .basic, host: "example.org", port: 443, scheme: "https")
         question.realm = "the \"vault\""
         let (asked, another) = try await store.write { [question] transaction in
-            // A pending question is not asked again. A question about another realm is a different one.
+            // A question that is pending is not stored again. A question about another realm is a different one.
             let same = try transaction.insert(.waiting("https://example.org/private", session: Self.photos))
             try transaction.putChallenge(of: same, question)
             let other = try transaction.insert(.waiting("https://example.org/private", session: Self.photos))
@@ -230,7 +231,7 @@ import Testing
         #expect(proxied.lane != direct.lane && proxied.session == direct.session && proxied.origin == direct.origin)
         #expect(lanes.first { $0.id == proxied.lane }?.proxy == "http://proxy.example:3128")
         #expect(lanes.first { $0.id == direct.lane }.map(\.proxy) == .some(nil))
-        // The next task finds the existing lane.
+        // The next task finds the existing queue.
         let next = try await store.write { transaction in
             var record = TaskRecord.waiting(url)
             record.request.proxy = "http://bob:secret@proxy.example:3128"

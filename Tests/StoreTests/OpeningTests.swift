@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Tests of the opening of a database, and of databases that are refused.
+/// Tests of opening a database, and of databases that the store refuses.
 @Suite struct OpeningTests {
     @Test func `A reopened store contains the written data`() async throws {
         let fixture = try StoreFixture()

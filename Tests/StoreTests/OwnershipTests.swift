@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Tests that only the owner's requests write the columns for the owner's settings of a task.
+/// Tests that only requests of the owner write the columns for the owner's settings of a task.
 @Suite struct OwnershipTests {
     @Test func `An update from an older copy of the row does not undo a request`() async throws {
         let store = try await StoreFixture.inMemory()

@@ -4,7 +4,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// R3: Tests of the rows of remote notifications.
+/// R3: Tests of the database rows for remote notifications.
 @Suite struct PushRowTests {
     private struct Record: Codable, Sendable, Hashable {
         var value: Int

@@ -94,7 +94,7 @@ import Testing
             var later = record
             later.failures = 1
             try transaction.update(later)
-            // A late record of an attempt changes nothing.
+            // A late record of an attempt does not change the row.
             record.fruitless = 9
             try transaction.noteAttempts([record])
             return (later, try transaction.task(id))
@@ -235,7 +235,7 @@ import Testing
             try transaction.delete(id)
             try transaction.deleteEmptyLanes()
             #expect(try transaction.readyLanes().map(\.id) == [kept.lane])
-            // The lane exists again with the next task.
+            // The queue is created again with the next task.
             _ = try transaction.insert(.waiting())
             #expect(try transaction.readyLanes().count == 2)
         }

@@ -4,7 +4,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// R1 R10: Tests of the rows of background refresh.
+/// R1 R10: Tests of the database rows for background refresh.
 @Suite struct RefreshRowTests {
     private struct Record: Codable, Sendable, Hashable {
         var value: Int
@@ -140,7 +140,7 @@ import Testing
             var grown = task
             (grown.received, grown.sent) = (1_700, 40)
             try transaction.update(grown)
-            // The record alone does not contain them.
+            // The record alone does not contain the wakes.
             try transaction.putRefresh(Record(value: 2), of: Self.app)
         }
         #expect(try await store.read { try $0.bytesSinceFetchBegan(of: Self.app) } == 1_010)
@@ -253,7 +253,7 @@ import Testing
 
     // MARK: - Old databases
 
-    /// Opens a database of the previous schema with pending wakes: their numbers and rows stay.
+    /// A test that opens a database of the previous schema with pending wakes. The numbers and rows of the wakes stay.
     @Test func `R1: Wakes of the previous schema stay, and new numbers follow theirs`() async throws {
         let fixture = try StoreFixture()
         let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -5,7 +5,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Tests of classes of tasks: the cost of reading them, and their changes.
+/// Tests of requirement classes: the cost of reading them, and their changes.
 @Suite struct RulesTests {
     private static let expensive: TransferRules = {
         var rules = TransferRules()
@@ -122,7 +122,7 @@ import Testing
         #expect(records.map { $0?.isDiscretionForced } == [false, true, false, true, true, false])
     }
 
-    /// Checks that a million blocked tasks do not slow down the query of classes, which never reads them.
+    /// A test that a million blocked tasks do not slow down the query of classes, because the query never reads them.
     @Test func `A scheduling pass searches only along the index`() async throws {
         let fixture = try StoreFixture()
         try fixture.open().close()
@@ -138,7 +138,7 @@ import Testing
                 try plan(QueueStatements.lanes, 0)
             )
         }
-        // Each class takes one step in the order of the index, so that the first row is the wanted one.
+        // Each class takes one step in the order of the index, so that its first row is the wanted one.
         let searches = plans.0.filter { $0.contains("tasks") }
         #expect(searches.count == 2)
         #expect(searches.allSatisfy { $0.hasPrefix("SEARCH tasks USING INDEX tasks_ready (lane=?") }, "\(plans.0)")

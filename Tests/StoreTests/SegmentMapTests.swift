@@ -59,7 +59,7 @@ import Testing
         #expect(map.synced.ranges == [10..<20])
     }
 
-    /// Checks the stored form, which never changes.
+    /// A test of the stored form, which must never change.
     @Test func `The stored form of a map does not change`() throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys

@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Tests of the query that decides which apps to wake, compared with the value used by simulations.
+/// Tests of the query that decides which apps to wake. Its results must equal those of the policy that simulations use.
 @Suite struct SessionWakeTests {
     private static let app = AppID(rawValue: "org.example.app")
     private static let session = SessionID(app: app, identifier: "photos")

@@ -21,14 +21,14 @@ struct StoreFixture {
         try Store(paths: paths, now: now)
     }
 
-    /// Returns a store in memory with a session for the tasks of tests.
+    /// Returns a store in memory with a session for tasks.
     static func inMemory() async throws -> Store {
         let store = try Store(inMemory: now)
         try await store.write { try $0.putSession(.terminal, SessionSettings()) }
         return store
     }
 
-    /// Returns the files in the folder of the database with their content.
+    /// Returns the files in the folder of the database, with their contents.
     func contents() throws -> [String: Data] {
         let names = try FileManager.default.contentsOfDirectory(atPath: paths.state.path)
         return try Dictionary(
@@ -65,7 +65,7 @@ extension TaskRecord {
     }
 }
 
-/// Simulates a disk that is full after the next commit: the database cannot grow by a page from then on.
+/// A disk that is full after the next commit, so that the database cannot grow by a page.
 final class FullDisk: TransactionObserver, Sendable {
     func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
     func databaseDidChange(with event: DatabaseEvent) {}
@@ -79,7 +79,7 @@ final class FullDisk: TransactionObserver, Sendable {
     func databaseDidRollback(_ db: Database) {}
 }
 
-/// Counts the transactions that commit, and refuses them on demand.
+/// A counter of the transactions that commit. It refuses commits on demand.
 final class CommitCounter: TransactionObserver, Sendable {
     private let state = Mutex((commits: 0, refuses: false))
 

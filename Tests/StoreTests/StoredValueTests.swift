@@ -2,7 +2,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Tests of a value of a row that is also held in memory.
+/// Tests of a row's value that is also held in memory.
 struct StoredValueTests {
     @Test func `Results in any order leave the latest value`() async throws {
         let store = try await StoreFixture.inMemory()

@@ -10,7 +10,7 @@ import Testing
         "request = 'no JSON'", "wait_reason = 'somethingOfAnotherVersion'", "partial = '{'",
         "rules = 9223372036854775807", "publication = '[]'", "verified = '7'", "error = '{\"code\":\"none\"}'",
         "upload_source = '}'", "wrong_sources = '{}'",
-        // Numbers that cannot be displayed, or cannot be increased.
+        // These numbers cannot be displayed, or cannot be increased.
         "created_at = 1e308", "created_at = -1e12", "started_at = 1e12",
         "wait_since = -1e300, wait_reason = 'retry'", "not_before = 9e999", "deadline = -1e300", "time_left = 1e18",
         "loosens_at = 1e300", "attempts = 9223372036854775807", "restarts = -1",

@@ -4,7 +4,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Tests of wakes that other parts than sessions write, in the transaction of the event.
+/// Tests of wakes that features other than sessions write, in the transaction of the event.
 @Suite struct WakeTests {
     private static let app = AppID(rawValue: "org.example.app")
     private static let others = WakeSource.allCases.filter { $0 != .session }
@@ -60,7 +60,7 @@ import Testing
         #expect(second.identity == first.identity && second.through > first.through)
         #expect(second.payload == Data("out".utf8) && second.expires == 1_005)
         #expect(try await Self.wanted(store).count == 1)
-        // The app was woken for the first row and completes it now. The second is still pending.
+        // The app was woken for the first row and completes that wake now. The second row is still pending.
         try await store.write { try $0.finishWake(first) }
         #expect(try await Self.wanted(store) == [second])
         try await store.write { try $0.finishWake(second) }
@@ -116,8 +116,8 @@ import Testing
         try await Self.put(store, .push, payload: "{}", timeout: 30)
         var before = try await Self.wanted(store)
         #expect(before.map(\.expires) == [1_030])
-        // The service crashes, so nothing is closed. The next one opens the same files after a reboot. The time in
-        // between ends nothing.
+        // The service crashes, so it does not close any files. The next service opens the same files after a reboot.
+        // The time in between does not end a wake.
         let next = try fixture.open(ClockReading(bootID: "boot-2", bootSeconds: 5, wallSeconds: 1_800_000_900))
         before[0].expires = 30
         #expect(try await Self.wanted(next) == before)
@@ -126,7 +126,7 @@ import Testing
         try next.close()
         let last = try fixture.open()
         #expect(try await Self.wanted(last) == [])
-        // The numbers continue.
+        // The numbers continue after the last one.
         try await Self.put(last, .push)
         #expect(try await Self.wanted(last).first?.through == before[0].through + 1)
     }
@@ -162,7 +162,7 @@ import Testing
         now.wallSeconds += 40 * 86_400
         let next = try fixture.open(now)
         let wake = try #require(try await Self.wanted(next).first)
-        // In the same boot, 60 s were observed; in the next boot, only the seconds since its start.
+        // In the same boot, 60 s were observed. In the next boot, only the seconds since its start were observed.
         #expect(wake.expires.map { $0 - now.bootSeconds } == (bootID == "boot-1" ? 840 : 880))
         try next.close()
     }

@@ -89,7 +89,7 @@ struct ChaosProxyTests {
         try await proxy.wait(for: "the first bytes") { $0.bytesDown > 1_000_000 }
         proxy.killConnections(reset: reset)
         #expect(proxy.totals.openConnections == 0)
-        // curl's exit codes: 56 for a reset, 18 for a short body.
+        // curl exits with 56 for a reset, and with 18 for a short body.
         #expect(try await fetched.code == (reset ? 56 : 18))
         gate.open()
     }

@@ -45,8 +45,9 @@ struct ChildProcessTests {
         }
     }
 
-    /// Foundation opens files without `O_CLOEXEC`. A program just written by one test could not be executed while a
-    /// process lived that another test had started meanwhile (`ETXTBSY`).
+    /// A regression test: Foundation opens files without `O_CLOEXEC`. If another test's child process inherited the
+    /// descriptor of a program that was being written, the program could not be executed while that process lived
+    /// (`ETXTBSY`).
     @Test func `A child process inherits no file descriptors`() async throws {
         let directory = try TemporaryDirectory()
         let program = try directory.write("#!/bin/sh\nexit 3\n", to: "program")
@@ -54,7 +55,7 @@ struct ChildProcessTests {
         let writer = open(program, O_WRONLY)
         let longLived = try ChildProcess("sleep", arguments: ["60"])
         close(writer)
-        // The process's name changes when it executes its own program.
+        // The process changes its name when it executes its own program.
         try await eventually("sleep") {
             (try? fileBytes("/proc/\(longLived.pid)/comm")).map { String(decoding: $0, as: UTF8.self) } == "sleep\n"
         }
@@ -65,14 +66,14 @@ struct ChildProcessTests {
 
     @Test func `A child process ends when its parent is killed`() async throws {
         let directory = try TemporaryDirectory()
-        // The shell represents a test process: it starts setpriv as ChildProcess does, and is killed.
+        // The shell represents a test process: it starts `setpriv` as `ChildProcess` does, and is then killed.
         let parent = try ChildProcess(
             "sh",
             arguments: ["-c", "setpriv --pdeathsig TERM -- sleep 60 & echo $! > \(directory.path("pid")); wait"])
         try await eventually("the child's id") { (try? fileBytes(directory.path("pid")))?.isEmpty == false }
         let text = String(decoding: try fileBytes(directory.path("pid")), as: UTF8.self)
         let child = try #require(Int32(text.filter(\.isNumber)))
-        // The ID is known before setpriv has requested the signal; the process's name changes after that.
+        // The ID is known before `setpriv` has requested the signal. The process changes its name after the request.
         try await eventually("sleep") {
             (try? fileBytes("/proc/\(child)/comm")).map { String(decoding: $0, as: UTF8.self) } == "sleep\n"
         }

@@ -3,11 +3,11 @@ import TestSupport
 
 /// The result of fetching a URL with the curl command.
 struct Fetched {
-    /// curl's exit code.
+    /// The exit code of curl.
     let code: Int32?
     /// All response heads, including interim responses and redirects.
     let heads: String
-    /// The body.
+    /// The path of the file with the body.
     let file: String
 
     static func byCurl(_ url: String, _ arguments: [String], in directory: TemporaryDirectory) async throws -> Fetched {
@@ -31,12 +31,12 @@ struct Fetched {
     /// The status of the last response.
     var status: Int? { statuses.last }
 
-    /// The last field of that name.
+    /// Returns the value of the last field with this name.
     func field(_ name: String) -> String? {
         lines.last { $0.lowercased().hasPrefix(name.lowercased() + ":") }
             .map { $0.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces) }
     }
 
-    /// The body, if there is one.
+    /// The bytes of the body, or an empty array if there is no file.
     var body: [UInt8] { (try? fileBytes(file)) ?? [] }
 }

@@ -38,7 +38,7 @@ struct OriginServerTests {
     @Test func `The origin refuses connections until it listens again`() async throws {
         origin.serve("/a", .text("a"))
         origin.stopListening()
-        // Exit code 7: curl could not connect.
+        // Exit code 7 says that curl could not connect.
         #expect(try await Fetched.byCurl(origin.url("/a"), [], in: directory).code == 7)
         try origin.startListening()
         #expect(try await Fetched.byCurl(origin.url("/a"), [], in: directory).status == 200)

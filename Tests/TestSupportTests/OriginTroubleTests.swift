@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// Broken bodies, heads and connections. curl's exit codes: 18 for a short body, 28 for a timeout, 52 for no response,
-/// 56 for a reset.
+/// Tests of broken bodies, heads and connections. curl exits with 18 for a short body, 28 for a timeout, 52 for no
+/// response, and 56 for a reset.
 @Suite(.timeLimit(.minutes(20)))
 struct OriginTroubleTests {
     let origin: OriginServer
@@ -54,7 +54,7 @@ struct OriginTroubleTests {
     }
 
     @Test func `The origin can stall during the body`() async throws {
-        // The rate is less than one byte in two seconds.
+        // curl gives up if the rate is below one byte in two seconds.
         let stalled = try await get("--speed-limit", "1", "--speed-time", "2", behaviours: .stallAfter(50_000))
         #expect(stalled.code == 28)
         #expect(stalled.body == content.bytes(0..<50_000))
@@ -111,10 +111,10 @@ struct OriginTroubleTests {
         #expect(try await get(behaviours: .closeBeforeHead).code == 52)
         #expect(try await get(behaviours: .resetBeforeHead).code == 56)
         #expect(try await get("--max-time", "0.3", behaviours: .stallHead).code == 28)
-        // Exit code 1: curl does not support this protocol (HTTP/0.9).
+        // Exit code 1 says that curl does not support this protocol (HTTP/0.9).
         #expect(try await get(behaviours: .garbageStatusLine()).code == 1)
         let endless = try await get("--max-time", "30", behaviours: .endlessHeader)
-        // curl gives up at 300 KB; older versions keep reading until their timeout.
+        // curl gives up at 300 KB. Older versions keep reading until their timeout.
         #expect(endless.code != 0 && endless.heads.utf8.count > 200_000)
     }
 
@@ -149,7 +149,7 @@ struct OriginTroubleTests {
         let chain = try await Fetched.byCurl(origin.url("/chain"), ["-L"], in: directory)
         #expect(chain.statuses == [302, 302, 302, 302, 302, 200] && chain.body == Array("end".utf8))
         origin.serve("/loop", .text("", .redirectLoop()))
-        // Exit code 47: too many redirects.
+        // Exit code 47 says that there were too many redirects.
         #expect(try await Fetched.byCurl(origin.url("/loop"), ["-L", "--max-redirs", "7"], in: directory).code == 47)
     }
 

@@ -40,7 +40,7 @@ struct OriginUploadTests {
         let ignored = try await put("--expect100-timeout", "0.1", behaviours: .ignoreExpect)
         #expect(ignored.statuses == [201])
         #expect(try origin.requests.last?.body.matches(content) == true)
-        // curl sends the request again, without the field.
+        // curl sends the request again without the `Expect` field.
         #expect(try await put(behaviours: .refuseExpect).statuses == [417, 201])
         let refused = try await put(behaviours: .status(403))
         #expect(refused.statuses == [403])

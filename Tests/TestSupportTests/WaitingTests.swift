@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// The last check of a condition always starts after the deadline.
+/// Tests that the last check of a condition always starts after the deadline.
 struct WaitingTests {
-    /// A pause longer than the ``WaitingTime`` for the bounds of these tests, whatever else the machine does.
+    /// A pause that exceeds the ``WaitingTime`` of these tests on any machine.
     private static let tooLong = Duration.milliseconds(200)
 
     @Test func `A change is noticed even if the first check ends after the deadline`() async throws {

@@ -43,7 +43,7 @@ struct WebServerTests {
         try await servesFilesAndTakesUploads(server, ["--cacert", certificates.authority])
         let fetched = try await get(server.url("/file"), "--cacert", certificates.authority)
         #expect(fetched.heads.hasPrefix("HTTP/2 200"))
-        // Exit code 60: the certificate is not trusted.
+        // Exit code 60 says that the certificate is not trusted.
         #expect(try await get(server.url("/file")).code == 60)
     }
 

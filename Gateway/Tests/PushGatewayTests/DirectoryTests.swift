@@ -13,7 +13,7 @@ import Testing
         func verify(using key: some JWTAlgorithm) throws {}
     }
 
-    /// Claims whose time is written as text, as some libraries do.
+    /// Claims whose time is written as text, as some libraries write it.
     struct TextClaims: JWTPayload {
         var iss: String
         var iat: String

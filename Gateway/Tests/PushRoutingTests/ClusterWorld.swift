@@ -1,8 +1,8 @@
 import PushProtocol
 import PushRouting
 
-/// Two gateways with one store, and a device that moves between them. Reports, answers and sent messages overtake each
-/// other. Any gateway may crash, and its reports may be lost.
+/// Two gateways with one store, and a device that moves between them. Reports, answers and sent messages may overtake
+/// each other. Any gateway may crash, and its reports may be lost.
 struct ClusterWorld {
     enum Operation {
         case store(Push, Slot, heldUntil: Int64?)
@@ -10,7 +10,7 @@ struct ClusterWorld {
         case remove(StoredPlace)
         /// Reads one place after another, and messages of UnifiedPush in order, while others write.
         ///
-        /// `behind` is the sequence of the last message that was read; nil when all have been read.
+        /// `behind` is the sequence of the last message that was read, or nil when all have been read.
         case load(
             UInt64, DeviceRoute.Occasion, left: [RoutingWorld.Place], behind: Int64?, rows: [QueuedPush])
         case claim(String, UInt64)
@@ -20,16 +20,16 @@ struct ClusterWorld {
         case arrived(QueuedPush)
         case loaded([QueuedPush], UInt64, DeviceRoute.Occasion)
         case claimed(String, UInt64, TokenBucket.Verdict)
-        /// The report that a connection was recorded under this number.
+        /// The report that the store has recorded a connection under this number.
         case here(Int64)
     }
 
     struct Node {
         var route = DeviceRoute(isShared: true)
-        /// Operations that this gateway has requested from the store.
+        /// The operations that this gateway has requested from the store.
         var asked: [Operation] = []
         var answers: [Told] = []
-        /// Reports by the store. They are ordered among themselves, but not relative to answers.
+        /// The reports by the store. They are ordered among themselves, but not relative to answers.
         var news: [Told] = []
         var connection: UInt64?
         var epoch: Int64?
@@ -57,7 +57,7 @@ struct ClusterWorld {
 
     var accepted: Set<PushID> = []
     var superseded: Set<PushID> = []
-    /// Alerts that came while the device was connected. Each must arrive, in order.
+    /// The alerts that came while the device was connected. Each one must arrive, in order.
     var promised: Set<PushID> = []
     var lastArrived: [String: Int64] = [:]
     var dropped: Set<PushID> = []
@@ -110,7 +110,7 @@ struct ClusterWorld {
 
     // MARK: - The store
 
-    /// The store executes one of a gateway's requests, in any order.
+    /// Makes the store execute one of a gateway's requests, in any order.
     mutating func work(_ index: Int) {
         guard !nodes[index].asked.isEmpty else { return }
         let place = Int.random(in: 0..<nodes[index].asked.count, using: &random)
@@ -168,7 +168,7 @@ struct ClusterWorld {
         return .passes
     }
 
-    /// A gateway receives an answer or a report.
+    /// Delivers an answer or a report to a gateway.
     mutating func hear(_ index: Int) {
         let isNews = nodes[index].answers.isEmpty || Bool.random(using: &random)
         let told: Told
@@ -190,7 +190,7 @@ struct ClusterWorld {
         }
     }
 
-    /// A gateway loses its connection to the device.
+    /// Ends a gateway's connection to the device.
     mutating func lose(_ index: Int) {
         guard let number = nodes[index].connection else { return }
         nodes[index].connection = nil
@@ -226,7 +226,7 @@ struct ClusterWorld {
         }
     }
 
-    /// Sends a message of UnifiedPush, which has a place of its own or replaces the last one of its topic.
+    /// Sends a message of UnifiedPush. The message has a slot of its own, or replaces the last one of its topic.
     mutating func message() {
         var push = Push.sample(
             nextPush, topic: "u", lifetime: .until(now.wallSeconds + 1_000_000),
@@ -242,7 +242,7 @@ struct ClusterWorld {
     }
 
     mutating func connect(_ index: Int) {
-        // The new connection starts without knowing how this gateway's older connection ended.
+        // The new connection starts without knowledge of how this gateway's older connection ended.
         lastConnection += 1
         lastEpoch += 1
         home = index
@@ -263,7 +263,7 @@ struct ClusterWorld {
         nodes[index] = Node()
     }
 
-    /// A gateway's reports are lost, and the gateway is informed of a possible loss.
+    /// Discards a gateway's reports, and informs the gateway of a possible loss.
     mutating func miss(_ index: Int) {
         nodes[index].news = []
         nodes[index].hasMissed = true
@@ -337,7 +337,8 @@ struct ClusterWorld {
         }
     }
 
-    /// The store executes all requests. The device connects, enables all topics, and stays until nothing is pending.
+    /// Lets the store execute all requests. The device connects, enables all topics, and stays until no work is
+    /// pending.
     mutating func finish() {
         while nodes.contains(where: { !$0.asked.isEmpty }) { for index in nodes.indices { work(index) } }
         state = .active

@@ -5,7 +5,7 @@ import Testing
 @Suite struct DeviceRouteTests {
     let settings = TokenBucket.Settings.standard
 
-    /// A route whose device is connected and has received all waiting pushes.
+    /// Returns a route whose device is connected and has received all waiting pushes.
     func open(_ state: ReportedActivity = .active, _ topics: [TopicChoice] = []) -> DeviceRoute {
         var route = DeviceRoute()
         let occasion = DeviceRoute.Occasion(company: .connect)
@@ -261,7 +261,7 @@ import Testing
         }
         #expect(loads == 1 && answers == 100)
         #expect(wakes == [RouteTime.at(DeviceRoute.spacing).wallMilliseconds])
-        // Requests since then are now due, and the next load is one spacing later.
+        // The requests since then are due now, and the next load is one spacing later.
         count(route.turn(connection: 1), DeviceRoute.spacing)
         count(route.keptAlive(connection: 1, now: .at(6)), 6)
         #expect(loads == 2 && answers == 101 && wakes.count == 2)
@@ -281,7 +281,7 @@ import Testing
         let sent = route.loaded([mail.stored()], connection: 1, occasion: .init(), settings, now: .at(5))
         #expect(sent == [.send(mail.message(isFromStorage: true), connection: 1)])
 
-        // The same holds after a deferred load. A push loads all waiting pushes at once.
+        // The same rule applies after a deferred load. A push loads all waiting pushes at once.
         var other = open(.dozing)
         _ = other.committed(mail.stored(), replaced: [], now: .at(0))
         _ = other.changed(topics: paused, connection: 1, now: .at(0))
@@ -349,7 +349,7 @@ import Testing
         let first = Push.sample(1)
         let second = Push.sample(2)
         _ = route.committed(first.stored(), replaced: [], now: .at(0))
-        // The push is unacknowledged: nothing is logged yet.
+        // The push is not acknowledged yet, so its outcome is not logged.
         #expect(route.committed(second.stored(), replaced: [first.id], now: .at(0)).count == 1)
         #expect(route.disconnected(1).contains(.log(first.id, .discarded(.replaced(by: second.id)))))
         #expect(
@@ -394,7 +394,7 @@ import Testing
         var route = DeviceRoute(isShared: true)
         _ = route.connected(1, .active, [])
         _ = route.loaded([], connection: 1, occasion: DeviceRoute.Occasion(), settings, now: .at(0))
-        // An app's push takes a place for which the report of an older one may still arrive.
+        // An app's push takes a slot for which the report of an older push may still arrive.
         let (old, new) = (Push.sample(1), Push.sample(2))
         _ = route.arrived(new.stored(), now: .at(0))
         _ = route.acknowledged(new.id, connection: 1)

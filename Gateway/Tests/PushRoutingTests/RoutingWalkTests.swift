@@ -2,7 +2,7 @@ import PushProtocol
 import PushRouting
 import Testing
 
-/// 10^5 random sequences of push, store, connect, disconnect, keep-alive, change and crash.
+/// Tests with 10^5 random sequences of push, store, connect, disconnect, keep-alive, change and crash.
 @Suite struct RoutingWalkTests {
     @Test(arguments: 0..<20 as Range<UInt64>)
     func `R5, B6: No accepted push is lost, sent late or sent twice, in any order of events`(block: UInt64) {

@@ -25,9 +25,9 @@ struct RoutingWorld {
     let settings = TokenBucket.Settings.standard
 
     var disk: [Place: QueuedPush] = [:]
-    /// Operations that were requested from the disk and are not done.
+    /// The operations that were requested from the disk and are not done.
     var queue: [Operation] = []
-    /// Completed operations whose completion has not been delivered.
+    /// The completed operations whose completion has not been delivered.
     var completions: [Completion] = []
     var toDevice: [Message] = []
     var toGateway: [Frame] = []
@@ -37,10 +37,10 @@ struct RoutingWorld {
     var state = ReportedActivity.active
     var filters: [TopicChoice] = []
 
-    /// Pushes whose provider received a 200.
+    /// The pushes whose provider received a 200.
     var accepted: [PushID: Push] = [:]
     var superseded: Set<PushID> = []
-    /// Alerts that came while the device was connected. Each must arrive, in order.
+    /// The alerts that came while the device was connected. Each one must arrive, in order.
     var promised: Set<PushID> = []
     var lastArrived: [String: PushID] = [:]
     var dropped: Set<PushID> = []
@@ -88,7 +88,7 @@ struct RoutingWorld {
         toDevice.append(message)
     }
 
-    /// The disk executes the oldest operation.
+    /// Makes the disk execute the oldest operation.
     mutating func work() {
         guard !queue.isEmpty else { return }
         switch queue.removeFirst() {
@@ -161,7 +161,7 @@ struct RoutingWorld {
         apply(route.disconnected(number))
     }
 
-    /// The gateway crashes. It loses its memory, and all operations that were not on the disk.
+    /// Crashes the gateway, which loses its memory and all operations that were not on the disk.
     mutating func crash() {
         crashes += 1
         connection = nil
@@ -224,7 +224,7 @@ struct RoutingWorld {
         }
     }
 
-    /// The device connects, enables all topics, and stays until nothing is pending.
+    /// Connects the device, which enables all topics and stays until no work is pending.
     mutating func finish() {
         state = .active
         filters = []
@@ -238,7 +238,7 @@ struct RoutingWorld {
         }
     }
 
-    /// Pushes that were answered with 200 but neither arrived nor were discarded for a reason.
+    /// The pushes that were answered with 200, but neither arrived nor were discarded for a reason.
     var lost: [PushID] {
         accepted.keys.filter { !written.contains($0) && !superseded.contains($0) && !dropped.contains($0) }
     }

@@ -20,7 +20,7 @@ struct Seeded: RandomNumberGenerator {
 }
 
 extension RouteTime {
-    /// The moment this many seconds after a start.
+    /// Returns the time this many seconds after a start.
     static func at(_ seconds: Double) -> RouteTime {
         RouteTime(
             bootSeconds: 1_000 + seconds, wallMilliseconds: 1_700_000_000_000 + Int64((seconds * 1_000).rounded()))

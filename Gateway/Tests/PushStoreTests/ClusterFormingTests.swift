@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func `R5: A store waits for servers that have not found each other yet`() async throws {
-        // Two of three servers run, so there is a leader but no place for three replicas.
+        // Two of three servers run, so there is a leader, but no server for the third replica.
         let servers = try NATSServers(3, started: 2)
         var reason = ""
         // At first the servers refuse connections, or have no leader yet.

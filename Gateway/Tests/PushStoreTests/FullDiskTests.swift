@@ -5,7 +5,7 @@ import PushStore
 import Testing
 
 @Suite struct FullDiskTests {
-    /// The test runs in a process of its own, whose files have a size limit (RLIMIT_FSIZE of setrlimit(2)).
+    /// A test in a process of its own, whose files have a size limit (RLIMIT_FSIZE of setrlimit(2)).
     @Test func `A disk that fills during a transaction is reported as the reason`() async {
         await #expect(processExitsWith: .success) {
             let directory = FileManager.default.temporaryDirectory.appending(path: "push-store-\(UUID())")
@@ -17,7 +17,7 @@ import Testing
             var bound = rlimit(rlim_cur: 8 << 20, rlim_max: 8 << 20)
             let isBound = setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &bound) == 0
             #expect(isBound)
-            // The write exceeds the database's cache, so data is written before the transaction's end.
+            // The write exceeds the database's cache, so SQLite writes data before the transaction ends.
             let error = await #expect(throws: StoreError.self) {
                 try await store.write { transaction in
                     for number in 0..<8_000 as Range<UInt64> {

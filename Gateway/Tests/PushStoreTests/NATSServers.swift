@@ -12,11 +12,11 @@ final class NATSServers {
     let urls: [String]
     private let folder: URL
     private let program: String
-    /// The arguments of each server.
+    /// The command line of each server.
     private let commands: [[String]]
     private var processes: [Process] = []
 
-    /// - Parameter started: the number of servers to start at once; nil for all.
+    /// - Parameter started: the number of servers to start at once, or nil to start all.
     init(_ count: Int, started: Int? = nil) throws {
         let program = ["/usr/sbin/nats-server", "/usr/bin/nats-server", "/usr/local/bin/nats-server"].first {
             FileManager.default.isExecutableFile(atPath: $0)
@@ -42,7 +42,7 @@ final class NATSServers {
         for _ in 0..<(started ?? count) { try startNext() }
     }
 
-    /// Starts the first server that has not been started.
+    /// Starts the first server that is not running yet.
     func startNext() throws {
         let process = Process()
         process.executableURL = URL(filePath: program)
@@ -75,12 +75,12 @@ final class NATSServers {
         }
     }
 
-    /// Suspends a server, so that it exists but does nothing, like one whose disk hangs.
+    /// Suspends a server, so that it exists but does not respond, like a server whose disk hangs.
     func stall(_ number: Int) {
         kill(processes[number].processIdentifier, SIGSTOP)
     }
 
-    /// Finds ports that are free at the moment. All are held at once while they are searched.
+    /// Returns ports that are free now. The function holds all of them while it searches.
     private static func freePorts(_ count: Int) throws -> [UInt16] {
         var sockets: [Int32] = []
         defer { for socket in sockets { close(socket) } }

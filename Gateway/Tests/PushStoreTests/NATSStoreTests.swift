@@ -84,7 +84,7 @@ import Testing
     @Test func `R5: Of two connections of a device, the later one stays, on any gateways`() async throws {
         let (world, first, second) = try await Self.world()
         world.store.attach(world.device, connection: 1, at: 1)
-        // The first connection is recorded before the second, so that requests of the first are answered.
+        // The first connection is recorded before the second, so that requests of the first one are answered.
         while try await world.store.device(world.device)?.seenAt == nil { await Task.yield() }
         world.second.attach(world.device, connection: 2, at: 1)
         await first.until { $0.superseded == [1] }
@@ -111,7 +111,7 @@ import Testing
         }
         #expect(try await offer() == .notConnected)
         world.second.attach(world.device, connection: 7, at: 1)
-        // The other server may not yet know of the subscription.
+        // The other server may not know the subscription yet.
         while try await offer() == .notConnected { await Task.yield() }
         #expect(try await offer() == .power)
     }
@@ -134,7 +134,8 @@ import Testing
         await first.until { $0.superseded == [1] }
         // The older connection is still open when the newer one ends.
         world.second.detach(world.device, connection: 2)
-        // A request in flight while the gateway unsubscribes gets no answer. The asking gateway then assumes yes.
+        // A request in flight while the gateway unsubscribes gets no answer. The gateway that sent the request then
+        // assumes yes.
         func keeps() async -> Bool { (try? await world.keepsEach("mail")) ?? true }
         let end = ContinuousClock.now + .seconds(60)
         while await keeps(), .now < end { await Task.yield() }
@@ -198,7 +199,7 @@ import Testing
         try await second.catchUp()
         let read = ear.heard.withLock { $0.changed[world.device] == true && $0.hasNewProviders }
         #expect(read)
-        // Known changes are not read again.
+        // A gateway does not read known changes again.
         ear.heard.withLock { heard in
             heard.changed = [:]
             heard.hasNewProviders = false
@@ -243,13 +244,14 @@ import Testing
     @Test func `R5: A stalled NATS server blocks no caller, and another one takes over`() async throws {
         let servers = try NATSServers(3)
         defer { withExtendedLifetime(servers) {} }
-        // Wait until all servers are ready.
+        // This call waits until all servers are ready.
         _ = try await servers.store(replicas: 3)
         let store = try await NATSStore(NATSSettings(servers: [servers.urls[0]], replicas: 3, streams: 2))
         servers.stall(0)
         let count = 5_000
         let tally = Tally()
-        // Send more than the socket buffers hold, so that a caller that waits for the server would block here.
+        // The thread sends more than the socket buffers hold, so that a caller that waited for the server would block
+        // here.
         Thread.detachNewThread {
             for number in 0..<UInt64(count) {
                 let push = Self.push(number)
@@ -267,7 +269,7 @@ import Testing
         #expect(isStored)
     }
 
-    /// Whether a push is stored within two minutes.
+    /// Returns whether a push is stored within two minutes.
     private static func isStored(_ push: Push, in store: NATSStore) async -> Bool {
         let end = ContinuousClock.now + .seconds(120)
         while ContinuousClock.now < end {

@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(20))) struct OneFateTests {
     static let other = PushID(high: 9, low: 9)
 
-    /// Events that are logged for a push in this order, and the entries that the log then returns.
+    /// The events that are logged for a push in this order, and the entries that the log then returns.
     static let stories: [(written: [DeliveryEvent], told: [String])] = [
         ([.delivered, .discarded(.replaced(by: other))], ["delivered"]),
         ([.discarded(.expired), .delivered], ["delivered"]),
@@ -35,7 +35,7 @@ import Testing
         func events() async throws -> [String] { try await world.store.log(of: push.id).map(\.event) }
         try await write(LogNote(received: push, withPayload: false, [], at: 1))
         for event in written { try await write(LogNote(push.id, [event], at: 2)) }
-        // Write a marker last, because writes to the log of a shared store are not awaited.
+        // The marker is written last, because writes to the log of a shared store are not awaited.
         try await write(LogNote(push.id, [.storedOpportunistic], at: 3))
         let first = try await world.until(events) { $0.last == "stored-opportunistic" }
         #expect(first == ["received"] + told + ["stored-opportunistic"])

@@ -186,13 +186,13 @@ import Testing
         #expect(first.replaced == [] && first.evicted == [message(0, topics[0]).id])
         let again = try await put(message(1_001, topics[0], named: "n"))
         #expect(again.replaced == [message(1_000, topics[0]).id] && again.evicted == [])
-        // The limit by size.
+        // This part checks the limit by size.
         let size = 4_096
         for number in 2_000..<UInt64(2_000 + KeptMessages.bytes / size) {
             _ = try await put(message(number, topics[1], size: size))
         }
         #expect(try await put(message(3_000, topics[1])).evicted == [message(2_000, topics[1]).id])
-        // The limit of the device.
+        // This part checks the limit of the device.
         var evicted: [PushID] = []
         for topic in topics[2...] {
             for number in 0..<UInt64(KeptMessages.count) {
@@ -202,7 +202,7 @@ import Testing
         let rows = try await store.write { try $0.waiting(for: Self.device) }
         #expect(rows.count == KeptMessages.countOfDevice && evicted.count == 200)
         #expect(evicted.first == message(1, topics[0]).id)
-        // An app's push does not count.
+        // An app's push does not count towards the limit.
         _ = try await store.write { try $0.store(Self.push(9_999), slot: .latest, heldUntil: nil) }
         #expect(try await store.write { try $0.waiting(for: Self.device).count } == KeptMessages.countOfDevice + 1)
     }

@@ -5,7 +5,7 @@ import PushStore
 import Synchronization
 import Testing
 
-/// Tests of the contract that each kind of store fulfils.
+/// Tests of the contract that every kind of store fulfils.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct StoreContractTests {
     enum Kind: String, CaseIterable, CustomTestStringConvertible {
         case sqlite = "SQLite"
@@ -19,7 +19,7 @@ import Testing
     static let mail = "org.example.Mail"
     static let news = "org.example.News"
 
-    /// - Parameter slot: the slot; nil for the one that the push has if no rate limit holds it.
+    /// - Parameter slot: the slot, or nil for the one that the push has if no rate limit holds it.
     static func put(
         _ push: Push, in store: any GatewayStore, slot: Slot? = nil, heldUntil: Int64? = nil
     ) async throws -> QueuedPush {
@@ -84,7 +84,7 @@ import Testing
             if let error { throw error }
         }
 
-        /// Asks the first store whether the gateway that has the device keeps each alert of `topic`.
+        /// Returns whether the gateway that has the device keeps each alert of `topic`, according to the first store.
         func keepsEach(_ topic: String) async throws -> Bool {
             try await withCheckedThrowingContinuation { continuation in
                 store.keepsEach(topic, of: device) { continuation.resume(with: $0) }
@@ -100,7 +100,7 @@ import Testing
             QueuedPush.inOrder(try await second.waiting(for: device))
         }
 
-        /// Reads until the result is as expected, because log writes and cleanup are not awaited.
+        /// Reads until the result is as expected, because the store does not await log writes and cleanup.
         func until<Value>(
             _ body: () async throws -> Value, _ isWanted: (Value) -> Bool
         ) async throws -> Value {
@@ -123,7 +123,7 @@ import Testing
         let other = try await world.put(world.push(4, topic: Self.news))
         #expect(try await world.waiting() == [held, second, other])
         #expect(held.sequence < second.sequence && second.sequence < other.sequence)
-        // A silent push that passes replaces the held one, and no alert.
+        // A silent push that passes replaces the held one, but no alert.
         let passing = try await world.put(world.push(5, isSilent: true))
         _ = try await world.until(world.waiting) { $0 == [second, other, passing] }
     }
@@ -140,7 +140,7 @@ import Testing
             alerts.append(try await world.put(push, slot: push.slot(keepsEach: true)))
         }
         #expect(try await world.waiting() == [away] + alerts)
-        // An alert that comes while the device is disconnected replaces only one of its own kind.
+        // An alert that comes while the device is disconnected replaces only an alert of its own kind.
         let next = try await world.put(world.push(301))
         #expect(try await world.waiting() == alerts + [next])
         for alert in alerts { try await world.remove(alert) }
@@ -199,7 +199,7 @@ import Testing
         #expect(try await world.second.token(first)?.endedBy == .replaced)
         #expect(try await world.second.token("c")?.endedAt == nil)
         #expect(try await world.second.token("b") == nil)
-        // A token with eight newer ended tokens is forgotten.
+        // The store forgets a token that has eight newer ended tokens.
         for number in 0..<10 as Range<Int64> { _ = try await register("d\(number)", wanted: true, at: 6 + number) }
         #expect(try await world.second.token(first) == nil)
         #expect(try await world.second.token("d1")?.endedBy == .replaced)
