@@ -63,7 +63,7 @@ struct AppCommandTests {
         #expect(world.output.text.hasPrefix("org.example.Photos: installed as Photos\n"))
     }
 
-    @Test func `R9: A refused entry gives exit code 2 and an error with line and key`() async throws {
+    @Test func `R9: A refused desktop entry gives exit code 2 and an error with line and key`() async throws {
         let world = try World()
         let detail = "a.desktop, line 7: X-Nightshift-BackgroundModes: 'fetsh' is not a background mode."
         let service = try world.service { _ in throw Problem.invalid(detail) }
@@ -98,7 +98,7 @@ struct AppCommandTests {
         #expect(rows.contains { $0.contains("org.example.Faulty") })
     }
 
-    @Test func `L1: The path of a program is relative to the current directory`() async throws {
+    @Test func `L1: The program path of an entry is relative to the current directory`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -128,7 +128,7 @@ struct AppCommandTests {
         #expect(world.output.text.components(separatedBy: one).count == 3)
     }
 
-    @Test func `L1: With --json each command prints the document of the API`() async throws {
+    @Test func `L1: With --json each command prints the JSON body of the API's response`() async throws {
         func output(_ arguments: String...) async throws -> Data {
             let world = try World()
             let service = try service(world)
@@ -145,7 +145,7 @@ struct AppCommandTests {
         #expect(try await output("remove", id) == Data(#"{"removed":["org.example.Photos"]}"#.utf8 + [0x0A]))
     }
 
-    @Test func `L1: Without apps, the list prints the command that installs one`() async throws {
+    @Test func `L1: Without installed apps, app list prints the command that installs one`() async throws {
         let world = try World()
         let service = try world.service { _ in try .json(AppList(apps: [])) }
         defer { service.stop() }

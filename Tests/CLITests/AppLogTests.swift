@@ -37,7 +37,7 @@ struct AppLogTests {
         var text: String
     }
 
-    @Test func `L1: The log is printed unchanged`() async throws {
+    @Test func `L1: app log prints the log unchanged`() async throws {
         let log = Log("one\n\u{1b}[31mtwo\n")
         let world = try World()
         let service = try world.service { try log.answer($0) }
@@ -47,7 +47,7 @@ struct AppLogTests {
         #expect(await world.run("app", "log", "b") == .failed)
     }
 
-    @Test func `L1: Control characters of a log are escaped on a terminal`() async throws {
+    @Test func `L1: app log escapes control characters if it prints to a terminal`() async throws {
         let log = Log("one\n\u{1b}]0;title\u{7}\n")
         let world = try World()
         let service = try world.service { try log.answer($0) }
@@ -56,7 +56,7 @@ struct AppLogTests {
         #expect(world.output.text == "one\n\\x1b]0;title\\x07\n")
     }
 
-    @Test func `L1: A long log is read in pieces and printed completely`() async throws {
+    @Test func `L1: app log reads a long log in pieces and prints all of it`() async throws {
         // A character of three bytes makes pieces end within characters.
         let text = String(repeating: "€", count: AppLogReader.pieceSize)
         let log = Log(text)
@@ -74,7 +74,7 @@ struct AppLogTests {
         #expect(document.id == "a" && document.text == text)
     }
 
-    @Test func `L1: log -f continues after a truncation and after a stop of the service`() async throws {
+    @Test func `L1: log -f continues after a truncation of the log and after a restart of the service`() async throws {
         let log = Log((1...500).map { "line \($0)\n" }.joined())
         let world = try World()
         let service = try world.service { try log.answer($0) }
@@ -152,7 +152,7 @@ struct AppLogTests {
         try #require(end.read { $0 } == nil, "\(what): it has ended: \(world.errors.text)")
     }
 
-    @Test func `L1: log -f reports missing output`() async throws {
+    @Test func `L1: log -f reports that some output is missing`() async throws {
         let log = Log((1...500).map { "line \($0)\n" }.joined())
         let world = try World()
         let service = try world.service { try log.answer($0) }

@@ -18,7 +18,7 @@ struct AppReportTests {
                 .joined(separator: "\n\n"))
     }
 
-    @Test func `L1: app why prints the reason for the state, its end, and what happened before`() throws {
+    @Test func `L1: app why prints the reason for the state, what ends it, and earlier events`() throws {
         let explanations = [
             AppExplanation(
                 app: AppSamples.suspended, sentence: "It sleeps until one of its sessions needs it.",
@@ -36,7 +36,7 @@ struct AppReportTests {
     }
 
     @Test(arguments: [80, 120])
-    func `L1: The app list fits the width of the terminal`(columns: Int) throws {
+    func `L1: app list fits its table into the width of the terminal`(columns: Int) throws {
         let table = AppTable(columns: columns, style: Style(isEnabled: false), times: Samples.times)
         var long = AppSamples.active
         long = AppStatus(
@@ -47,7 +47,7 @@ struct AppReportTests {
         try Fixture.check("app-list-\(columns)", lines.joined(separator: "\n"))
     }
 
-    @Test func `L1: In a pipe, ids are not shortened`() {
+    @Test func `L1: app list does not shorten ids that it prints to a pipe`() {
         let id = "org." + String(repeating: "long.", count: 20) + "App"
         let table = AppTable(columns: .max, style: Style(isEnabled: false), times: Samples.times)
         let lines = table.lines([
@@ -56,7 +56,7 @@ struct AppReportTests {
         #expect(lines.last?.hasPrefix(id + "  inactive") == true)
     }
 
-    @Test func `L1: Control characters in texts of an app are escaped`() {
+    @Test func `L1: app show escapes control characters in texts of an app`() {
         let table = AppTable(columns: 120, style: Style(isEnabled: false), times: Samples.times)
         let app = AppSamples.program
         let texts =
@@ -65,7 +65,7 @@ struct AppReportTests {
         #expect(texts.allSatisfy { text in text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x202E } })
     }
 
-    @Test func `L1: Errors are printed in red`() {
+    @Test func `L1: A terminal shows errors in red`() {
         let coloured = AppReport(times: Samples.times, style: Style(isEnabled: true))
         #expect(coloured.lines(showing: AppSamples.faulty).contains { $0.contains("\u{1b}[31mnot running\u{1b}[0m") })
         #expect(coloured.lines(showing: AppSamples.active).contains { $0.contains("\u{1b}[32mactive\u{1b}[0m") })

@@ -31,7 +31,8 @@ struct ArgumentBytesTests {
         #expect(mistake.hasPrefix("Argument 3 ('/srv/caf\\xe9') is not valid UTF-8."))
     }
 
-    @Test(arguments: [["--user"], ["-H"]]) func `T8: The error about a secret that is not UTF-8 does not repeat it`(
+    @Test(arguments: [["--user"], ["-H"]])
+    func `T8: The error about a secret that is not UTF-8 does not repeat the secret`(
         _ option: [String]
     ) throws {
         let arguments = ArgumentBytes(option.map { bytes($0) } + [bytes("ada:secret", [0xE9])])
@@ -42,7 +43,7 @@ struct ArgumentBytesTests {
         }
     }
 
-    @Test func `T8: A command with such an argument has exit code 2 and sends no request`() async throws {
+    @Test func `T8: A command with an argument that is not UTF-8 has exit code 2 and sends no request`() async throws {
         let world = try World()
         var invocation = world.invocation(["get", "-d", "caf\u{FFFD}", "http://a.example/1", "--json"])
         invocation.mistake = "Argument 3 is not valid UTF-8."
@@ -50,12 +51,12 @@ struct ArgumentBytesTests {
         #expect(world.errors.text.contains("Argument 3 is not valid UTF-8.") && world.errors.text.hasPrefix("{"))
     }
 
-    @Test func `T8: A user name and password in a URL that are not UTF-8 are refused`() throws {
+    @Test func `T8: The parser refuses a URL whose user name or password is not UTF-8`() throws {
         let failure = #expect(throws: TransferFailure.self) { try TransferURL(parsing: "http://ada:p%E9@a.example/") }
         #expect(failure?.code == .badURL)
     }
 
-    @Test func `T8: A variable that is not UTF-8 is passed on unchanged`() throws {
+    @Test func `T8: A program gets variables that are not UTF-8 unchanged`() throws {
         setenv("NIGHTSHIFT_TEST_BYTES", [CChar(bitPattern: 0xE9), 0], 1)
         defer { unsetenv("NIGHTSHIFT_TEST_BYTES") }
         let text = try #require(ProcessInfo.processInfo.environment["NIGHTSHIFT_TEST_BYTES"])

@@ -21,7 +21,7 @@ struct ArgumentTests {
         #expect(try FormArgument.parse(text) == field)
     }
 
-    @Test("T5: An invalid form field is refused", arguments: ["", "a", "=b", "a=@", "a=@;type=b/c"])
+    @Test("T5: The command line refuses an invalid form field", arguments: ["", "a", "=b", "a=@", "a=@;type=b/c"])
     func noFormFields(_ text: String) {
         #expect(throws: ValidationError.self) { try FormArgument.parse(text) }
     }
@@ -49,7 +49,7 @@ struct ArgumentTests {
         #expect(try TimeSpan.parse(text).seconds == seconds)
     }
 
-    @Test func `Conditions are sent only if they are given`() throws {
+    @Test func `A request contains only the conditions that the command line specifies`() throws {
         func request(_ arguments: [String]) throws -> TaskRequest {
             var request = TaskRequest(url: "http://a/")
             try ConditionOptions.parse(arguments).apply(to: &request)
@@ -97,7 +97,7 @@ struct ArgumentTests {
         #expect(throws: ValidationError.self) { try TimeArgument.parse(text) }
     }
 
-    @Test func `A date that does not exist is refused`() throws {
+    @Test func `The command line refuses a date that does not exist`() throws {
         #expect(try TimeArgument.parse("2026-02-30").resolved(now: Samples.now, timeZone: .gmt) == nil)
     }
 
@@ -110,7 +110,7 @@ struct ArgumentTests {
         #expect(TaskRange.text([9, 3, 7, 8].map { TaskID($0) }) == "3 7-9")
     }
 
-    @Test func `A state is typed as it is listed, or as the API names it`() throws {
+    @Test func `You can type a state as list prints it or as the API names it`() throws {
         #expect(try ListCommand.parse(["--state", "paused", "--state", "failed"]).state == [.suspended, .failed])
         #expect(try ListCommand.parse(["--state", "suspended"]).state == [.suspended])
     }

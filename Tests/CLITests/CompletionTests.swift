@@ -32,7 +32,7 @@ struct CompletionTests {
         ("subjects bash -- nightshift why", "13\n12\norg.example.Photos\n"),
         ("regions bash -- nightshift region remove", "home\n"),
     ])
-    func `Each shell gets words in its own format`(_ line: String, _ printed: String) async throws {
+    func `Each shell gets completions in its own format`(_ line: String, _ printed: String) async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -44,7 +44,7 @@ struct CompletionTests {
         #expect(world.output.text.hasPrefix(printed) && world.errors.text.isEmpty, "\(world.output.text)")
     }
 
-    @Test func `Without a service, completion prints nothing and starts nothing`() async throws {
+    @Test func `Completion neither prints anything nor starts the service while no service runs`() async throws {
         let world = try World()
         try world.installDaemon("touch \(world.path)/started")
         #expect(await world.run("complete", "tasks", "--", "nightshift", "show") == .whole)
@@ -70,7 +70,7 @@ struct CompletionTests {
         #expect(world.output.text.isEmpty && world.errors.text.isEmpty)
     }
 
-    @Test func `A word with characters that a shell expands is not offered`() {
+    @Test func `Completion does not offer a word with characters that the shell expands`() {
         let word = CompletionWord(word: "$(touch x)", about: "a")
         #expect(word.line(for: .bash) == nil)
         #expect(word.line(for: .zsh) == "$(touch x):a")

@@ -42,7 +42,7 @@ struct DeviceCommandTests {
         }
     }
 
-    @Test func `L6: device prints each value with its source, doze, and apps that keep it awake`() throws {
+    @Test func `L6: device prints each value and its source, doze, and the apps that keep the device awake`() throws {
         var held = Self.device
         held.doze = DozeStatus(phase: .awake, since: Samples.ago(20), awakeReason: .held)
         held.holders = [
@@ -83,7 +83,7 @@ struct DeviceCommandTests {
         #expect(String(decoding: request.body, as: UTF8.self) == body)
     }
 
-    @Test func `L6: unset --all removes every override`() async throws {
+    @Test func `L6: device unset --all removes every override`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -101,13 +101,13 @@ struct DeviceCommandTests {
             (["policy", "contiguous:5"], "10 to 3600"), (["policy", "--lead", "100"], "1 to 30 seconds"),
             (["policy", "--follow-front", "maybe"], "--follow-front"),
         ] as [([String], String)])
-    func `L6: An invalid value is refused before any request`(arguments: [String], words: String) async throws {
+    func `L6: device set refuses an invalid value before any request`(arguments: [String], words: String) async throws {
         let world = try World()
         #expect(await CommandLineProgram.run(world.invocation(["device"] + arguments)) == .usage)
         #expect(world.errors.text.contains(words), "\(world.errors.text)")
     }
 
-    @Test func `L6: A refused doze prints the reason`() async throws {
+    @Test func `L6: device doze prints why the service refused`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -116,7 +116,7 @@ struct DeviceCommandTests {
         #expect(try JSON.decode(DozeRequest.self, from: service.requests[0].body).phase == .dozing)
     }
 
-    @Test func `B1: doctor reports unreadable data and the command that deletes it`() {
+    @Test func `B1: doctor reports unreadable data and prints the command that deletes the data`() {
         var device = Self.device
         device.unreadable = "A value 'overrides' is missing."
         let told = DoctorChecks.device(device)
@@ -143,7 +143,7 @@ struct DeviceCommandTests {
         #expect(DoctorChecks.front(device).detail.contains("do not follow their windows"))
     }
 
-    @Test func `L4: app policy prints and sets the policy`() async throws {
+    @Test func `L4: app policy prints and sets the background policy`() async throws {
         let world = try World()
         let service = try world.service { request in
             guard request.path == "/v1/apps/org.example.Photos" else { throw Problem.notFound(request.path) }

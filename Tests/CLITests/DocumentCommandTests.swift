@@ -21,14 +21,14 @@ struct DocumentCommandTests {
         }
     }
 
-    @Test func `The documents show many commands, in blocks and in backticks`() throws {
+    @Test func `The documents show many commands, both in code blocks and in backticks`() throws {
         let uses = try Self.uses()
         #expect(uses.count { $0.command.form == .block } > 50)
         #expect(uses.count { $0.command.form == .span } > 100)
     }
 
     @Test(arguments: try uses())
-    func `A command that a document shows is accepted`(_ use: Use) {
+    func `The command line accepts each command that a document shows`(_ use: Use) {
         #expect(Self.refusal(of: use.arguments, as: use.command.form) == nil)
     }
 
@@ -36,12 +36,12 @@ struct DocumentCommandTests {
         ["lst"], ["app", "shw", "ID"], ["why", "12", "--al"], ["device", "policy", "--lea"],
         ["app", "policy", "ID", "often"], ["get", "--connections", "URL"], ["list", "--state", "lost"],
     ])
-    func `A mistake in a span is noticed`(_ arguments: [String]) {
+    func `The check finds a mistake in a command in backticks`(_ arguments: [String]) {
         #expect(Self.refusal(of: arguments, as: .span) != nil)
     }
 
     @Test(arguments: [["why"], ["app", "log"], ["get", "--detach"]])
-    func `A command in a block is complete`(_ arguments: [String]) {
+    func `The check refuses an incomplete command in a code block`(_ arguments: [String]) {
         #expect(Self.refusal(of: arguments, as: .span) == nil)
         #expect(Self.refusal(of: arguments, as: .block) != nil)
     }

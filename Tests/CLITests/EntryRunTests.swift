@@ -17,21 +17,21 @@ struct EntryRunTests {
         EntryRun.runs(entries).map { "\($0.entry.decision.rawValue) \($0.count)" }
     }
 
-    @Test func `Equal waits are combined`() {
+    @Test func `The journal combines equal waits`() {
         let entries = [Samples.entry(1, .accepted, task: 13)] + (2...8).map { Self.held($0, "No connection.") }
         let runs = EntryRun.runs(entries)
         #expect(Self.shape(entries) == ["accepted 1", "held 7"])
         #expect(runs[1].since == entries[1].time && runs[1].entry == entries[7])
     }
 
-    @Test func `Repeated groups that end in a wait are combined`() {
+    @Test func `The journal combines repeated groups of entries that end in a wait`() {
         let entries = (Int64(0)..<4).flatMap { round in
             [Samples.entry(round * 2, .started, task: 13), Self.held(round * 2 + 1, "The connection ended.")]
         }
         #expect(Self.shape(entries) == ["started 4", "held 4"])
     }
 
-    @Test func `Alternating waits of several transfers are combined per transfer`() {
+    @Test func `The journal combines alternating waits of several transfers per transfer`() {
         let waits = (Int64(0)..<6).map { Self.held($0 + 1, "No connection.", task: 13 + $0 % 3) }
         var ended = Samples.entry(7, .completed, task: 14)
         ended.time = waits[5].time
@@ -43,7 +43,7 @@ struct EntryRunTests {
         #expect(runs[0].since == waits[0].time && runs[2].since == waits[2].time)
     }
 
-    @Test func `Repeated groups of several transfers are combined per transfer`() {
+    @Test func `The journal combines repeated groups of several transfers per transfer`() {
         var entries: [JournalEntry] = []
         for _ in 0..<4 {
             for task in [Int64(13), 14] { entries.append(Samples.entry(Int64(entries.count), .started, task: task)) }
@@ -52,7 +52,7 @@ struct EntryRunTests {
         #expect(Self.shape(entries) == ["started 4", "started 4", "held 4", "held 4"])
     }
 
-    @Test func `Different entries are not combined`() {
+    @Test func `The journal does not combine different entries`() {
         #expect(
             Self.shape([Self.held(1, "a"), Self.held(2, "b"), Self.held(3, "a")]) == ["held 1", "held 1", "held 1"])
         #expect(Self.shape([Self.held(1, "a"), Self.held(2, "a", task: 14)]) == ["held 1", "held 1"])
@@ -62,7 +62,7 @@ struct EntryRunTests {
         #expect(Self.shape([]).isEmpty)
     }
 
-    @Test func `The journal prints repeated attempts once with a count`() throws {
+    @Test func `The journal prints repeated attempts once, with their number`() throws {
         let ear = Ear()
         let printer = JournalPrinter(
             output: ear.output(), times: Samples.times, style: Style(isEnabled: false), isJSON: false)
@@ -73,7 +73,7 @@ struct EntryRunTests {
         #expect(ear.text.components(separatedBy: "No connection to example.org.").count == 2)
     }
 
-    @Test func `The command why prints a repeated error once with a count`() {
+    @Test func `The command why prints a repeated error once, with its number of occurrences`() {
         var task = Samples.waiting()
         task.wait?.count = 7
         task.wait?.detail = "No connection."

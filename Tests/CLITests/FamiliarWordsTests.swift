@@ -13,7 +13,9 @@ struct FamiliarWordsTests {
         ("get -x 16 http://a/1", "--connections"), ("get --insecure http://a/1", "--cacert"),
         ("-O http://a/1", "-o FILE"), ("put -T f http://a/1", "nightshift put FILE URL"),
     ])
-    func `The hint names the equivalent command or option`(_ line: String, _ hint: String) async throws {
+    func `The hint for another tool's word names the equivalent command or option`(_ line: String, _ hint: String)
+        async throws
+    {
         let world = try World()
         #expect(await CommandLineProgram.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
         #expect(world.errors.text.contains(hint), "\(world.errors.text)")
@@ -21,7 +23,7 @@ struct FamiliarWordsTests {
     }
 
     @Test(arguments: ["app rm x", "service logs"])
-    func `Subcommands have no such hints`(_ line: String) async throws {
+    func `Subcommands give no hints for words of other tools`(_ line: String) async throws {
         let world = try World()
         #expect(await CommandLineProgram.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
         #expect(world.errors.text.contains("--help' lists the commands"), "\(world.errors.text)")

@@ -5,7 +5,7 @@ import Testing
 @testable import CLI
 
 struct FollowedTasksTests {
-    @Test func `The state of a task follows its journal entries`() throws {
+    @Test func `Journal entries update the state of a followed task`() throws {
         var tasks = FollowedTasks()
         tasks.add(FollowedTask(id: 12, kind: .download, name: "x"))
         #expect(tasks.apply(Samples.entry(1, .started, task: 12)) == .nothing)
@@ -34,7 +34,7 @@ struct FollowedTasksTests {
         #expect(tasks.completed == 1 && tasks.failed == 0 && tasks.pending.isEmpty && tasks.count == 1)
     }
 
-    @Test func `T4: A task with progress counts as running before its start is reported`() {
+    @Test func `T4: A task with progress counts as running before the journal reports its start`() {
         var tasks = FollowedTasks()
         tasks.add(FollowedTask(id: 12, kind: .download, name: "x"))
         let progress = TaskProgress(
@@ -47,7 +47,7 @@ struct FollowedTasksTests {
         #expect(tasks.pending[12]?.state == .suspended && tasks.active.isEmpty)
     }
 
-    @Test func `Other tasks are ignored unless new tasks are included`() {
+    @Test func `Events of other tasks are ignored unless new tasks are included`() {
         var tasks = FollowedTasks()
         #expect(tasks.apply(Samples.entry(1, .accepted, task: 99)) == .nothing)
         #expect(tasks.update(Samples.running(99)) == false)
@@ -58,7 +58,7 @@ struct FollowedTasksTests {
         #expect(tasks.pending.keys.contains(99) && tasks.active == [99])
     }
 
-    @Test func `Wait reasons that no event contained are requested`() {
+    @Test func `The client asks the service for wait reasons that no event contained`() {
         var tasks = FollowedTasks()
         for id: Int64 in 1...6 { tasks.add(FollowedTask(id: TaskID(id), kind: .download, name: "x")) }
         _ = tasks.apply(Samples.entry(1, .started, task: 1))
@@ -76,7 +76,7 @@ struct FollowedTasksTests {
         #expect(tasks.unexplained(at: Samples.now, limit: 5).isEmpty)
     }
 
-    @Test func `A response that is older than an event is ignored`() throws {
+    @Test func `The client ignores a response that is older than an event`() throws {
         var tasks = FollowedTasks()
         tasks.add(FollowedTask(id: 13, kind: .download, name: "x"))
         let asked = try #require(tasks.unexplained(at: Samples.now, limit: 9).first)
@@ -104,7 +104,7 @@ struct FollowedTasksTests {
 
     /// Every task is counted once, and only pending tasks transfer bytes, for any order of any events.
     @Test(arguments: 0..<100 as Range<UInt64>)
-    func `Counts stay correct for any order of events`(_ seed: UInt64) {
+    func `The counts of tasks stay correct for any order of events`(_ seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var tasks = FollowedTasks()
         let ids = (1...6).map { TaskID(Int64($0)) }

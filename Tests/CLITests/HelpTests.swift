@@ -46,7 +46,7 @@ struct HelpTests {
     }
 
     @Test(arguments: [40, 80, 200])
-    func `Examples are never wrapped`(_ columns: Int) {
+    func `Help does not wrap examples`(_ columns: Int) {
         for command in Self.commands {
             let help = HelpText.help(for: command, columns: columns)
             for line in command.configuration.discussion.split(separator: "\n") where line.hasPrefix("  nightshift ") {

@@ -43,7 +43,7 @@ struct JournalCommandTests {
         }
     }
 
-    @Test func `B1: Each decision is printed as a line with its reason and inputs`() async throws {
+    @Test func `B1: journal prints each decision as a line with its reason and inputs`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -71,7 +71,7 @@ struct JournalCommandTests {
         #expect(try lines.map { try JSON.decode(JournalEntry.self, from: Data($0.utf8)) } == Self.entries)
     }
 
-    @Test func `B1: An empty journal and a missing transfer are reported`() async throws {
+    @Test func `B1: journal says that it has no entries, or that a transfer does not exist`() async throws {
         let world = try World()
         let service = try world.service { request in
             switch request.path.prefix(while: { $0 != "?" }) {
@@ -112,7 +112,9 @@ struct JournalCommandTests {
             (["--since", "13:00"], "since=2026-11-20T13%3A00%3A00.000Z"),
             (["--app", "org.example.Photos.desktop"], "app=org.example.Photos"), (["--task", "12"], "task=12"),
         ] as [([String], String)])
-    func `B1: The request contains the start, the app or the transfer`(arguments: [String], part: String) async throws {
+    func `B1: The request of journal contains the start time and the app or the transfer`(
+        arguments: [String], part: String
+    ) async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }

@@ -34,7 +34,7 @@ struct LiveReporterTests {
         return lines.filter { !$0.isEmpty }
     }
 
-    @Test func `A missing host is reported at once with advice`() throws {
+    @Test func `get reports a host that cannot be found at once, with advice`() throws {
         let ear = Ear()
         var reporter: any TransferReporter = LiveReporter(
             paths: PathOutput(output: Ear().output()), screen: ear.output(isTerminal: true), now: { Samples.now })
@@ -53,7 +53,7 @@ struct LiveReporterTests {
         #expect(lines.last?.contains("nightshift retry 13") == true)
     }
 
-    @Test func `A wait for a host that another transfer did not find is reported`() throws {
+    @Test func `A transfer that waits for a host that another transfer did not find is reported`() throws {
         let ear = Ear()
         var reporter: any TransferReporter = LiveReporter(
             paths: PathOutput(output: Ear().output()), screen: ear.output(isTerminal: true), now: { Samples.now })
@@ -70,7 +70,7 @@ struct LiveReporterTests {
         #expect(lines.last?.contains("waiting: host not found, again in 1 min 24 s") == true)
     }
 
-    @Test func `Plain output contains the advice too`() throws {
+    @Test func `Plain output contains the advice about a missing host too`() throws {
         let ear = Ear()
         var reporter: any TransferReporter = PlainReporter(
             paths: PathOutput(output: Ear().output()), errors: ear.output(), now: { Samples.now })
@@ -88,7 +88,7 @@ struct LiveReporterTests {
         #expect(lines.last == "13 film one.mkv: waiting: host not found, again in 4 s")
     }
 
-    @Test func `A full disk is reported once with advice`() throws {
+    @Test func `get reports a full disk once, with advice`() throws {
         let ear = Ear()
         var reporter: any TransferReporter = LiveReporter(
             paths: PathOutput(output: Ear().output()), screen: ear.output(isTerminal: true), now: { Samples.now })
@@ -105,7 +105,7 @@ struct LiveReporterTests {
         #expect(!lines.contains { $0.contains("400") }, "\(lines)")
     }
 
-    @Test func `Lines about ended transfers stay above the live view, which is erased at the end`() throws {
+    @Test func `Lines about ended transfers stay above the live view, which disappears at the end`() throws {
         let ear = Ear()
         let paths = Ear()
         var reporter: any TransferReporter = LiveReporter(
@@ -138,7 +138,7 @@ struct LiveReporterTests {
         #expect(paths.text == "/home/ada/Downloads/film one.mkv\n")
     }
 
-    @Test func `Completed files of a long list are only counted`() throws {
+    @Test func `get only counts the completed files of a long list`() throws {
         let ear = Ear()
         var reporter = LiveReporter(
             paths: PathOutput(output: Ear().output()), screen: ear.output(isTerminal: true), now: { Samples.now })

@@ -94,7 +94,7 @@ struct LocationCommandTests {
             ("1,2,3", nil, nil),
             (",", nil, nil), ("-1S,2", nil, nil), ("0x1p3,2", nil, nil), ("1E,2N", nil, nil), ("1e1,2", nil, nil),
         ] as [(String, Double?, Double?)])
-    func `R6: Locations are typed in degrees`(text: String, latitude: Double?, longitude: Double?) {
+    func `R6: You type locations in degrees`(text: String, latitude: Double?, longitude: Double?) {
         let place = try? PlaceArgument.parse(text).coordinate
         #expect(place?.latitude == latitude && place?.longitude == longitude)
     }
@@ -109,7 +109,7 @@ struct LocationCommandTests {
         #expect(world.output.text == "org.example.Arrivals: region home was removed\n")
     }
 
-    @Test func `R6: Without regions, the list prints the command that adds one`() async throws {
+    @Test func `R6: Without regions, region list prints the command that adds one`() async throws {
         let world = try World()
         let service = try world.service { _ in try .json(LocationStatus(sources: [], apps: [])) }
         defer { service.stop() }
@@ -117,7 +117,7 @@ struct LocationCommandTests {
         #expect(world.output.text.isEmpty && world.errors.text.contains("nightshift region add"))
     }
 
-    @Test func `R6: With --json each command prints the document of the API`() async throws {
+    @Test func `R6: With --json each command prints the JSON body of the API's response`() async throws {
         func output(_ arguments: [String]) async throws -> Data {
             let world = try World()
             let service = try service(world)
@@ -138,7 +138,7 @@ struct LocationCommandTests {
         }
     }
 
-    @Test func `R6: app show and app why include location and regions`() async throws {
+    @Test func `R6: app show and app why print information about location and regions`() async throws {
         struct Document: Decodable {
             var location: AppLocationStatus
             var refresh: AppRefreshStatus?
@@ -158,7 +158,7 @@ struct LocationCommandTests {
         }
     }
 
-    @Test func `R6: Adding too many regions is refused with advice`() async throws {
+    @Test func `R6: region add refuses a region beyond the limit and gives advice`() async throws {
         let world = try World()
         let service = try world.service { _ in
             throw Problem.tooManyRegions("It watches 20 regions already. Remove one first.")

@@ -20,7 +20,7 @@ struct LocationReportTests {
             ].map { $0.joined(separator: "\n") }.joined(separator: "\n\n"))
     }
 
-    @Test func `R6: location prints sources and apps, and region list prints regions`() throws {
+    @Test func `R6: location prints sources and apps; region list prints regions`() throws {
         let off = LocationStatus(sources: [], apps: [])
         try Fixture.check(
             "location",
@@ -40,7 +40,8 @@ struct LocationReportTests {
         #expect(!table().lines(LocationStatus(sources: [], apps: [maps])).contains { $0.contains("on now") })
     }
 
-    @Test(arguments: [60, 80, 200]) func `R6: The tables fit the width of the terminal`(columns: Int) {
+    @Test(arguments: [60, 80, 200]) func `R6: The tables of locations fit into the width of the terminal`(columns: Int)
+    {
         var status = LocationSamples.device
         status.apps.append(
             AppLocationStatus(
@@ -52,14 +53,14 @@ struct LocationReportTests {
         #expect((apps + regions).allSatisfy { TerminalText.width($0) <= columns })
     }
 
-    @Test func `R8: Control characters in texts of an app are escaped`() {
+    @Test func `R8: app location escapes control characters in texts of an app`() {
         let lines =
             report.lines(LocationSamples.arrivals) + report.section(LocationSamples.news)
             + table().lines(LocationSamples.device) + table().lines(regionsOf: [LocationSamples.arrivals])
         #expect(lines.allSatisfy { text in text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x202E } })
     }
 
-    @Test func `R6: An app that does not use the location has no section about it`() {
+    @Test func `R6: app show has no location section for an app that does not use locations`() {
         var app = AppLocationStatus(app: AppSamples.id, name: "", permission: .ask)
         #expect(report.section(app).isEmpty && report.lines(app).count > 2)
         app.permission = .denied
@@ -68,7 +69,7 @@ struct LocationReportTests {
 
     @Test(arguments: [
         (0, "0 m"), (12.5, "12.5 m"), (150, "150 m"), (1_000, "1 km"), (1_500, "1.5 km"), (10_000_000, "10000 km"),
-    ]) func `R6: Distances are printed in metres or kilometres`(metres: Double, text: String) {
+    ]) func `R6: The commands print distances in metres or kilometres`(metres: Double, text: String) {
         #expect(LocationText.distance(metres) == text)
     }
 

@@ -17,7 +17,7 @@ struct ManualTests {
         return world.output.text
     }
 
-    @Test func `The page contains every command and every option of the help`() async throws {
+    @Test func `The manual page contains every command and every option of the help`() async throws {
         let page = try await page()
         #expect(page.hasPrefix(".Dd November 21, 2026\n.Dt NIGHTSHIFT 1\n.Os Nightshift "))
         for command in HelpTests.commands {
@@ -29,12 +29,12 @@ struct ManualTests {
         #expect(!page.contains("nightshift complete"))
     }
 
-    @Test func `Generating the page twice gives the same text`() async throws {
+    @Test func `The generator writes the same manual page twice`() async throws {
         #expect(try await page() == page())
     }
 
     @Test(.enabled(if: linter != nil, "mandoc is not installed here"))
-    func `mandoc reports no errors in the page`() async throws {
+    func `mandoc reports no errors in the manual page`() async throws {
         let world = try World()
         let file = world.path + "/nightshift.1"
         try Data(try await page().utf8).write(to: URL(filePath: file))
@@ -42,7 +42,7 @@ struct ManualTests {
         #expect(verdict.code == 0, "\(verdict)")
     }
 
-    @Test func `Input that is not the help of a program is refused`() async throws {
+    @Test func `The generator refuses input that is not the help of a program`() async throws {
         let world = try World()
         #expect(await world.run("manual", "x") == .usage)
     }

@@ -18,7 +18,7 @@ struct PauseCommandTests {
         return task
     }
 
-    @Test func `Only uploads with sent bytes that cannot be continued lose data`() throws {
+    @Test func `pause warns only about uploads whose sent bytes would be sent again`() throws {
         let resource = UploadStatus(resumption: .tus, countOfBytesAcknowledged: 1)
         let tasks = [
             Samples.running(1), Self.upload(2, sent: 0), Self.upload(3) { $0.upload = resource },
@@ -31,7 +31,7 @@ struct PauseCommandTests {
             ])
     }
 
-    @Test func `Only the first of many uploads are listed one by one`() {
+    @Test func `pause lists the first uploads that lose bytes, and counts the others`() {
         let lines = UploadLosses((1...20).map { Self.upload($0) }).lines
         #expect(lines.count == 6)
         #expect(lines.last == "The same applies to 15 more uploads, with 75.0 MiB: 6-20.")
@@ -50,7 +50,7 @@ struct PauseCommandTests {
     }
 
     @Test(arguments: [(nil, true), (true, true), (false, false)])
-    func `The loss is printed first, and the user is asked`(_ answer: Bool?, _ isPaused: Bool) async throws {
+    func `pause first prints which bytes are lost, then asks the user`(_ answer: Bool?, _ isPaused: Bool) async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -63,7 +63,7 @@ struct PauseCommandTests {
     }
 
     @Test(arguments: [["pause", "--yes", "7"], ["pause", "8"], ["pause", "7", "--json"]])
-    func `There is no question with --yes, with --json, or without loss`(_ arguments: [String]) async throws {
+    func `pause does not ask with --yes, with --json, or if no bytes are lost`(_ arguments: [String]) async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }

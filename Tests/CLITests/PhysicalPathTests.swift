@@ -5,7 +5,7 @@ import Testing
 @testable import CLI
 
 struct PhysicalPathTests {
-    @Test func `T8: After a symbolic link, .. is the parent of its target`() throws {
+    @Test func `T8: After a symbolic link, .. names the parent of the link's target`() throws {
         let world = try World()
         for folder in ["real/sub", "other"] {
             try FileManager.default.createDirectory(
@@ -26,7 +26,7 @@ struct PhysicalPathTests {
         #expect(PhysicalPath.directory(of: "/x") == "/" && PhysicalPath.name(of: "/x/\u{301}y") == "\u{301}y")
     }
 
-    @Test func `T8: Relative paths are refused if the working directory was removed`() async throws {
+    @Test func `T8: The command line refuses relative paths if its working directory was removed`() async throws {
         for arguments in [
             ["get", "http://a.example/1"], ["get", "-o", "x", "http://a.example/1"],
             ["get", "-d", "x", "http://a.example/1"], ["put", "x", "http://a.example/1"],

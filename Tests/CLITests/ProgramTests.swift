@@ -29,7 +29,7 @@ struct ProgramTests {
         #expect(report.type == "/problems/usage" && report.exitCode == 2 && other.output.text.isEmpty)
     }
 
-    @Test func helpAndVersionAreNotMistakes() async throws {
+    @Test func `Help and version are printed with exit code 0`() async throws {
         let world = try World()
         #expect(await world.run("--version") == .whole)
         #expect(world.output.text == NightshiftVersion.current + "\n")
@@ -48,13 +48,13 @@ struct ProgramTests {
         ["retarget", "https://ada:secret@a.example/x", "12"], ["watch", "https://ada:secret@a.example/"],
         ["put", "f", "https://a.example/x", "https://ada:secret@b.example/x"],
     ])
-    func passwordsAreNotRepeated(_ arguments: [String]) async throws {
+    func `Errors about arguments do not repeat passwords`(_ arguments: [String]) async throws {
         let world = try World()
         #expect(await CommandLineProgram.run(world.invocation(arguments)) == .usage)
         #expect(!world.errors.text.isEmpty && !world.errors.text.contains("secret"))
     }
 
-    @Test func `T8: A Host field is refused, and other reserved fields are reported`() async throws {
+    @Test func `T8: get refuses a Host field, and reports other fields that it does not send`() async throws {
         let world = try World()
         #expect(await world.run("get", "-H", "Host: b.example", "http://a.example/1") == .usage)
         #expect(world.errors.text.contains("write the host's name in the URL"))
@@ -85,7 +85,7 @@ struct ProgramTests {
         ("push --jsn", "'nightshift push' has no option '--jsn'. Did you mean '--json'?"),
         ("app list --al", "'nightshift app list' has no option '--al'."),
     ])
-    func `Unknown commands and options are named`(_ line: String, _ message: String) async throws {
+    func `Errors name the unknown command or option`(_ line: String, _ message: String) async throws {
         let world = try World()
         #expect(await CommandLineProgram.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
         #expect(world.errors.text.contains(message), "\(world.errors.text)")
@@ -95,19 +95,19 @@ struct ProgramTests {
         "get", "watch x", "app show", "list --state lost", "get -H", "get -o x http://a/1 http://a/2",
         "get -- --limit", "get --priority -1 http://a/1",
     ])
-    func theParserReportsOtherMistakes(_ line: String) async throws {
+    func `Errors of the argument parser have exit code 2 and show the usage`(_ line: String) async throws {
         let world = try World()
         #expect(await CommandLineProgram.run(world.invocation(line.split(separator: " ").map(String.init))) == .usage)
         #expect(world.errors.text.contains("Usage:"), "\(world.errors.text)")
     }
 
-    @Test func optionsOfDefaultSubcommandsAreKnown() async throws {
+    @Test func `The options of a default subcommand are accepted without its name`() async throws {
         let world = try World()
         #expect(await world.run("push", "--json", "x") == .usage)
         #expect(world.errors.text.contains("Unexpected argument 'x'"), "\(world.errors.text)")
     }
 
-    @Test func `Without nightshiftd the service is unreachable`() async throws {
+    @Test func `Without nightshiftd the exit code says that the service is unreachable`() async throws {
         let world = try World()
         #expect(await world.run("list") == .unreachable)
         #expect(world.errors.text.contains("nightshiftd was not found"))
@@ -117,7 +117,7 @@ struct ProgramTests {
         #expect(try JSON.decode(Report.self, from: Data(other.errors.text.utf8)).exitCode == 3)
     }
 
-    @Test func destinationsAreCheckedFirst() async throws {
+    @Test func `get checks the destination before it sends a request`() async throws {
         let world = try World()
         try Data("x".utf8).write(to: world.root.appending(path: "there"))
         #expect(await world.run("get", "-o", "there", "http://a/1") == .failed)
@@ -128,7 +128,7 @@ struct ProgramTests {
         #expect(await world.run("get", "-o", ".", "http://a/1") == .failed)
     }
 
-    @Test func `A suggested command works in shells`() async throws {
+    @Test func `A shell can run a suggested command`() async throws {
         let world = try World()
         #expect(await world.run("get", "-d", "no/it's", "http://a/1") == .failed)
         let line = try #require(world.errors.text.firstMatch(of: /Create it with: (.*)\n/)).1
@@ -142,7 +142,7 @@ struct ProgramTests {
         #expect(world.errors.text.contains("the smaller one: 2-5"), "\(world.errors.text)")
     }
 
-    @Test func `A password is asked for only on a terminal`() async throws {
+    @Test func `get asks for a password only on a terminal`() async throws {
         let world = try World()
         let pipe = Pipe()
         #expect(throws: CommandFailure.self) {
@@ -227,7 +227,7 @@ struct ProgramTests {
         #expect(events.headers["last-event-id"] == "100" && events.path.contains("task=14,15"))
     }
 
-    @Test func `T8: The same get again follows the running task, even if that has just ended`() async throws {
+    @Test func `T8: Repeating a get follows its transfer, even if that has just ended`() async throws {
         let world = try World()
         let service = try world.service { request in
             switch (request.method, request.path.prefix { $0 != "?" }) {
@@ -273,7 +273,7 @@ struct ProgramTests {
         }
     }
 
-    @Test func `T8: get -o - writes the bytes to standard output and removes the task`() async throws {
+    @Test func `T8: get -o - writes the bytes to standard output and removes the transfer`() async throws {
         let world = try World()
         let service = try keeper(world, Array("whole\u{1b}[2J\n".utf8), Samples.completed(14))
         defer { service.stop() }
@@ -291,7 +291,7 @@ struct ProgramTests {
         #expect(terminal.output.text == "whole\\x1b[2J\n")
     }
 
-    @Test func `T8: get -o - prints no binary file on a terminal, and nothing of a failed download`()
+    @Test func `T8: get -o - writes neither binary files to a terminal nor bytes of failed downloads`()
         async throws
     {
         let terminal = try World()
@@ -371,7 +371,7 @@ struct ProgramTests {
         try world.output.text.split(separator: "\n").map { try JSON.decode(Line.self, from: Data($0.utf8)).event }
     }
 
-    @Test func getContinuesAfterTheServiceStopped() async throws {
+    @Test func `get continues after the service has stopped and come back`() async throws {
         let world = try World()
         let service = try service(
             of: world,
@@ -389,7 +389,7 @@ struct ProgramTests {
         #expect(world.errors.text.isEmpty)
     }
 
-    @Test func `A restored connection is reported even without other events`() async throws {
+    @Test func `get reports a restored connection even without other events`() async throws {
         let world = try World()
         let service = try service(
             of: world,
@@ -403,7 +403,7 @@ struct ProgramTests {
         #expect(try toldEvents(world) == ["accepted"] + change + change + ["journal", "ended"])
     }
 
-    @Test func `If a list fails in the middle, the accepted ids are printed as JSON`()
+    @Test func `get prints the accepted ids as JSON if a list fails in the middle`()
         async throws
     {
         let world = try World()
@@ -428,7 +428,7 @@ struct ProgramTests {
         #expect(told.ids.count == 1_000)
     }
 
-    @Test func `T5: The response to an upload never replaces a new file, and is not lost`()
+    @Test func `T5: put keeps the response to an upload, and never replaces a newer file with it`()
         async throws
     {
         let world = try World()
@@ -466,7 +466,7 @@ struct ProgramTests {
         )
     }
 
-    @Test func afterAResetEverythingIsReadAgain() async throws {
+    @Test func `get reads all its transfers again after a reset event`() async throws {
         let world = try World()
         let service = try world.service { request in
             switch (request.method, request.path.prefix { $0 != "?" }) {
@@ -484,7 +484,7 @@ struct ProgramTests {
         #expect(world.errors.text == "nightshift: 16 2: removed from the list\n")
     }
 
-    @Test func listsAreSentInBatches() async throws {
+    @Test func `get sends a long list in batches`() async throws {
         let world = try World()
         let next = Mutex<Int64>(0)
         let service = try world.service { request in
@@ -509,7 +509,7 @@ struct ProgramTests {
         #expect(service.requests.filter { $0.method == "POST" }.count == 3)
     }
 
-    @Test func problemsOfTheServiceKeepTheirTypes() async throws {
+    @Test func `The output and exit code reflect the type of the service's problem`() async throws {
         let world = try World()
         let service = try world.service { request in throw Problem.notFound("There is no task 7.\u{1b}[2J") }
         defer { service.stop() }
@@ -523,7 +523,7 @@ struct ProgramTests {
         #expect(report.type == "/problems/unavailable" && report.status == 503 && report.detail == "The disk is full.")
     }
 
-    @Test func severalPagesOfAListBecomeOneDocument() async throws {
+    @Test func `list --json joins all pages into one JSON document`() async throws {
         let world = try World()
         let service = try world.service { request in
             if request.path.contains("after=12") { return try .json(TaskPage(tasks: [Samples.failed()], next: nil)) }
@@ -542,7 +542,7 @@ struct ProgramTests {
         #expect(emptyService.requests.first?.path == "/v1/tasks?state=suspended,waiting,running,finishing&limit=1000")
     }
 
-    @Test func refusedActionsAreReported() async throws {
+    @Test func `resume reports the transfers that the service refuses to resume`() async throws {
         let world = try World()
         let service = try world.service { _ in
             try .json(
@@ -559,7 +559,7 @@ struct ProgramTests {
         #expect(String(decoding: service.requests[0].body, as: UTF8.self) == #"{"action":"resume","tasks":[12,13]}"#)
     }
 
-    @Test func aVeryLongAnswerIsRead() async throws {
+    @Test func `The client reads a very long response`() async throws {
         var task = Samples.running(12)
         task.response = ResponseSummary(
             status: 200, headers: [HeaderField(name: "X", value: String(repeating: "x", count: 17 << 20))],
@@ -572,7 +572,7 @@ struct ProgramTests {
         #expect(world.output.text == "12 film one.mkv: resumed\n")
     }
 
-    @Test func manyTasksNeedFewRequests() async throws {
+    @Test func `remove sends few requests for many transfers`() async throws {
         let world = try World()
         let service = try world.service { request in
             let asked = try JSON.decode(TaskActionRequest.self, from: request.body)
@@ -587,7 +587,7 @@ struct ProgramTests {
         #expect((document["removed"] as? [Int]) == Array(1...20_000))
     }
 
-    @Test func aWriteErrorOfTheOutputIsAFailure() async throws {
+    @Test func `A command fails if its output cannot be written`() async throws {
         let world = try World()
         let service = try world.service { request in
             request.method == "POST" ? try .json(EnqueueResponse(ids: [TaskID(20)])) : try .json(Samples.status)
@@ -606,7 +606,7 @@ struct ProgramTests {
         #expect(lines.first == "1 transfer had been accepted before the error, and will continue: 20.")
     }
 
-    @Test func aNonBlockingOutputIsWrittenCompletely() throws {
+    @Test func `The client writes all of its output to a non-blocking descriptor`() throws {
         var ends: [Int32] = [0, 0]
         let type = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
         try #require(socketpair(AF_UNIX, Int32(type), 0, &ends) == 0)
@@ -631,7 +631,7 @@ struct ProgramTests {
         #expect(read == bytes && output.failure() == nil)
     }
 
-    @Test func limitsAreChangedByPatchAndTasksByActions() async throws {
+    @Test func `limit sends a PATCH request, and set sends an action`() async throws {
         let world = try World()
         let service = try world.service { request in
             if request.path == "/v1/settings" { return try .json(Samples.status.settings) }
@@ -653,7 +653,7 @@ struct ProgramTests {
         #expect(service.requests.count == 2 + 2)
     }
 
-    @Test func `B2: retarget prints the new URL, and how to continue a paused transfer`() async throws {
+    @Test func `B2: retarget prints the new URL, and how to resume a paused transfer`() async throws {
         var task = Samples.running()
         task.url = "https://new.example/film.mkv"
         task.state = .suspended
@@ -676,7 +676,7 @@ struct ProgramTests {
         #expect(!world.errors.text.contains("secret"))
     }
 
-    @Test func cancelAndContinue() async throws {
+    @Test func `get --continue resumes a download that cancel --keep has ended`() async throws {
         var kept = Samples.failed(12)
         kept.state = .cancelled
         kept.resumeData = "token-1"
@@ -744,7 +744,7 @@ struct ProgramTests {
     }
 
     @Test(arguments: [(Samples.completed(), CLI.ExitStatus.whole), (Samples.failed(), .failed)])
-    func `The exit code of wait is the result of the transfers`(_ task: TaskStatus, _ status: CLI.ExitStatus)
+    func `The exit code of wait tells whether the transfers succeeded`(_ task: TaskStatus, _ status: CLI.ExitStatus)
         async throws
     {
         let world = try World()
@@ -756,7 +756,7 @@ struct ProgramTests {
         #expect(try JSON.decode(TaskPage.self, from: Data(world.output.text.utf8)).tasks == [task])
     }
 
-    @Test func `watch without unfinished transfers prints a sentence`() async throws {
+    @Test func `watch prints a sentence if all transfers have ended`() async throws {
         let world = try World()
         let service = try world.service { request in
             request.path == "/v1/status" ? try .json(Samples.status) : try .json(TaskPage(tasks: [], next: nil))

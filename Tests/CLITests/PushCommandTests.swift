@@ -121,7 +121,7 @@ struct PushCommandTests {
         #expect(other.output.text.isEmpty && other.errors.text.contains("nightshift push enrol"))
     }
 
-    @Test func `R3: Each push is explained in a sentence without control characters`() throws {
+    @Test func `R3: why explains each push in a sentence without control characters`() throws {
         let report = PushReport(times: Samples.times, style: Style(isEnabled: false))
         let lines = report.lines(Self.mail)
         #expect(
@@ -133,7 +133,7 @@ struct PushCommandTests {
         #expect(all.allSatisfy { text in text.unicodeScalars.allSatisfy { $0.value >= 0x20 } })
     }
 
-    @Test func `R3: A hidden alert is not called shown, and the command that shows it is printed`() {
+    @Test func `R3: push calls no hidden alert shown, and prints the command that shows alerts`() {
         let report = PushReport(times: Samples.times, style: Style(isEnabled: false))
         var app = Self.none
         var alert = PushRecord(
@@ -152,14 +152,14 @@ struct PushCommandTests {
         }
     }
 
-    @Test func `R3: doctor names the app whose alerts wait for permission, and the command`() {
+    @Test func `R3: doctor names the app whose alerts wait for permission, and the command to allow them`() {
         var status = Self.device
         status.apps[0].pushes[1].alert = .permission
         let finding = DoctorChecks.finding(status)
         #expect(finding.advice?.contains("nightshift app notifications org.example.Mail --allow") == true)
     }
 
-    @Test func `R3: With --json each command prints the document of the API`() async throws {
+    @Test func `R3: With --json each command prints the JSON body of the API's response`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -172,7 +172,7 @@ struct PushCommandTests {
         #expect(try JSON.decode(AppPushStatus.self, from: Data(other.output.text.utf8)) == Self.mail)
     }
 
-    @Test func `B7: UnifiedPush registrations and waiting messages are printed`() {
+    @Test func `B7: push prints UnifiedPush registrations and waiting messages`() {
         let report = PushReport(times: Samples.times, style: Style(isEnabled: false))
         var registration = UnifiedPushStatus(
             app: AppID(rawValue: "org.example.Chat"), about: "An account\u{1b}[2J", version: 2,

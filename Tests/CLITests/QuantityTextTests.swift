@@ -49,7 +49,7 @@ struct QuantityTextTests {
         #expect(QuantityText.bar(done: done, of: total, columns: columns) == text)
     }
 
-    @Test func `The remaining time is known only with a rate`() {
+    @Test func `The remaining time is unknown without a rate`() {
         #expect(QuantityText.secondsLeft(done: 50, of: 100, bytesPerSecond: 10) == 5)
         #expect(QuantityText.secondsLeft(done: 50, of: 100, bytesPerSecond: 0) == nil)
         #expect(QuantityText.secondsLeft(done: 50, of: -1, bytesPerSecond: 10) == nil)

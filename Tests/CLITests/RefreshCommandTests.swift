@@ -89,7 +89,7 @@ struct RefreshCommandTests {
         ("never", "never"), ("minimum", "minimum"), ("default", "default"), ("900", "900"), ("1h30m", "5400"),
         ("0", "0"), ("2d", "172800"),
     ])
-    func `R1: Intervals are typed like other durations`(text: String, interval: String) throws {
+    func `R1: You type fetch intervals like other durations`(text: String, interval: String) throws {
         #expect(try AppRefreshCommand.interval(text) == interval)
     }
 
@@ -119,7 +119,7 @@ struct RefreshCommandTests {
                 + "(10 min ago), until 2026-11-21 13:00:00 (in 1 h). The device is on battery.\n")
     }
 
-    @Test func `R10: A waiting task is cancelled`() async throws {
+    @Test func `R10: app schedule --cancel cancels a waiting task`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -128,7 +128,7 @@ struct RefreshCommandTests {
         #expect(world.output.text == "org.example.Photos: no task waits as photos.none\n")
     }
 
-    @Test func `R1: With --json each command prints the document of the API`() async throws {
+    @Test func `R1: With --json each command prints the JSON body of the API's response`() async throws {
         func output(_ arguments: String...) async throws -> Data {
             let world = try World()
             let service = try service(world)
@@ -145,7 +145,7 @@ struct RefreshCommandTests {
         #expect(try JSON.decode(AppRefreshStatus.self, from: scheduled) == RefreshSamples.photos)
     }
 
-    @Test func `R1: app show and app why include background refresh`() async throws {
+    @Test func `R1: app show and app why print information about background refresh`() async throws {
         struct Document: Decodable {
             var refresh: AppRefreshStatus
         }
@@ -170,7 +170,7 @@ struct RefreshCommandTests {
         }
     }
 
-    @Test func `R1: A refusal is printed with its reason`() async throws {
+    @Test func `R1: app refresh prints why the service refused`() async throws {
         let world = try World()
         let service = try world.service { _ in throw Problem.conflict("The user has force-quit org.example.Feeds.") }
         defer { service.stop() }

@@ -27,7 +27,7 @@ struct RefreshReportTests {
             [RefreshSamples.device, off].map { table().lines($0).joined(separator: "\n") }.joined(separator: "\n\n"))
     }
 
-    @Test(arguments: [60, 80, 200]) func `R1: The table fits the width of the terminal`(columns: Int) {
+    @Test(arguments: [60, 80, 200]) func `R1: The table of refresh fits into the width of the terminal`(columns: Int) {
         var status = RefreshSamples.device
         status.apps.append(
             AppRefreshStatus(
@@ -38,14 +38,14 @@ struct RefreshReportTests {
         #expect(apps.count == 7 && apps.allSatisfy { TerminalText.width($0) <= columns })
     }
 
-    @Test func `R1: Control characters in texts of an app are escaped`() {
+    @Test func `R1: app refresh escapes control characters in texts of an app`() {
         let lines =
             report.lines(RefreshSamples.photos) + report.section(RefreshSamples.feeds)
             + table().lines(RefreshSamples.device)
         #expect(lines.allSatisfy { text in text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x202E } })
     }
 
-    @Test func `R1: An app without background refresh has no section about it`() {
+    @Test func `R1: app show has no refresh section for an app without background refresh`() {
         var app = AppRefreshStatus(app: AppSamples.id, name: "", availability: .restricted, interval: .never)
         app.sentence = "The app has not requested background fetches."
         #expect(report.section(app).isEmpty && report.lines(app).count > 2)
@@ -58,11 +58,11 @@ struct RefreshReportTests {
             ([], nil), ([0, 0], nil), ([1], nil), ([0, 0, 1, 1], "00 ▁█ 24"), ([1, 0, 0, 0.5], "00 █▅ 24"),
             ([.infinity, 1], nil), ([-1, 2, 2, 2], "00 ▃█ 24"),
         ] as [([Double], String?)])
-    func `R1: Learned openings are printed as a bar for each hour`(halfHours: [Double], text: String?) {
+    func `R1: app refresh prints a bar for the learned openings of each hour`(halfHours: [Double], text: String?) {
         #expect(RefreshText.openings(halfHours) == text)
     }
 
-    @Test func `R10: Known progress of a task is printed`() {
+    @Test func `R10: app refresh prints the progress of a task if it is known`() {
         #expect(RefreshText.progress(ScheduledTaskProgress()) == nil)
         #expect(RefreshText.progress(ScheduledTaskProgress(completedUnits: 3)) == "3 done")
         #expect(RefreshText.progress(ScheduledTaskProgress(completedUnits: 3, totalUnits: 0)) == "3 done")
@@ -118,7 +118,7 @@ struct RefreshReportTests {
         #expect(DoctorChecks.finding(status, [app("one")]).result == .warn)
     }
 
-    @Test func `R1: A negative budget is printed`() {
+    @Test func `R1: refresh prints a negative budget`() {
         var status = RefreshSamples.device
         status.apps = []
         (status.budget.energyLeft, status.budget.bytesLeft) = (-18.4, -2_000_000)
@@ -129,14 +129,14 @@ struct RefreshReportTests {
         #expect(table().lines(status).contains { $0.contains(" 0 J left,") })
     }
 
-    @Test func `R1: A fetch without a reported end has an unknown result`() {
+    @Test func `R1: app refresh prints an unknown result for a fetch whose end was not reported`() {
         var fetch = RefreshSamples.fetch(0, .newData)
         fetch.result = nil
         fetch.ended = fetch.ended ?? Samples.now
         #expect(RefreshText.result(fetch) == "result unknown")
     }
 
-    @Test func `A time in UTC from the service is printed in the local time zone`() {
+    @Test func `The commands print times of the service in the local time zone`() {
         let times = TimeText(now: Samples.now, timeZone: TimeZone(secondsFromGMT: 7_200) ?? .gmt)
         #expect(
             times.localized("time, at 2026-11-21T23:30:05Z, or 2026-11-21T23:30:05.250Z.")
@@ -144,7 +144,7 @@ struct RefreshReportTests {
         #expect(times.localized("2026-11-21 is a day.") == "2026-11-21 is a day.")
     }
 
-    @Test func `R1: An interval of never that the user has set is no mistake`() {
+    @Test func `R1: doctor accepts an interval that the user has set to never`() {
         var app = AppSamples.active
         app.manifest?.modes = [.fetch]
         var status = RefreshSamples.device

@@ -64,7 +64,7 @@ struct RefreshRowTests {
                 == [[hours(5) + 8, hours(7) + 60], [hours(23.5) + 8, hours(24)]])
     }
 
-    @Test func `R1: Uses and fetches that cross the edges of the timeline are drawn up to them`() throws {
+    @Test func `R1: The timeline draws uses and fetches up to its edges if they extend beyond them`() throws {
         let row = try row([
             TimelineSamples.entry(60, .useEnded, app: app),
             TimelineSamples.entry(hours(20), .useBegan, app: app),
@@ -76,7 +76,7 @@ struct RefreshRowTests {
         #expect(row.fetches.map(\.value) == [nil] && row.fetches[0].to == start.addingTimeInterval(hours(24)))
     }
 
-    @Test func `R1: Fetches and uses are drawn, and named in the legend and the description`() {
+    @Test func `R1: The timeline draws fetches and uses, and names them in its legend and description`() {
         let timeline = timeline(
             fetch(5, "newData") + use(5.5) + fetch(8, "noData") + fetch(12, "failed") + use(15) + use(0.5))
         let svg = TimelineDrawing.svg(timeline, title: "Day", timeZone: .gmt)
@@ -94,7 +94,7 @@ struct RefreshRowTests {
         #expect(report.line == "day.svg: 1 app, 0 transfers, 1 d; 3 fetches, 1 of 2 openings with fresh content")
     }
 
-    @Test func `R1: A legend of many lines is inside the picture`() throws {
+    @Test func `R1: A legend of many lines fits into the picture`() throws {
         let entries =
             TimelineSamples.entries + fetch(0.1, "newData") + fetch(0.2, "noData") + fetch(0.3, "failed") + use(0.4)
             + use(0.02)
@@ -105,7 +105,7 @@ struct RefreshRowTests {
         #expect(legend.allSatisfy { $0 < height - 4 })
     }
 
-    @Test func `R10: A refresh task is drawn as a fetch, and other tasks as tasks`() throws {
+    @Test func `R10: The timeline draws a refresh task as a fetch, and other tasks as tasks`() throws {
         let processing = ["kind": "processing"]
         let row = try #require(
             timeline([

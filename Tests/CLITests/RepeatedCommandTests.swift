@@ -27,7 +27,7 @@ struct RepeatedCommandTests {
         return try #require(try JSON.decode(EnqueueRequest.self, from: request.body).tasks.first)
     }
 
-    @Test func `A download joins a running one, and a paused one is reported`() async throws {
+    @Test func `get joins a running download with the same URL and file, and reports a paused one`() async throws {
         let world = try World()
         var paused = Samples.running(14)
         paused.state = .suspended
@@ -48,7 +48,7 @@ struct RepeatedCommandTests {
         (["note", "http://a.example/1"], SameTask.join), (["-X", "put", "note", "http://a.example/1"], .join),
         (["-X", "POST", "note", "http://a.example/1"], nil), (["--form", "a=b", "http://a.example/1"], nil),
     ])
-    func `An upload joins a running one, unless its method may have another effect`(
+    func `put joins a running upload, unless repeating its method could have another effect`(
         _ arguments: [String], _ same: SameTask?
     )
         async throws
@@ -61,7 +61,7 @@ struct RepeatedCommandTests {
         #expect(try posted(service).ifSame == same)
     }
 
-    @Test func `Each of several equal lines of a list becomes a transfer`() async throws {
+    @Test func `get starts one transfer for each of several equal lines of a list`() async throws {
         let world = try World()
         let service = try world.service { request in
             guard request.method == "POST" else { return try .json(Samples.status) }
@@ -79,7 +79,7 @@ struct RepeatedCommandTests {
         #expect(posts.count == 2 && Set(posts[0]) == [.join] && posts[1] == [nil, .join])
     }
 
-    @Test func `A list prints how many of its transfers were already running`() {
+    @Test func `get prints how many transfers of a list were already running`() {
         let ids = [3, 4, 5, 9].map { TaskID(Int64($0)) }
         #expect(
             Submission.sentence(joined: ids, .download, isFollowed: true)
@@ -89,7 +89,7 @@ struct RepeatedCommandTests {
                 == "Transfer 3 is already uploading this file. Following it.")
     }
 
-    @Test func `A download to standard output continues a paused one`() async throws {
+    @Test func `get -o - continues a paused download to standard output`() async throws {
         let world = try World()
         let service = try service(world, joined: [TaskID(14)])
         defer { service.stop() }
@@ -115,7 +115,7 @@ struct RepeatedCommandTests {
         return task
     }
 
-    @Test func `A file that the same command has downloaded is not downloaded again`() async throws {
+    @Test func `get does not download a file that the same command has already downloaded`() async throws {
         let world = try World()
         let service = try service(world, states: [try finished(world)])
         defer { service.stop() }
@@ -130,7 +130,7 @@ struct RepeatedCommandTests {
     }
 
     @Test(arguments: ["http://a.example/2", "longer", "--checksum"])
-    func `With another URL, content or checksum, the existing file is an error`(_ difference: String) async throws {
+    func `get refuses to replace a file if the URL, content or checksum differs`(_ difference: String) async throws {
         let world = try World()
         let task = try finished(world, difference == "longer" ? "longer" : "whole")
         let service = try service(world, states: [task])

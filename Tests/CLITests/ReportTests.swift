@@ -91,14 +91,14 @@ struct ReportTests {
         #expect(text.hasPrefix("waiting: ") && text.count > 15)
     }
 
-    @Test func `A wait is printed with its failure and the time of the next attempt`() {
+    @Test func `show prints a wait with its failure and the time of the next attempt`() {
         let error = TransferFailure(.serverUnavailable, "x", status: 503)
         let wait = Wait(reason: .hostBackoff, since: Samples.now, until: Samples.now.addingTimeInterval(64))
         #expect(
             TaskText.waiting(wait, lastError: error, now: Samples.now) == "waiting: HTTP 503, again in 1 min 4 s")
     }
 
-    @Test func `The requirements of a transfer are printed`() {
+    @Test func `show prints the requirements of a transfer`() {
         #expect(TaskText.needs(TransferRules()) == nil)
         var rules = TransferRules()
         rules.discretion = .full
@@ -139,14 +139,14 @@ struct ReportTests {
         }
     }
 
-    @Test func `A long queue is counted and not listed`() {
+    @Test func `A long queue is counted instead of listed`() {
         var tasks = FollowedTasks()
         for id in 1...50_000 { tasks.add(FollowedTask(id: TaskID(Int64(id)), kind: .download, name: "x")) }
         let view = TransferView(size: .standard, style: Style(isEnabled: false), now: Samples.now)
         #expect(view.lines(tasks) == ["0 of 50000 completed, 50000 waiting, 0 B"])
     }
 
-    @Test func `Colours are used only if they are enabled`() {
+    @Test func `Output has colours only if colours are enabled`() {
         #expect(Style(isEnabled: true).bad("x") == "\u{1b}[31mx\u{1b}[0m")
         #expect(Style(isEnabled: false).bad("x") == "x")
     }

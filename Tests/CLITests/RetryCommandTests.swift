@@ -24,7 +24,7 @@ struct RetryCommandTests {
         }
     }
 
-    @Test func `Without numbers all waiting transfers are retried`() async throws {
+    @Test func `retry without numbers retries all waiting transfers`() async throws {
         let world = try World()
         let service = try Self.service(world)
         defer { service.stop() }
@@ -32,7 +32,7 @@ struct RetryCommandTests {
         #expect(world.output.text == "7 transfers are retried now.\n" && world.errors.text.isEmpty)
     }
 
-    @Test func `Transfers that wait for a host are named by the host`() async throws {
+    @Test func `retry names the host for which transfers wait`() async throws {
         let world = try World()
         let service = try Self.service(world, hosts: ["https://a.example:443"])
         defer { service.stop() }
@@ -49,7 +49,7 @@ struct RetryCommandTests {
                 == "1 transfer is retried now, and so are all transfers that waited for 4 hosts.")
     }
 
-    @Test func `Refusals are printed one by one`() async throws {
+    @Test func `retry prints different refusals one by one`() async throws {
         let world = try World()
         let service = try Self.service(world)
         defer { service.stop() }
@@ -65,7 +65,7 @@ struct RetryCommandTests {
         #expect(answer.count == 0 && answer.refused.map(\.id) == [TaskID(5)])
     }
 
-    @Test func `The same refusal of many transfers is printed once`() async throws {
+    @Test func `retry prints the same refusal of many transfers once`() async throws {
         let world = try World()
         let service = try world.service { request in
             guard request.method == "POST" else { return try .json(Samples.status) }
@@ -90,7 +90,7 @@ struct RetryCommandTests {
                 """)
     }
 
-    @Test func `Refusals that differ in more than the number are not combined`() {
+    @Test func `retry does not combine refusals that differ in more than the transfer number`() {
         let refused = [1, 2].map { RefusedTask(id: TaskID($0), problem: .conflict("Task \($0) has \($0)0 bytes.")) }
         #expect(
             RefusalText.lines(refused) == [
@@ -98,7 +98,7 @@ struct RetryCommandTests {
             ])
     }
 
-    @Test func `Many numbers need few requests`() async throws {
+    @Test func `retry sends few requests for many numbers`() async throws {
         let world = try World()
         let service = try Self.service(world)
         defer { service.stop() }

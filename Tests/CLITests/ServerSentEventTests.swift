@@ -12,7 +12,7 @@ struct ServerSentEventTests {
     }
 
     @Test(arguments: ["\n", "\r", "\r\n"])
-    func `Every kind of line end is accepted`(_ end: String) {
+    func `The parser accepts every kind of line end`(_ end: String) {
         let lines = ["event: journal", "id: 7", "data: {", "data:}", "", ":ping", "data", ""]
         #expect(
             parse(lines.map { $0 + end }.joined()) == [
@@ -21,7 +21,7 @@ struct ServerSentEventTests {
             ])
     }
 
-    @Test func `Events without data and invalid ids are ignored`() {
+    @Test func `The parser ignores events without data and invalid ids`() {
         #expect(parse("event: x\n\nid: 3\n\nretry: 10\n\n").isEmpty)
         #expect(parse("data: unfinished\n").isEmpty)
         #expect(parse("\u{feff}data: x\n\n") == [ServerSentEvent(name: "message", id: nil, data: "x")])
@@ -30,7 +30,7 @@ struct ServerSentEventTests {
 
     /// The events are the same, whatever the pieces of the stream are.
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `The result does not depend on the pieces of the stream`(_ seed: UInt64) {
+    func `The parser's result does not depend on how the stream is split`(_ seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let alphabet: [[UInt8]] = [
             [0x0A], [0x0D], [0x0D, 0x0A], [0x0A, 0x0A], Array("data: ä日".utf8), Array("data".utf8), Array("id: 4".utf8),

@@ -13,7 +13,7 @@ import Testing
 #endif
 
 struct ServiceLauncherTests {
-    @Test func `The program directory is searched before PATH`() throws {
+    @Test func `The launcher searches the program's own directory before PATH`() throws {
         let search = DaemonSearch(executable: "/opt/n/bin/nightshift", searchPath: "/usr/bin:relative::/bin")
         #expect(
             search.candidates == [
@@ -22,7 +22,7 @@ struct ServiceLauncherTests {
             ])
     }
 
-    @Test func `The output of a service that fails to start is printed`() async throws {
+    @Test func `The launcher prints the output of a service that fails to start`() async throws {
         let world = try World()
         try world.installDaemon("echo 'database is newer'\nexit 1\n")
         #expect(await world.run("list") == .unreachable)
@@ -36,7 +36,7 @@ struct ServiceLauncherTests {
     }
 
     /// A script replaces the service and records how it was started. The test answers requests.
-    @Test func `The service is started in its own session without descriptors of the client`() async throws {
+    @Test func `The launcher starts the service in a new session, without the client's descriptors`() async throws {
         let world = try World()
         try world.installDaemon(
             """
@@ -71,14 +71,14 @@ struct ServiceLauncherTests {
         #expect(!lines[3].split(separator: " ").contains { (3...9).contains(Int($0) ?? 0) })
     }
 
-    @Test func `A socket path that is too long is reported`() async throws {
+    @Test func `The launcher reports a socket path that is too long`() async throws {
         let world = try World()
         let home = world.path + "/" + String(repeating: "x", count: 120)
         #expect(await world.run("list", environment: ["NIGHTSHIFT_HOME": home]) == .unreachable)
         #expect(world.errors.text.contains("107 bytes"))
     }
 
-    @Test func `service stop waits for the end of the process`() async throws {
+    @Test func `service stop waits until the service's process has ended`() async throws {
         let world = try World()
         let child = Process()
         child.executableURL = URL(filePath: "/bin/sleep")

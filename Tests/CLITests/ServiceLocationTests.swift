@@ -35,20 +35,20 @@ import Testing
         return file
     }
 
-    @Test func `B1: The lock of a running service names its socket`() throws {
+    @Test func `B1: The lock file of a running service names its socket`() throws {
         let lock = try hold(LockRecord(processID: 17, socket: "/elsewhere/nightshift.sock").text)
         #expect(location.holder == LockRecord(processID: 17, socket: "/elsewhere/nightshift.sock"))
         #expect(location.socket == "/elsewhere/nightshift.sock")
         try lock.close()
     }
 
-    @Test func `B1: A lock file without a lock is ignored`() throws {
+    @Test func `B1: The client ignores a lock file that no process has locked`() throws {
         #expect(location.holder == nil && location.socket == usual)
         try hold(LockRecord(processID: 17, socket: "/elsewhere/nightshift.sock").text).close()
         #expect(location.holder == nil && location.socket == usual)
     }
 
-    @Test func `B1: A lock file that other users could have written is ignored`() throws {
+    @Test func `B1: The client ignores a lock file that other users could have written`() throws {
         let record = LockRecord(processID: 17, socket: "/elsewhere/nightshift.sock").text
         let open = try hold(record, mode: 0o666)
         #expect(location.holder == nil)
@@ -62,7 +62,7 @@ import Testing
         try lock.close()
     }
 
-    @Test func `B1: An older service without a socket in its lock is found at the default path`() throws {
+    @Test func `B1: The client finds an older service, whose lock names no socket, at the default path`() throws {
         let lock = try hold("17\n")
         #expect(location.holder == LockRecord(processID: 17, socket: nil) && location.socket == usual)
         try lock.close()
@@ -75,11 +75,11 @@ import Testing
             ("5\nrelative\n", LockRecord(processID: 5, socket: nil)),
             ("5\n/a b\n", LockRecord(processID: 5, socket: "/a b")),
         ] as [(String, LockRecord?)])
-    func `B1: An invalid or incomplete lock file names no socket`(text: String, record: LockRecord?) {
+    func `B1: The client takes no socket from an invalid or incomplete lock file`(text: String, record: LockRecord?) {
         #expect(LockRecord(parsing: text) == record)
     }
 
-    @Test func `B1: A socket path with a line break is not written`() {
+    @Test func `B1: The service does not write a socket path with a line break into its lock file`() {
         #expect(LockRecord(processID: 5, socket: "/a\n/b").text == "5\n")
     }
 

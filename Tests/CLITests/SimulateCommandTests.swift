@@ -67,14 +67,14 @@ struct SimulateCommandTests {
         #expect(world.output.text.hasPrefix("The device, in 40 min\n"))
     }
 
-    @Test func `B3: With --json the lines of the simulation are printed unchanged`() async throws {
+    @Test func `B3: With --json simulate prints the lines of the simulation unchanged`() async throws {
         let world = try world()
         #expect(await world.run("simulate", "evening.jsonl", "--json") == .whole)
         let result = try String(contentsOf: world.root.appending(path: "result"), encoding: .utf8)
         #expect(world.output.text == result)
     }
 
-    @Test func `B3: With -o the timeline is also drawn`() async throws {
+    @Test func `B3: With -o simulate also draws the timeline`() async throws {
         let world = try world()
         #expect(await world.run("simulate", "evening.jsonl", "-o", "evening.svg", "--totals") == .whole)
         let svg = try String(contentsOf: world.root.appending(path: "evening.svg"), encoding: .utf8)
@@ -111,7 +111,7 @@ struct SimulateCommandTests {
             ),
             (9, "", .failed, "nightshift: nightshiftd ended with status 9.\n"),
         ] as [(Int, String, CLI.ExitStatus, String)])
-    func `B3: A mistake in a trace is reported like other mistakes`(
+    func `B3: A mistake in a trace is reported with its line, like other mistakes`(
         code: Int, words: String, status: CLI.ExitStatus, message: String
     ) async throws {
         let world = try World()
@@ -121,13 +121,13 @@ struct SimulateCommandTests {
         #expect(world.output.text.isEmpty)
     }
 
-    @Test func `B3: Without nightshiftd, the error contains the searched paths`() async throws {
+    @Test func `B3: Without nightshiftd, simulate prints the paths that it searched`() async throws {
         let world = try World()
         #expect(await world.run("simulate", "x.jsonl") == .unreachable)
         #expect(world.errors.text.contains("nightshiftd was not found"))
     }
 
-    @Test func `B3: An invalid policy is refused`() async throws {
+    @Test func `B3: simulate refuses an invalid policy`() async throws {
         let world = try world()
         #expect(await world.run("simulate", "x.jsonl", "--policy", "lazy") == .usage)
         #expect(await world.run("simulate", "x.jsonl", "-o", "-") == .usage)

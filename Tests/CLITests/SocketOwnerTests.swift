@@ -23,7 +23,7 @@ import Testing
             (1_000, 0, 0o755, "belongs to user 0"), (1_000, 1_000, 0o720, "chmod 700 '/run/n/'"),
             (1_000, 1_000, 0o702, "Other users can write"), (1_000, 1_000, 0o1777, "nothing was sent"),
         ] as [(uid_t, uid_t, mode_t, String?)])
-    func `A client sends only to its own user, in a directory that nobody else can write to`(
+    func `A client uses only its own user's socket, in a directory that others cannot write to`(
         peer: uid_t, owner: uid_t, mode: mode_t, words: String?
     ) {
         let directory = DirectoryFacts(path: "/run/n/", owner: owner, group: owner, mode: mode)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can be two users"), arguments: Place.allCases)
-    func `A socket of another user receives nothing`(place: Place) async throws {
+    func `The client sends nothing to a socket of another user`(place: Place) async throws {
         let world = try World()
         let planted = try await plant(place, in: world)
         let secret = ["get", "http://example.org/f", "--user", "ada:hunter2", "--detach"]
@@ -72,7 +72,7 @@ import Testing
         #expect(planted.received.allSatisfy { $0 == 0 }, "\(planted.received)")
     }
 
-    @Test func `A refused connection is reported with the cause and advice`() async throws {
+    @Test func `The client reports why it refused a connection, and gives advice`() async throws {
         let world = try World()
         let service = try world.service { _ in try .json(TaskPage(tasks: [], next: nil)) }
         defer { service.stop() }

@@ -18,11 +18,13 @@ struct SubjectTests {
         ("12-15", .tasks(TaskRange(ids: 12...15))), ("12a", .name("12a")), ("0", .name("0")), ("-", .name("-")),
         ("15-12", .name("15-12")), ("org.example.Photos", .name("org.example.Photos")),
     ])
-    func `A number is a transfer, and anything else is a name`(_ text: String, _ subject: SubjectArgument) throws {
+    func `An argument that is a number names a transfer; any other argument is a name`(
+        _ text: String, _ subject: SubjectArgument
+    ) throws {
         #expect(try SubjectArgument.parse(text) == subject)
     }
 
-    @Test func `Transfers with exactly the name are found before others, the newest first`() {
+    @Test func `A search finds transfers with the exact name before others, the newest first`() {
         var matches = TaskMatches(name: "Big.iso", path: "/home/ada/Downloads/big.iso")
         for (id, url) in [(1, "http://a/big.iso"), (2, "http://a/big.iso.asc"), (3, "http://b/big.iso")] {
             matches.add(Self.task(Int64(id), url))
@@ -35,7 +37,7 @@ struct SubjectTests {
         #expect(id == TaskID(3) && others == [TaskID(1)])
     }
 
-    @Test func `A transfer is found by a part of its name, its URL and its file`() {
+    @Test func `A search finds a transfer by a part of its name, its URL and its file`() {
         let task = Self.task(7, "http://a/x%20y", "film.mkv")
         func finds(_ name: String, _ path: String? = nil) -> Bool {
             var matches = TaskMatches(name: name, path: path)
@@ -46,7 +48,7 @@ struct SubjectTests {
         #expect(!finds("http://a/") && !finds("song"))
     }
 
-    @Test func `An app is found by its id, its name and a part of them, in this order`() {
+    @Test func `A search for an app tries its id, then its name, then parts of them`() {
         var mail = AppSamples.active
         mail.id = AppID(rawValue: "org.example.Mail")
         mail.name = "Photos by mail"
@@ -73,7 +75,7 @@ struct SubjectTests {
         }
     }
 
-    @Test func `Several subjects are printed one by one, and a missing one does not stop this`()
+    @Test func `show prints several subjects one by one, and continues after a missing one`()
         async throws
     {
         let world = try World()
@@ -85,7 +87,7 @@ struct SubjectTests {
         #expect(world.errors.text == "nightshift: There is no /v1/tasks/13.\n")
     }
 
-    @Test func `A range prints existing transfers, and several become a JSON array`() async throws {
+    @Test func `show prints the transfers of a range that exist, several of them as a JSON array`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -101,7 +103,7 @@ struct SubjectTests {
         #expect(try JSON.decode(TaskStatus.self, from: Data(one.output.text.utf8)).id == TaskID(12))
     }
 
-    @Test func `A push is found by its id and a region by its identifier`() async throws {
+    @Test func `why finds a push by its id and a region by its identifier`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }
@@ -111,7 +113,7 @@ struct SubjectTests {
         #expect(world.output.text.contains("home of org.example.Arrivals\n"))
     }
 
-    @Test func `An unknown name is an error with advice`() async throws {
+    @Test func `The error about an unknown name contains advice`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }

@@ -31,7 +31,7 @@ struct TaskRunMachineTests {
         return machine
     }
 
-    @Test func `L2: The program starts once, when the service accepts it`() {
+    @Test func `L2: The program starts once, when the service has accepted it`() {
         let machine = Decider(name: "n", isInApp: false)
         #expect(machine.heard(.granted) == [.begin])
         // The service accepts it again after a reconnection.
@@ -40,7 +40,7 @@ struct TaskRunMachineTests {
         #expect(machine.heard(.ended(.exited(0))) == [.finish(.exited(0))])
     }
 
-    @Test func `L2: Before its start, a refusal, a timeout and a signal end the program`() {
+    @Test func `L2: A refusal, a timeout or a signal before the start prevents the program's start`() {
         let machine = Decider(name: "n", isInApp: false)
         let refused = machine.heard(.refused("no"))
         #expect(refused == [.abandon, .print("n was not started: no"), .finish(.refused("no"))])
@@ -49,14 +49,16 @@ struct TaskRunMachineTests {
         #expect(Decider(name: "n", isInApp: false).received(SIGINT) == [.abandon, .finish(.signalled(SIGINT))])
     }
 
-    @Test func `L2: A refusal of a running program is printed and has no other effect`() {
+    @Test func `L2: A program that the service refuses while it runs continues, and the refusal is printed`() {
         let machine = running()
         #expect(machine.heard(.refused("no")) == [.print("n continues without the service, which has refused it: no")])
         #expect(machine.heard(.ended(.signalled(SIGKILL))) == [.finish(.signalled(SIGKILL))])
     }
 
     @Test(arguments: [(SIGTERM, true), (SIGKILL, true), (SIGINT, false), (SIGSEGV, false)])
-    func `L2: A program that a service's signal ends after the warning is overdue`(_ number: Int32, _ isOverdue: Bool) {
+    func `L2: A program that SIGTERM or SIGKILL ends after the warning counts as overdue`(
+        _ number: Int32, _ isOverdue: Bool
+    ) {
         let machine = running()
         #expect(machine.heard(.expiring).count == 1)
         #expect(machine.heard(.expiring).isEmpty)
@@ -67,12 +69,12 @@ struct TaskRunMachineTests {
         #expect(other.heard(.ended(.exited(0))) == [.finish(.exited(0))])
     }
 
-    @Test func `L2: Only in an app does the command itself ask the program to end`() {
+    @Test func `L2: After the warning, the command sends SIGTERM only to a program in an app`() {
         #expect(running(isInApp: true).heard(.expiring).last == .signal(SIGTERM))
         #expect(!running().heard(.expiring).contains(.signal(SIGTERM)))
     }
 
-    @Test func `L2: A stop by the service differs from a stop by the user`() {
+    @Test func `L2: The command stops itself after a stop by the user, but not after one by the service`() {
         let machine = running()
         #expect(machine.heard(.stopped(SIGSTOP)).isEmpty)
         #expect(machine.heard(.stopped(SIGTSTP)) == [.stopAlong(SIGTSTP)])

@@ -85,7 +85,7 @@ struct TaskRunTests {
         #expect(task == BackgroundTaskRequest(number: 1, name: "a name"))
     }
 
-    @Test func `L2: In an app, the program is a task of the app, in the app's process group`() async throws {
+    @Test func `L2: In an app, the program is a task of the app and stays in the app's process group`() async throws {
         let world = try World()
         let service = try granting(world)
         defer { service.stop() }
@@ -130,8 +130,7 @@ struct TaskRunTests {
     // MARK: - The end
 
     @Test(arguments: [("exit 0", Int32(0)), ("exit 42", 42), ("kill -KILL $$", 137), ("kill -TERM $$", 143)])
-    func `L2: The exit code of the program becomes that of the command`(_ script: String, _ status: Int32) async throws
-    {
+    func `L2: The command has the exit code of the program`(_ script: String, _ status: Int32) async throws {
         let world = try World()
         let service = try granting(world)
         defer { service.stop() }
@@ -139,7 +138,7 @@ struct TaskRunTests {
         #expect(outcome.code == status && outcome.errors.isEmpty)
     }
 
-    @Test func `L2: --json prints a record at the end`() async throws {
+    @Test func `L2: With --json the command prints a record at the end`() async throws {
         let world = try World()
         let service = try granting(world)
         defer { service.stop() }
@@ -157,7 +156,7 @@ struct TaskRunTests {
         var status: Int32?
     }
 
-    @Test func `L2: A program whose time is over has exit code 124`() async throws {
+    @Test func `L2: The exit code is 124 if the program exceeds its time`() async throws {
         let world = try World()
         let pid = Mutex<pid_t?>(nil)
         let service = try granting(
@@ -178,7 +177,7 @@ struct TaskRunTests {
                 """)
     }
 
-    @Test func `L2: In an app, the program is asked to end, and ending then is not overdue`() async throws {
+    @Test func `L2: In an app, the command asks the program to end and returns the program's exit code`() async throws {
         let world = try World()
         let service = try granting(
             world, then: [try Self.event("command", ProcessCommand(number: 1, action: .expire))])
@@ -192,7 +191,7 @@ struct TaskRunTests {
 
     // MARK: - Errors
 
-    @Test func `L2: A program that the service refuses is not started`() async throws {
+    @Test func `L2: The command does not start a program that the service refuses`() async throws {
         let world = try World()
         let service = try granting(world) { request in
             if request.path == Self.tasks { throw Problem.noBackgroundTime("None is left.") }
@@ -204,7 +203,7 @@ struct TaskRunTests {
         #expect(!FileManager.default.fileExists(atPath: world.path + "/mark"))
     }
 
-    @Test func `L2: Without a service, no program is started`() async throws {
+    @Test func `L2: The command does not start a program without a service`() async throws {
         let world = try World()
         // A file in place of the socket's directory prevents the start of a service.
         try Data().write(to: world.root.appending(path: "run"))
@@ -213,7 +212,7 @@ struct TaskRunTests {
         #expect(!FileManager.default.fileExists(atPath: world.path + "/mark"))
     }
 
-    @Test func `L2: A lost connection to the service is restored silently`() async throws {
+    @Test func `L2: The command restores a lost connection to the service silently`() async throws {
         let world = try World()
         let asked = Watched(0)
         let service = try granting(world, staysOpen: false) { request in
@@ -230,7 +229,9 @@ struct TaskRunTests {
     }
 
     @Test(arguments: [("-- no-such-program", Int32(127)), ("-- ./no", 127), ("-- /tmp", 126), ("", 2)])
-    func `L2: A missing or non-executable program sends no request`(_ words: String, _ status: Int32) async throws {
+    func `L2: The command sends no request if the program is missing or not executable`(
+        _ words: String, _ status: Int32
+    ) async throws {
         let world = try World()
         let service = try granting(world)
         defer { service.stop() }
@@ -239,7 +240,7 @@ struct TaskRunTests {
         #expect(service.requests.isEmpty)
     }
 
-    @Test func `L2: SIGTERM is passed on to the program`() async throws {
+    @Test func `L2: The command passes SIGTERM on to the program`() async throws {
         let world = try World()
         let service = try granting(world)
         defer { service.stop() }

@@ -10,11 +10,11 @@ struct TerminalTextTests {
         ("a\u{2028}b", "a\\u{2028}b"), ("\u{feff}", "\\u{feff}"), ("\u{e000}", "\\u{e000}"),
         ("👩‍🚀", "👩‍🚀"),
     ])
-    func `Control characters and direction marks are escaped`(_ raw: String, _ shown: String) {
+    func `The terminal text escapes control characters and direction marks`(_ raw: String, _ shown: String) {
         #expect(TerminalText.escaped(raw) == shown)
     }
 
-    @Test func `Newlines are kept only on request`() {
+    @Test func `The terminal text keeps newlines only on request`() {
         #expect(TerminalText.escaped("a\nb\u{1b}", keepingNewlines: true) == "a\nb\\x1b")
     }
 

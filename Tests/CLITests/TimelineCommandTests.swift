@@ -5,7 +5,7 @@ import Testing
 @testable import CLI
 
 struct TimelineCommandTests {
-    @Test func `L5: The journal is read page by page and drawn`() async throws {
+    @Test func `L5: timeline reads the journal page by page and draws it`() async throws {
         let world = try World()
         let now = Samples.now
         let entries = TimelineSamples.entries.enumerated().map { index, entry in
@@ -31,7 +31,7 @@ struct TimelineCommandTests {
         #expect(svg.contains("org.example.Photos"))
     }
 
-    @Test func `B3: A simulation is drawn completely from a file, without a service`() async throws {
+    @Test func `B3: timeline draws a whole simulation from a file, without a service`() async throws {
         let world = try World()
         let totals = SimulationTotals(start: TimelineSamples.start, end: TimelineSamples.span.end)
         let records = TimelineSamples.entries.map { SimulationRecord.entry($0) } + [.totals(totals)]
@@ -48,7 +48,7 @@ struct TimelineCommandTests {
                 #""apps":2,"fetches":0,"file":"a.svg","freshOpenings":0,"from":"2026-01-05T19:00:00.000Z""#))
     }
 
-    @Test func `B3: A missing directory for the picture is named in the error`() async throws {
+    @Test func `B3: The error about a missing directory for the picture names the directory`() async throws {
         let world = try World()
         let totals = SimulationTotals(start: TimelineSamples.start, end: TimelineSamples.span.end)
         try JSON.encode(SimulationRecord.totals(totals)).write(to: world.root.appending(path: "evening.json"))
@@ -60,7 +60,7 @@ struct TimelineCommandTests {
         #expect(world.errors.text.hasSuffix("x.svg could not be written: Is a directory.\n"), "\(world.errors.text)")
     }
 
-    @Test func `B3: A file that is not a simulation is reported with the line`() async throws {
+    @Test func `B3: timeline reports the line at which a file is not a simulation`() async throws {
         let world = try World()
         try Data("{\"at\": 0}\n".utf8).write(to: world.root.appending(path: "trace.jsonl"))
         #expect(await world.run("timeline", "-o", "a.svg", "--simulation", "trace.jsonl") == .usage)
@@ -76,7 +76,7 @@ struct TimelineCommandTests {
             ["timeline", "-o", "a", "--simulation", "b", "--since", "1h"],
             ["timeline", "-o", "a", "--since", "yesterday"],
         ])
-    func `L5: Options that cannot be combined are refused`(arguments: [String]) async throws {
+    func `L5: timeline refuses options that cannot be combined`(arguments: [String]) async throws {
         let world = try World()
         #expect(await CommandLineProgram.run(world.invocation(arguments)) == .usage)
     }

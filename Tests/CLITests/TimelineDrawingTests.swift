@@ -14,7 +14,7 @@ struct TimelineDrawingTests {
         try Fixture.check("timeline", svg(TimelineSamples.timeline))
     }
 
-    @Test func `L5: The picture is well-formed XML, with names of tasks escaped`() throws {
+    @Test func `L5: The picture is well-formed XML and escapes the names of tasks`() throws {
         let reading = XMLReading(svg(TimelineSamples.timeline, title: "<b>\u{1}&"))
         #expect(reading.error == nil)
         #expect(reading.elements["svg"] == 1)
@@ -23,7 +23,7 @@ struct TimelineDrawingTests {
         #expect(reading.text.contains("<b>\u{FFFD}&"))
     }
 
-    @Test func `L5: Everything is inside the picture and wide enough to see`() throws {
+    @Test func `L5: All shapes are inside the picture and wide enough to see`() throws {
         let reading = XMLReading(svg(TimelineSamples.timeline))
         for rectangle in reading.rectangles {
             #expect(rectangle.x >= 0 && rectangle.x + rectangle.width <= 1_280.5, "\(rectangle)")

@@ -15,7 +15,7 @@ struct TimelineReaderTests {
         }
     }
 
-    @Test func `L5: The activity of the device is read from the journal`() {
+    @Test func `L5: The timeline shows the activity of the device according to the journal`() {
         let timeline = TimelineSamples.timeline
         #expect(
             words(timeline.device, \.rawValue) == [
@@ -26,7 +26,7 @@ struct TimelineReaderTests {
         #expect(words(timeline.network, \.words) == ["0-1600 wifi", "1600-2400 cellular, metered"])
     }
 
-    @Test func `L5: Apps have their states, tasks and marks`() throws {
+    @Test func `L5: The timeline shows the states, tasks and marks of apps`() throws {
         let apps = TimelineSamples.timeline.apps
         #expect(apps.map(\.id.rawValue) == ["org.example.Photos", "org.example.News"])
         #expect(
@@ -39,7 +39,7 @@ struct TimelineReaderTests {
         #expect(apps[1].marks.map(\.kind) == [.woken])
     }
 
-    @Test func `L5: Transfers have spans of running and waiting, with reasons`() throws {
+    @Test func `L5: The timeline shows when transfers ran or waited, with the reasons`() throws {
         let rows = TimelineSamples.timeline.transfers
         #expect(rows.map(\.label) == ["Transfer 7", "Transfer 8"])
         let spans = rows[0].spans
@@ -48,7 +48,7 @@ struct TimelineReaderTests {
         #expect(words(rows[1].spans) { "\($0)" } == ["120-2400 waiting"])
     }
 
-    @Test func `L5: The state before the first entry is derived from later entries`() {
+    @Test func `L5: The timeline derives the state before the first entry from later entries`() {
         let entries = [
             TimelineSamples.entry(10, .windowClosed),
             TimelineSamples.entry(20, .deviceChanged, inputs: ["power": "external", "idle": "no"]),
@@ -61,7 +61,7 @@ struct TimelineReaderTests {
         #expect(timeline.network.isEmpty)
     }
 
-    @Test func `L3: Time kept awake by an app differs from time awake`() {
+    @Test func `L3: The timeline marks the time in which an app kept the device awake`() {
         let entries = [
             TimelineSamples.entry(0, .serviceStarted, inputs: ["idle": "yes"]),
             TimelineSamples.entry(10, .deviceHeldAwake), TimelineSamples.entry(30, .deviceReleased),
@@ -71,7 +71,7 @@ struct TimelineReaderTests {
         #expect(words(timeline.device, \.rawValue) == ["0-10 awake", "10-30 held", "30-40 awake"])
     }
 
-    @Test func `L5: Many transfers are combined into one row for each app`() throws {
+    @Test func `L5: The timeline combines many transfers into one row for each app`() throws {
         var entries: [JournalEntry] = []
         for number in 0..<40 {
             let app = number % 2 == 0 ? "org.example.Mail" : "/usr/bin/sync"
@@ -94,7 +94,7 @@ struct TimelineReaderTests {
         #expect(timeline.hidden == 0)
     }
 
-    @Test func `L5: If there are too many rows, the others are counted`() {
+    @Test func `L5: The timeline counts rows that do not fit`() {
         let entries = (0..<30).map { number in
             TimelineSamples.entry(Double(number), .accepted, app: "org.example.App\(number)", task: Int64(number + 1))
         }
@@ -104,14 +104,14 @@ struct TimelineReaderTests {
         #expect(timeline.hidden == 30 - TransferTracks.mostRows)
     }
 
-    @Test func `L5: An impossible range of transfer numbers is ignored`() {
+    @Test func `L5: The timeline ignores an impossible range of transfer numbers`() {
         let entry = TimelineSamples.entry(0, .accepted, task: Int64.min, detail: "Tasks 1 to \(Int64.max).")
         let timeline = TimelineReader.timeline(
             [entry], span: DateInterval(start: TimelineSamples.start, duration: 100))
         #expect(timeline.transfers.map(\.count) == [1])
     }
 
-    @Test func `L5: Only the requested apps are drawn`() {
+    @Test func `L5: The timeline draws only the requested apps`() {
         let timeline = TimelineReader.timeline(
             TimelineSamples.entries, span: TimelineSamples.span, apps: [AppID(rawValue: "org.example.News")])
         #expect(timeline.apps.map(\.id.rawValue) == ["org.example.News"])

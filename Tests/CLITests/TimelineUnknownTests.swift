@@ -38,7 +38,7 @@ struct TimelineUnknownTests {
             holders: [], settings: DeviceSettings())
     }
 
-    @Test func `L5: Nothing is drawn before the first entry of the service`() {
+    @Test func `L5: The timeline draws nothing before the first entry of the service`() {
         let timeline = TimelineReader.timeline(start(990, id: 1), span: span)
         #expect(words(timeline.device, \.rawValue) == ["990-1000 inUse"])
         #expect(words(timeline.power, \.rawValue) == ["990-1000 external"])
@@ -49,13 +49,13 @@ struct TimelineUnknownTests {
         #expect(!svg.contains(">asleep") && !svg.contains("on battery") && !svg.contains("no network"))
     }
 
-    @Test func `L5: A journal without entries draws nothing`() {
+    @Test func `L5: The timeline of an empty journal is empty`() {
         let timeline = TimelineReader.timeline([], span: span)
         #expect(timeline.device.isEmpty && timeline.power.isEmpty && timeline.network.isEmpty)
         #expect(timeline.unknownSeconds == 1_000)
     }
 
-    @Test func `L5: Nothing is drawn between the last entry of a run and the next start`() throws {
+    @Test func `L5: The timeline draws nothing between the last entry of a run and the next start`() throws {
         let entries =
             start(0) + [
                 TimelineSamples.entry(10, .appEntered, app: app, detail: "active"),
@@ -78,7 +78,7 @@ struct TimelineUnknownTests {
         #expect(words(transfer.spans) { "\($0)" } == ["20-100 running", "600-605 waiting", "605-1000 running"])
     }
 
-    @Test func `L5: Doze continues over a restart of the service`() {
+    @Test func `L5: Doze continues in the timeline while the service restarts`() {
         let resting = ["power": "battery", "idle": "yes", "sleeping": "no", "network": "yes"]
         let entries = start(0, resting) + [TimelineSamples.entry(60, .dozeBegan)] + start(300, resting)
         let timeline = TimelineReader.timeline(entries, span: span)
@@ -94,12 +94,12 @@ struct TimelineUnknownTests {
         #expect(words(timeline.power, \.rawValue) == ["0-1000 external"])
     }
 
-    @Test func `L5: The current state is not drawn before the service started`() {
+    @Test func `L5: The timeline does not draw the current state before the service started`() {
         let timeline = TimelineReader.timeline(start(500), span: span, current: status(idle: true, phase: .dozing))
         #expect(timeline.device.first?.from == TimelineSamples.start.addingTimeInterval(500))
     }
 
-    @Test func `L5 R1: Deleted use is not derived from later entries`() throws {
+    @Test func `L5 R1: The timeline does not derive deleted uses from later entries`() throws {
         // The entries about its use were deleted. The app was in use all the time.
         let entries =
             start(0, ["power": "battery", "sleeping": "no"]) + [

@@ -17,7 +17,7 @@ struct URLListTests {
         return batches
     }
 
-    @Test func `Comments and blank lines are skipped`() async throws {
+    @Test func `The list reader skips comments and blank lines`() async throws {
         let path = try file("# list\n\n http://a/1 \r\nhttp://a/2\n\t# more\nhttp://a/3")
         defer { try? FileManager.default.removeItem(atPath: path) }
         let list = try URLList(path: path)
@@ -25,7 +25,7 @@ struct URLListTests {
         #expect(try await batches(list, of: 2) == [["http://a/1", "http://a/2"], ["http://a/3"]])
     }
 
-    @Test func `Invalid lines are reported by number`() throws {
+    @Test func `Errors about invalid lines contain the line number`() throws {
         let path = try file("http://a/1\n# x\nexample.org\nhttp://a/2\nftp://b/\n")
         defer { try? FileManager.default.removeItem(atPath: path) }
         let list = try URLList(path: path)
@@ -39,7 +39,7 @@ struct URLListTests {
         }
     }
 
-    @Test func `A pipe can be read twice`() async throws {
+    @Test func `The list reader can read a pipe twice`() async throws {
         let pipe = Pipe()
         let text = (0..<3_000).map { "http://a.example/\($0)\n" }.joined()
         // The text is shorter than the 64 KiB that a pipe holds, so writing does not block.
@@ -53,7 +53,7 @@ struct URLListTests {
         #expect(batches[2].last == "http://a.example/2999")
     }
 
-    @Test func `A non-blocking pipe is read to its end`() throws {
+    @Test func `The list reader reads a non-blocking pipe to its end`() throws {
         let pipe = Pipe()
         let descriptor = pipe.fileHandleForReading.fileDescriptor
         #expect(fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0)
@@ -67,13 +67,13 @@ struct URLListTests {
         #expect(try URLList(path: "-", standardInput: descriptor).validated() == 2)
     }
 
-    @Test func `An unreadable list is an error and not an empty list`() throws {
+    @Test func `An unreadable list is an error and does not count as an empty list`() throws {
         let descriptor = open("/", O_RDONLY | O_CLOEXEC)
         defer { close(descriptor) }
         #expect(throws: CommandFailure.self) { _ = try URLList(path: "-", standardInput: descriptor) }
     }
 
-    @Test func `A line may cross the end of a piece`() async throws {
+    @Test func `A line may cross the boundary between two reads`() async throws {
         let urls = (0..<40).map { "http://a/" + String(repeating: "x", count: 4_000 + $0) }
         let path = try file(urls.joined(separator: "\n"))
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -99,14 +99,14 @@ struct URLListTests {
         return try await batches(list, of: 100_000).flatMap(\.self)
     }
 
-    @Test func `T8: A list is decoded according to its byte order mark`() async throws {
+    @Test func `T8: The list reader uses the encoding that the byte order mark names`() async throws {
         let expected = ["http://a/1", "http://a/\u{1F600}"]
         #expect(try await read(Array(("\u{FEFF}" + Self.lines).utf8)) == expected)
         #expect(try await read(Self.utf16(Self.lines, isBigEndian: false)) == expected)
         #expect(try await read(Self.utf16(Self.lines, isBigEndian: true)) == expected)
     }
 
-    @Test(arguments: [true, false]) func `T8: A long list in UTF-16 is decoded correctly across pieces`(
+    @Test(arguments: [true, false]) func `T8: The list reader decodes a long UTF-16 list correctly across reads`(
         _ isBigEndian: Bool
     ) async throws {
         // Surrogate pairs begin at every offset of a piece.
@@ -115,7 +115,7 @@ struct URLListTests {
         #expect(try await read(bytes) == urls)
     }
 
-    @Test func `T8: A list with the mark of UTF-16 that is not valid UTF-16 is refused`() async throws {
+    @Test func `T8: The list reader refuses a list with a UTF-16 mark that is not valid UTF-16`() async throws {
         let half = Self.utf16("http://a/1", isBigEndian: false) + [0x3D, 0xD8]
         let odd = Self.utf16("http://a/1\n", isBigEndian: true) + [0x00]
         for bytes in [half, odd] {
@@ -128,14 +128,14 @@ struct URLListTests {
         #expect(try await read(bytes) == ["http://a/caf%E9", "http://a/é"])
     }
 
-    @Test func `An endless line is refused`() throws {
+    @Test func `The list reader refuses an endless line`() throws {
         let path = try file("http://a/" + String(repeating: "x", count: 300_000))
         defer { try? FileManager.default.removeItem(atPath: path) }
         let list = try URLList(path: path)
         #expect(throws: CommandFailure.self) { try list.validated() }
     }
 
-    @Test func `A missing file is a usage error`() {
+    @Test func `A missing list file is a usage error`() {
         #expect(throws: CommandFailure.self) { _ = try URLList(path: "/nonexistent/list") }
     }
 }

@@ -15,12 +15,12 @@ struct UnitFilesTests {
         ("/x/100%/$HOME/nightshiftd", ":/x/100%%/$HOME/nightshiftd"),
         ("/a $b/nightshiftd", ":\"/a $b/nightshiftd\""),
     ])
-    func `The path of the daemon is quoted in the unit`(_ daemon: String, _ written: String) {
+    func `The unit file quotes the path of the service's program`(_ daemon: String, _ written: String) {
         let lines = UnitFiles.service(daemon: daemon).split(separator: "\n")
         #expect(lines.filter { $0.hasPrefix("ExecStart=") } == ["ExecStart=\(written)"])
     }
 
-    @Test func installAndUninstallWithoutSystemd() async throws {
+    @Test func `service install and uninstall work without systemd`() async throws {
         let world = try World()
         try world.installDaemon("exit 0")
         let environment = ["NIGHTSHIFT_HOME": "", "XDG_RUNTIME_DIR": world.path]
@@ -71,7 +71,7 @@ struct UnitFilesTests {
         #expect(service.connections <= 2)
     }
 
-    @Test func `Units are refused for a home other than the default`() async throws {
+    @Test func `service install refuses a home other than the default`() async throws {
         let world = try World()
         #expect(await world.run("service", "install") == .usage)
     }
