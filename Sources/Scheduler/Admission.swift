@@ -171,8 +171,8 @@ package enum Admission {
         return Array(classes.flatMap(\.self).sorted { $0.precedes($1, smallFirst: false) }.prefix(limit))
     }
 
-    /// - Parameter isTurnOfFailed: whether the last transfer had not failed, if the service runs one transfer at a
-    ///   time.
+    /// - Parameter isTurnOfFailed: whether it is the turn of a transfer that has failed, because the last one had not
+    ///   failed. Used only if the service runs one transfer at a time.
     package static func plan(
         lanes: [Lane], maximumTransfers: Int, now: Double, isTurnOfFailed: Bool = false
     ) -> Plan {

@@ -51,7 +51,7 @@ package struct RegionMachine: Hashable, Sendable, Codable {
         if let lastTime, fix.time < lastTime { return nil }
         lastTime = fix.time
         guard let side = side(fix, finest) else { return nil }
-        // When the side of the boundary becomes known for the first time, this does not count as a crossing.
+        // The first determination of the side of the boundary does not count as a crossing.
         guard state != .unknown else {
             state = side.state
             return nil

@@ -33,7 +33,7 @@ package struct SignificantChange: Hashable, Sendable, Codable {
         guard let told else { return tell(place, now: place.fix.time) }
         guard place.fix.time >= told.fix.time else { return nil }
         guard isSignificant(place, since: told) else {
-            // The device is back at the reported location, so no report is due.
+            // The device is back at the location that was reported last, so no report is due.
             held = nil
             // The modem has started to report the cell of this location.
             if told.cell == nil { self.told?.cell = place.cell }

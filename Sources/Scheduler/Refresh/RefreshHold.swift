@@ -44,7 +44,7 @@ package enum RefreshHold: String, Hashable, Sendable, Codable, CaseIterable {
         case .constrainedNetwork: "Data saver is on for this network."
         case .interval: "The minimum interval since the last fetch of the app has not passed."
         case .failures: "The last fetches of the app failed. The pause before the next one grows with each failure."
-        case .userSleeps: "You are not expected to use the device within the next hour."
+        case .userSleeps: "The service does not expect you to use the device within the next hour."
         case .unused: "The app has not been used for two weeks, so it gets almost none of the budget."
         case .fresh: "The app was fetched for or used within the last hour."
         case .later: "A later time is better: just before you are likely to open the app."

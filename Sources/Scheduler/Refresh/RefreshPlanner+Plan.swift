@@ -246,7 +246,7 @@ extension RefreshPlanner {
         let rates = forecast.apps[id] ?? forecast.presence
         var openings = rates.summed(now)
         if outlook.isBeginning {
-            // The share of the sessions at this time of day in which the app is opened.
+            // This is the share of the sessions at this time of day in which the app is opened.
             let (kind, slot) = (UsageModel.isDayOff(now.day) ? 1 : 0, now.secondOfDay / UsageModel.slotSeconds)
             let sessions = forecast.sessions[kind][slot]
             let opened = rates.days[kind][slot * Rates.stepsOfSlot] * Double(Rates.stepsOfSlot)
@@ -319,7 +319,7 @@ extension RefreshPlanner {
         guard let step = paid?.first.map({ min($0, free ?? $0) }) ?? free else { return }
         func time(_ step: Int) -> Double { now.seconds + Double(step) * FreshnessCover.stepSeconds }
         candidate.due = time(step)
-        // A minimum fetch has no window, because a delayed one moves to the next day.
+        // A minimum fetch has no window, because it would move to the next day if it were delayed.
         candidate.window = time(step)...time(step)
         if tuning.sharesWakes, let paid, step == paid.first, let window = candidate.cover.window(of: paid) {
             candidate.window = time(window.lowerBound)...time(window.upperBound)

@@ -119,7 +119,7 @@ package struct UsageModel: Hashable, Sendable, Codable {
 
     // MARK: - Queries
 
-    /// Whether a whole day was observed.
+    /// Whether the model has observed a whole day.
     package var hasSeenDays: Bool { recent.days > 0 }
 
     /// Returns the last known time of use in seconds since 1970; `now` during use.

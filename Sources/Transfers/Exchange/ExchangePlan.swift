@@ -47,7 +47,7 @@ package enum RangeCondition: String, Hashable, Sendable, Codable, CaseIterable {
     case lastModified
     /// `Range` alone. The validators and the total of the response must equal the known ones.
     case unconditional
-    /// No range request: the server sends this file only from the start.
+    /// No range can be requested, because the server sends this file only from the start.
     case unusable
 }
 

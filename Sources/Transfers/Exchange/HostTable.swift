@@ -136,7 +136,7 @@ package struct HostTable: Sendable {
             case (.proxy, _), (.address, .origin), (.nobody, _): entries[part]?.backoff.abandoned(began: began)
             }
         }
-        // An error status is an answer, too.
+        // An error status counts as an answer, too.
         if attribution == .request, failure.status != nil { countAnswer(of: way.origin) }
     }
 
@@ -207,7 +207,7 @@ package struct HostTable: Sendable {
 
     /// Counts one answer of an origin.
     private mutating func countAnswer(of origin: String) {
-        // While the origin has a recorded failure, its answers do not count.
+        // While the origin has a recorded failure, its answers are not counted.
         guard entries[.origin(origin)] == nil else { return }
         if answers[origin] == nil, answers.count >= Self.answeringOrigins { answers = [:] }
         answers[origin] = min((answers[origin] ?? 0) + 1, Self.countedAnswers)

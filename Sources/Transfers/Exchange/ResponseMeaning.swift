@@ -69,7 +69,7 @@ package enum ResponseMeaning: String, Hashable, Sendable, CaseIterable {
         case (.rest, 400), (.rest, 412): self = .rangeRejected
         case (.rest, 416): self = .rangeUnsatisfied
         case (.rest, 304): self = .notTheRest
-        // 511 is sent by the network, never by the origin server (RFC 6585, section 6).
+        // The network sends 511, never the origin server (RFC 6585, section 6).
         case (_, 511): self = .passing
         case _ where policy.retry == .transientResponses && HTTPStatus.isTransient(status): self = .passing
         case _: self = policy.failsOnHTTPError ? .refused : .result

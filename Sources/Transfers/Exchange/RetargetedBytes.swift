@@ -121,7 +121,7 @@ package struct RetargetedBytes {
     }
 
     private func differs(_ total: Int64) -> String {
-        "the file at the new URL has \(total) bytes, the known one "
+        "the file at the new URL has \(total) bytes, but the known file has "
             + (partial.total.map { "\($0)" } ?? "an unknown number")
     }
 }

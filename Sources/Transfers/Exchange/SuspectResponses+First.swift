@@ -47,7 +47,7 @@ extension SuspectResponses {
         let next =
             policy.isBehindPortal
             ? "The network requires a log-in, so this may be its log-in page. Log in; the request is then repeated."
-            : "The request is repeated later. If the response is a page again, it is saved."
+            : "The request is repeated later. If the response is a web page again, the page is saved."
         return TransferFailure(
             .resourceChanged, "The server answered with a web page\(size)\(wanted). \(next)", status: head.status)
     }

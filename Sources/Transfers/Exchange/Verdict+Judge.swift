@@ -43,7 +43,7 @@ extension Verdict {
         case .whole: return question.judgeWhole()
         case .rangeUnsatisfied: return question.judgeUnsatisfied()
         case .rangeRejected:
-            // The server sent the file earlier, so what it rejects now is the condition or the range.
+            // The server sent the file earlier, so it rejects the condition or the range, not the file.
             return question.stepDown(because: "the server rejected the request for the rest (\(head.status))")
                 ?? .startAgain(reason: "the server rejects requests for a part of the file (\(head.status))")
         case .notTheRest:

@@ -58,7 +58,7 @@ struct FileStanding: Hashable, Sendable {
     func flaw(owner: UInt32?) -> String? {
         if !isRegular { return "the partial file was replaced by something that is not a regular file" }
         if self.owner != owner ?? geteuid() { return "the partial file belongs to another user" }
-        // Some FUSE file systems do not count names.
+        // Some FUSE file systems do not count the names of a file.
         return links <= 1 ? nil : "the partial file has \(links) names"
     }
 

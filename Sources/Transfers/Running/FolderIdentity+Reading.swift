@@ -9,8 +9,8 @@ import Synchronization
 extension FolderIdentity {
     /// Reads the folder at `path`; returns nil if that fails.
     init?(path: String) {
-        // Opening the folder triggers an automounter, which `O_PATH` does not. `O_PATH` is used for folders that this
-        // user may only write to.
+        // Opening the folder triggers an automounter, and opening it with `O_PATH` does not. `O_PATH` is used for
+        // folders that this user may only write to.
         var descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
         if descriptor < 0, errno == EACCES { descriptor = open(path, Self.pathOnly | O_DIRECTORY | O_CLOEXEC) }
         guard descriptor >= 0 else { return nil }
@@ -92,6 +92,6 @@ extension FolderIdentity {
     private static let numberedByUUID: Set<Int64> = [0xef53, 0x9123_683e, 0x2fc1_2fc1]
     /// The type of overlayfs. A folder there may get another inode number when its first file is created.
     private static let overlay: Int64 = 0x794c_7630
-    /// `O_PATH` of open(2).
+    /// The flag `O_PATH` of open(2).
     private static let pathOnly: Int32 = 0o10_000_000
 }

@@ -142,7 +142,7 @@ struct PartialStorage: Sendable {
         return hole >= 0 && Int64(hole) < size
     }
 
-    /// `SEEK_HOLE` of lseek(2), which Glibc's module lacks.
+    /// The constant `SEEK_HOLE` of lseek(2), which Glibc's module lacks.
     private static let seekHole: Int32 = 4
 
     /// The magic numbers of ext2 to ext4, xfs and tmpfs in linux/magic.h.

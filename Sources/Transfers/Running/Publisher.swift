@@ -223,8 +223,8 @@ struct Publisher: Sendable {
             if there.isRegular, there.owner == publication.owner ?? geteuid(), there.size == publication.size,
                 isNamed(there, publication)
             {
-                // The file has both names if the crash happened between linking and unlinking, on a file system without
-                // a better way.
+                // The file has both names if the crash happened between linking and unlinking. The service does this on
+                // file systems that cannot rename a file without replacing another.
                 if FileStanding(name: publication.from)?.inode == there.inode { unlink(publication.from) }
                 let directory = (publication.to as NSString).deletingLastPathComponent
                 return (FileSteps.syncDirectory(directory) ? .done : .unclear, -1)

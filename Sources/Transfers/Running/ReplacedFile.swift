@@ -89,6 +89,6 @@ enum ReplacedFile {
 
     /// The highest number of links that the kernel follows (path_resolution(7)).
     private static let mostLinks = 40
-    /// `PROC_SUPER_MAGIC` of linux/magic.h.
+    /// The type of the file system proc: `PROC_SUPER_MAGIC` from linux/magic.h.
     private static let processes: Int64 = 0x9fa0
 }

@@ -95,6 +95,6 @@ struct SourceCopies: Sendable {
     /// The number of bytes that must stay free for the database.
     private static let spared: Int64 = 16 << 20
 
-    /// `FICLONE` of linux/fs.h.
+    /// The number of the ioctl `FICLONE` from linux/fs.h.
     private static let clone: UInt = 0x4004_9409
 }

@@ -7,15 +7,15 @@ package struct SourceIdentity: Hashable, Sendable {
     package var validators: Validators
     /// The condition of its range requests.
     package var condition: RangeCondition
-    /// See ``PartialBytes/place``.
+    /// The value of ``PartialBytes/place`` for bytes of this source.
     package var place: String?
-    /// See ``PartialBytes/isOfAnotherURL``.
+    /// The value of ``PartialBytes/isOfAnotherURL`` for bytes of this source.
     package var isOfAnotherURL = false
     /// The digests that will verify the whole file.
     package var digests: [Checksum] = []
-    /// See ``PartialBytes/mediaType``.
+    /// The media type of the file: the value of ``PartialBytes/mediaType``.
     package var mediaType: String?
-    /// See ``PartialBytes/doubt``.
+    /// The last suspect response: the value of ``PartialBytes/doubt``.
     package var doubt: SuspectResponse?
 
     package init(total: Int64, validators: Validators, condition: RangeCondition) {
@@ -109,7 +109,7 @@ extension SegmentRequest {
         partial.isVerified = !file.digests.isEmpty
         partial.mediaType = known.mediaType
         partial.doubt = known.doubt
-        // The code below checks parts. Any other response from another URL is trusted more readily.
+        // Parts are checked below. Any other response from another URL is trusted more readily.
         partial.isOfAnotherURL = known.isOfAnotherURL && head.status != 206 && !head.isPart
         var policy = policy
         // A refused extra connection says nothing about the task.

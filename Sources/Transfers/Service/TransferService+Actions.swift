@@ -11,7 +11,7 @@ extension TransferService {
             throw .invalid("A request must name 1 to \(Limits.tasksPerAction) transfers.", pointer: "/tasks")
         }
         guard Set(request.tasks).count == request.tasks.count else {
-            throw .invalid("Name each task only once.", pointer: "/tasks")
+            throw .invalid("Name each transfer only once.", pointer: "/tasks")
         }
         try RequestRules.check(request.tasks)
         guard request.producingResumeData == nil || request.action == .cancel else {

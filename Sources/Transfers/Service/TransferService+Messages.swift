@@ -66,7 +66,7 @@ extension TransferService {
         let ended = try await change { transaction -> Result<[TaskRecord], Problem> in
             var ended: [TaskRecord] = []
             for id in ids {
-                // A missing message was acknowledged before.
+                // If the message is missing, it was acknowledged earlier.
                 guard let row = try transaction.messageRow(id, of: session), row.kind?.isQuestion != true else {
                     continue
                 }

@@ -134,8 +134,8 @@ extension TransferService {
         let seconds = Int(saturating: (now.bootSeconds - since).rounded(.down))
         let rate = Int(saturating: pace(leastOf: transfer).rounded(.up))
         return
-            " The transfer received fewer than \(rate) bytes per second for \(seconds) s, so transfers of other hosts may "
-            + "start in addition."
+            " The transfer received fewer than \(rate) bytes per second for \(seconds) s, so the service may start "
+            + "transfers from other hosts in addition."
     }
 
     private static func endedBy(_ wait: Wait) -> String {

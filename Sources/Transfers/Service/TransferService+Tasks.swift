@@ -275,7 +275,7 @@ extension TransferService {
             }
             // The task is being published, or is gone. The queue will check it again.
             logger.debug(
-                "A task could not be timed out",
+                "A task whose resource timeout has passed could not be ended",
                 metadata: ["task": "\(id)", "problem": "\(error.detail ?? error.title)"])
             return true
         }
@@ -310,7 +310,7 @@ extension TransferService {
     }
 
     static func isBeingPlaced(_ id: TaskID) -> Problem {
-        .conflict("All bytes of transfer \(id) have arrived. It is being moved to its destination.")
+        .conflict("All bytes of transfer \(id) have arrived. The file is being moved to its destination.")
     }
 
     /// Waits until the task is idle.

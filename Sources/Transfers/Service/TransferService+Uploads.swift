@@ -10,7 +10,7 @@ extension TransferService {
     func upload(_ start: ActiveTransfer) async {
         let record = start.record
         guard let source = record.sentFiles else {
-            let failure = TransferFailure(.sourceMissing, "The upload has no file.")
+            let failure = TransferFailure(.sourceMissing, "The upload has no source file.")
             return await tell(record.id) { $0.fail(failure, $1, &$2) }
         }
         guard let place = start.place else { return await upload(start, source, UploadFiles.open(source, of: record)) }

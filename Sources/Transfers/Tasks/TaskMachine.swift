@@ -114,7 +114,7 @@ extension TaskRecord {
             beginAttempt()
             return []
         case .retry:
-            // Without this identity, the path is used as it is now, and its folder is not checked.
+            // After this, the path is used as it is now, and its folder is not checked.
             folder = nil
             notBefore = nil
             wait = nil

@@ -173,7 +173,7 @@ extension ResumableUpload {
     }
 
     mutating func acknowledge(_ offset: Int64) {
-        assert(offset >= resource?.offset ?? 0, "An offset decreased")
+        assert(offset >= resource?.offset ?? 0, "The server reported a lower offset than before.")
         resource?.offset = offset
         guard offset > highestOffset else { return }
         highestOffset = offset

@@ -45,7 +45,7 @@ extension ResumableUpload {
             return .retryLater(failure, after: nil)
         }
         if !request.completes, fields.isComplete == true {
-            return startAgain("The server treats a part of the upload as the whole.")
+            return startAgain("The server treats a part of the upload as the whole upload.")
         }
         known.update(from: fields, now: now)
         resource = known

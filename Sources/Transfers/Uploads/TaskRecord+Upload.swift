@@ -24,7 +24,7 @@ extension TaskRecord {
 }
 
 extension MultipartFormData {
-    /// - Parameter files: the files of the fields that are files, in their order.
+    /// - Parameter files: the files of those fields that contain a file, in the order of the fields.
     init(boundary: String, fields: [FormField], files: [UploadSource.File]) throws(TransferFailure) {
         var rest = files[...]
         var parts: [Part] = []

@@ -72,7 +72,7 @@ package struct FinishRun: Sendable {
     ///   - size: the size of the file; nil if it cannot be read.
     ///   - hasHoles: whether some bytes in the file were never written.
     package mutating func arrived(size: Int64?, hasHoles: Bool, now: ClockReading) -> [FinishAction] {
-        assert(phase == .idle, "The bytes of task \(record.id) arrived, but its run is \(phase).")
+        assert(phase == .idle, "The bytes of task \(record.id) arrived, but its run is in the phase \(phase).")
         record.received = size ?? length
         // After a crash, the task may already be finishing.
         if record.state != .finishing { apply(.finish(nil), now) }
@@ -121,7 +121,7 @@ package struct FinishRun: Sendable {
 
     /// Continues with synced data and a chosen name.
     package mutating func prepared(_ publication: Publication, now: ClockReading) -> [FinishAction] {
-        assert(phase == .queued, "Task \(record.id) was prepared, but its run is \(phase).")
+        assert(phase == .queued, "Task \(record.id) was prepared, but its run is in the phase \(phase).")
         if let decoded {
             record.partial = decoded
             record.response?.remark = .decoded
@@ -202,7 +202,7 @@ package struct FinishRun: Sendable {
     ///
     /// - Parameter isSame: whether the file is the one that the intent names; nil if the file could not be opened.
     package mutating func reopened(isSame: Bool?) -> [FinishAction] {
-        assert(phase == .reopening, "The file of task \(record.id) was opened, but its run is \(phase).")
+        assert(phase == .reopening, "The file of task \(record.id) was opened, but its run is in the phase \(phase).")
         guard let isSame else { return [.settleLater] + release() }
         // A file never has this length, so the next check fetches the file again.
         if !isSame { length = -1 }
@@ -242,7 +242,7 @@ package struct FinishRun: Sendable {
             wasContinued = count > 0
             return [.arrive]
         }
-        // The crash lost some bytes, so the download continues with the remaining ones.
+        // The crash lost some bytes, so the download continues from the bytes that are left.
         apply(.interrupt(.starting), now)
         return (count == nil ? [] : [.closeFile]) + close()
     }
@@ -343,7 +343,7 @@ package struct FinishRun: Sendable {
     /// Handles an input that is not allowed in the current phase. The row shows the progress, and the task is continued
     /// from there.
     private mutating func contradiction(_ input: String) -> [FinishAction] {
-        assertionFailure("Task \(record.id) was \(input), but its run is \(phase).")
+        assertionFailure("Task \(record.id) was \(input), but its run is in the phase \(phase).")
         return [.settleLater] + release()
     }
 

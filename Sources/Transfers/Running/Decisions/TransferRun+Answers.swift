@@ -44,7 +44,7 @@ extension TransferRun {
     /// - Parameter path: the path of the response's body; nil after a failure.
     package mutating func bodyKept(_ path: String?, _ context: RunContext) -> [TransferAction] {
         guard case .keepingBody(let conclusion) = phase else {
-            assertionFailure("The response to task \(record.id) was stored, but its run is \(phase).")
+            assertionFailure("The response to task \(record.id) was stored, but its run is in the phase \(phase).")
             return []
         }
         guard let path else {
@@ -64,7 +64,7 @@ extension TransferRun {
     /// Tries again to commit the end, after a pause.
     package mutating func concludeAgain(_ context: RunContext) -> [TransferAction] {
         guard case .pausing(let conclusion) = phase else {
-            assertionFailure("The end of task \(record.id) is tried again, but its run is \(phase).")
+            assertionFailure("The service tried again to end task \(record.id), but its run is in the phase \(phase).")
             return []
         }
         return conclude(conclusion, context.now)

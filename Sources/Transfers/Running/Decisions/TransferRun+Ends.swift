@@ -29,8 +29,8 @@ extension TransferRun {
         case .trouble(let failure, let after):
             return [.closeFile] + troubled(failure, after: after, at: point(), context, &hosts)
         case .worthless(let failure):
-            // If there were older bytes, they may be the cause. Without them, an immediate request would fetch the
-            // whole file again.
+            // If older bytes were on disk, they may be the cause. Otherwise an immediate request would fetch the whole
+            // file again.
             if startCount > 0 { return [.closeFile] + again(nil, failure.message, context, &hosts) }
             let fetched = record.received
             record.partial = nil
@@ -88,7 +88,7 @@ extension TransferRun {
         _ isCut: Bool, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
         guard case .cutting(let map, let reason) = phase else {
-            assertionFailure("The file of task \(record.id) was truncated, but its run is \(phase).")
+            assertionFailure("The file of task \(record.id) was truncated, but its run is in the phase \(phase).")
             return []
         }
         guard isCut else {

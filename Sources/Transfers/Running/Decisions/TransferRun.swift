@@ -173,7 +173,7 @@ package struct TransferRun: Sendable {
         case .concluding(let conclusion, let before):
             return concluded(isSaved, conclusion, before: before, context)
         case .preparing, .exchanging, .syncing, .cutting, .handedOver, .keepingBody, .pausing, .questioned, .released:
-            assertionFailure("Task \(record.id) was committed, but its run is \(phase).")
+            assertionFailure("Task \(record.id) was committed, but its run is in the phase \(phase).")
             return []
         }
     }
