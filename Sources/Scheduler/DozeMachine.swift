@@ -11,7 +11,7 @@ package struct DozeMachine: Sendable {
     private var isHeld = false
     /// Whether work runs in a maintenance window, or waits for one.
     private var isBusy = false
-    /// The time in boot seconds at which the start of doze or the end of a window became due. It then waits for
+    /// The time in boot seconds at which the start of doze or the end of a window became due. The change then waits for
     /// ``confirmed(asOf:now:)``. Nil if neither is due.
     package private(set) var readingDue: Double?
 

@@ -31,7 +31,8 @@ struct ActiveTransfer {
         wishes = OwnerRequests(record)
     }
 
-    /// The record of the run. Code changes it in place, because a copy would have to count a hundred references.
+    /// The record of the run. Code changes the record in place, because a copy would have to increment a hundred
+    /// reference counts.
     var record: TaskRecord {
         _read { yield run.record }
         _modify { yield &run.record }

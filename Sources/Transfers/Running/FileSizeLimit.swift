@@ -17,7 +17,7 @@ package enum FileSizeLimit {
     ///
     /// - Parameters:
     ///   - end: the required size of the file in bytes; nil if unknown.
-    ///   - limit: ``current``.
+    ///   - limit: the value of ``current``.
     package static func failure(end: Int64?, limit: Int64?) -> TransferFailure {
         let file = end.map { "A file of \($0) bytes" } ?? "The file"
         guard let limit, end ?? .max > limit else {

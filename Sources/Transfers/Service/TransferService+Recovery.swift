@@ -146,7 +146,7 @@ extension TransferService {
         sources.remove(record)
     }
 
-    /// A number of tasks that is larger than the number that can end in one commit.
+    /// The number of ended tasks that are checked after a crash: more than can end in one commit.
     private static let endedJustBefore = 1_000
     /// The retention time of ended tasks, in seconds.
     private static let history: Double = 30 * 86_400
