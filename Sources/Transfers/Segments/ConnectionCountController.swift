@@ -172,8 +172,8 @@ struct ConnectionCountController: Hashable, Sendable {
     /// The required share of the ideal gain. The ideal gain is that of new connections which are as fast as the earlier
     /// ones.
     private static let gainShare = 0.25
-    /// The share of a larger number's rate at which a smaller number of connections is preferred. Measurements vary by
-    /// as much as the difference.
+    /// The minimum share of a larger number's rate that makes a smaller number of connections preferable. Measurements
+    /// vary by about the remaining 8 %.
     private static let enoughShare = 0.92
     /// The shortest remaining time in seconds for which another connection is worthwhile.
     private static let leastLeft: Double = 1

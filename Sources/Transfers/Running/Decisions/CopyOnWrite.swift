@@ -1,5 +1,5 @@
-/// A large value that is shared by its copies until one of them changes. A copy counts one reference instead of a
-/// hundred.
+/// A large value that is shared by its copies until one of them changes. A copy increments one reference
+/// count instead of a hundred.
 @propertyWrapper
 package struct CopyOnWrite<Value: Sendable>: Sendable {
     // `Sendable` is unchecked, because the value is changed only while a single copy holds it.

@@ -103,7 +103,7 @@ package struct TransferRun: Sendable {
     /// Whether the bytes on disk may be discarded for the file at the current URL.
     package var mayRestart: Bool { round.mayRestart(bytes: record.bytesURL) || record.partial?.lossReason != nil }
 
-    /// Whether the exchange was told to stop for a reason other than its connection.
+    /// Whether the exchange was asked to stop for a reason other than its connection.
     package var isEnding: Bool {
         switch stopping {
         case nil, .reconnect: false
