@@ -19,7 +19,7 @@ extension ProcessTests {
             return try #require(ProcessIdentity.of(pid, bootID: ProcessIdentity.currentBootID))
         }
 
-        @Test func `T11: The end of an adopted process is reported with an unknown status`() async throws {
+        @Test func `T11: The service reports the end of an adopted process with an unknown status`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let process = try await orphan(scene)
@@ -31,7 +31,7 @@ extension ProcessTests {
             #expect(!scene.host.adopt(process) && !process.isAlive)
         }
 
-        @Test func `T11: A process with a reused pid, or of another boot, is not adopted`() async throws {
+        @Test func `T11: The service does not adopt a process with a reused pid or of another boot`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let process = try await orphan(scene)
@@ -50,7 +50,7 @@ extension ProcessTests {
             #expect(ProcessIdentity.of(1 << 29, bootID: process.bootID) == nil)
         }
 
-        @Test func `T11: A stopped process is resumed when it is adopted`() async throws {
+        @Test func `T11: The service resumes a stopped process when it adopts it`() async throws {
             let scene = try Scene(.signals)
             defer { scene.end() }
             let process = try await orphan(scene)

@@ -4,7 +4,7 @@ import Testing
 
 /// Timeouts for other processes, which count planned pauses and not the clock.
 struct CheckTimeoutTests {
-    @Test func `The pauses double up to the longest one, and add up to the total`() {
+    @Test func `The pauses double up to the longest pause, and their sum is the total timeout`() {
         var timeout = CheckTimeout(.milliseconds(40), first: .milliseconds(1), longest: .milliseconds(10))
         var pauses: [Duration] = []
         while let pause = timeout.pause() { pauses.append(pause) }
@@ -12,7 +12,7 @@ struct CheckTimeoutTests {
         #expect(timeout.pause() == nil)
     }
 
-    @Test func `Without a pause the first check is the last`() {
+    @Test func `A check without a pause is the last one`() {
         var timeout = CheckTimeout(.zero, first: .milliseconds(1), longest: .milliseconds(10))
         #expect(timeout.pause() == nil)
     }

@@ -9,7 +9,7 @@ import Testing
 /// The file from which the process of an app reads its background time.
 @Suite struct ClockFileTests {
     /// A write to a mapped page for which the file system has no space ends the process with SIGBUS.
-    @Test func `A clock file reserves its space before it is written, and keeps its contents`() throws {
+    @Test func `A clock file reserves its disk space before the service writes it, and keeps its contents`() throws {
         let scratch = try TemporaryDirectory()
         let folder = URL(filePath: scratch.path("clocks"), directoryHint: .isDirectory)
         let file = try ClockFile(folder: folder, name: "app")

@@ -59,7 +59,7 @@ import Testing
         #expect(try entries.install(scratch.path("a.desktop")).name == "App")
     }
 
-    @Test func `R9: A terminal is refused in an entry with background keys, and accepted in others`() throws {
+    @Test func `R9: An entry with background keys may not use a terminal; other entries may`() throws {
         try put(entry("App", more: Self.transfer + "\nTerminal=true"), at: "own/applications/a.desktop")
         let error = #expect(throws: EntryError.self) { try entries.find(AppID(rawValue: "a")) }
         #expect(error?.description.contains("Terminal") == true)
@@ -86,7 +86,7 @@ import Testing
         #expect(try entries.find(AppID(rawValue: "../applications/kde-sub-foo-bar")) == nil)
     }
 
-    @Test func `The list of all entries has those with background keys, including faulty ones`() throws {
+    @Test func `The list of all entries contains those with background keys, including faulty ones`() throws {
         try put(entry("B", more: Self.transfer), at: "own/applications/b.desktop")
         try put(entry("A", more: "X-Nightshift-Wake=app"), at: "first/applications/a.desktop")
         try put(entry("Plain"), at: "own/applications/plain.desktop")
@@ -150,7 +150,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: entries.own))
     }
 
-    @Test func `A folder, a pipe, a large file and invalid UTF-8 are not installed`() throws {
+    @Test func `The service does not install a folder, a pipe, a large file or invalid UTF-8`() throws {
         try FileManager.default.createDirectory(
             atPath: scratch.path("folder.desktop"), withIntermediateDirectories: true)
         #expect(mkfifo(scratch.path("pipe.desktop"), 0o600) == 0)
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `Only entries in the user's own directory can be removed`() throws {
+    @Test func `The service removes only entries in the user's own directory`() throws {
         try put(entry("Own"), at: "own/applications/a.desktop")
         try put(entry("Shared"), at: "first/applications/b.desktop")
         try entries.remove(AppID(rawValue: "a"))
@@ -174,7 +174,7 @@ import Testing
         #expect(try entries.find(AppID(rawValue: "b")) != nil)
     }
 
-    @Test func `Hidden remains of interrupted calls are deleted, and other hidden files stay`() throws {
+    @Test func `The service deletes hidden files of interrupted calls, but no other hidden files`() throws {
         let ids = ["a", "kde-b"].map { AppID(rawValue: $0) }
         try put(entry("A"), at: "own/applications/a.desktop")
         try put(entry("B"), at: "own/applications/kde/b.desktop")
@@ -190,7 +190,7 @@ import Testing
         #expect(try files() == Set(others))
     }
 
-    @Test func `The app of a program is found through PATH and symbolic links`() throws {
+    @Test func `The service finds the app of a program through PATH and symbolic links`() throws {
         try put("program", at: "lib/real-app")
         try put("other", at: "lib/other")
         for name in ["lib/real-app", "lib/other"] { #expect(chmod(scratch.path(name), 0o755) == 0) }

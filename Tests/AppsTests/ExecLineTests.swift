@@ -53,7 +53,7 @@ import Testing
         ("%f", "it names no program"),
         ("\"\" a", "it names no program"),
     ])
-    func `An error in Exec names the line and the key`(exec: String, message: String) {
+    func `The error about an Exec value names the line and the key`(exec: String, message: String) {
         let error = #expect(throws: EntryError.self) { try words(exec) }
         #expect(error?.description == "a.desktop, line 4: Exec: \(message)")
         #expect(error?.key == "Exec")

@@ -36,7 +36,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: ["flock", "POSIX", "OFD"], SystemProcessHost.Suspension.allCases)
-        func `L5: A lock is reported while another process has the file open`(
+        func `L5: The search finds a lock on a file that another process has open`(
             kind: String, suspension: SystemProcessHost.Suspension
         ) async throws {
             let scene = try Scene(suspension)
@@ -51,7 +51,7 @@ extension ProcessTests {
             try await eventually("no other process has the file open") { scene.host.locks(process) == [] }
         }
 
-        @Test func `L5: Locks of processes that an app has started count as the app's own`() async throws {
+        @Test func `L5: Locks of processes that an app has started count as the app's locks`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let path = scene.scratch.path("shared")
@@ -63,7 +63,7 @@ extension ProcessTests {
             #expect(locks.first?.process != process.pid)
         }
 
-        @Test func `L5: An open file without a lock is not reported`() async throws {
+        @Test func `L5: The search ignores an open file without a lock`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let path = scene.scratch.path("shared")
@@ -75,7 +75,7 @@ extension ProcessTests {
             #expect(scene.host.locks(process) == [])
         }
 
-        @Test func `L5: A database that is merely open in WAL mode is not reported`() async throws {
+        @Test func `L5: The search ignores a database that is merely open in WAL mode`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let path = scene.scratch.path("shared.sqlite")

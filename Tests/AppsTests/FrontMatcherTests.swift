@@ -40,7 +40,7 @@ import Testing
             (FrontApplication(), nil), (FrontApplication(applicationID: "", windowClasses: [""]), nil),
             (FrontApplication(applicationID: "org.example"), nil), (FrontApplication(processID: 7), nil),
         ] as [(FrontApplication, String?)])
-    func `L8: The app of a window is found by the window's names`(window: FrontApplication, app: String?) {
+    func `L8: The service finds the app of a window by the window's names`(window: FrontApplication, app: String?) {
         #expect(FrontMatcher(entries: Self.entries).app(of: window)?.rawValue == app)
         #expect(FrontMatcher(entries: Self.entries.reversed()).app(of: window)?.rawValue == app, "in any order")
     }
@@ -59,7 +59,9 @@ import Testing
             (FrontProcess(program: "/usr/bin/browser"), "x", nil), (FrontProcess(program: "/usr/bin/player"), "x", "d"),
             (FrontProcess(program: "/usr/bin/else"), "x", nil),
         ] as [(FrontProcess, String, String?)])
-    func `L8: The app of a window is found by the window's process`(process: FrontProcess, name: String, app: String?) {
+    func `L8: The service finds the app of a window by the window's process`(
+        process: FrontProcess, name: String, app: String?
+    ) {
         let window = FrontApplication(windowClasses: [name, name], processID: 7)
         #expect(FrontMatcher(entries: Self.entries).app(of: window, process: process)?.rawValue == app)
     }

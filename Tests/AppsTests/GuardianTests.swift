@@ -79,7 +79,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `T10: After kill -9 of the service the guardian thaws everything and ends`(
+        func `T10: After kill -9 of the service the guardian thaws all processes and exits`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let probe = try await startProbe(suspension)
@@ -103,7 +103,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `T10: The guardian thaws everything when the service's whole process group is killed`(
+        func `T10: The guardian thaws all processes when the service's process group is killed`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let probe = try await startProbe(suspension)
@@ -115,7 +115,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `T11: The next service thaws everything if service and guardian are killed`(
+        func `T11: The next service thaws all processes if service and guardian are killed`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let probe = try await startProbe(suspension)
@@ -190,8 +190,7 @@ extension ProcessTests {
             try await clean(probe)
         }
 
-        @Test func `A killed guardian is replaced by one that has the complete list of frozen processes`() async throws
-        {
+        @Test func `The service replaces a killed guardian and gives the new one all frozen processes`() async throws {
             let scene = try Scene(.signals)
             defer { scene.end() }
             let process = try scene.launchShell(busy)
@@ -233,7 +232,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func `The guardian's table holds as many processes as its capacity says`() async throws {
+        @Test func `The guardian's table holds exactly as many processes as its capacity says`() async throws {
             let scene = try Scene(.signals)
             defer { scene.end() }
             let process = try scene.launchShell(busy)
@@ -265,7 +264,7 @@ extension ProcessTests {
         }
 
         @Test(.enabled(if: Scene.hasControlGroups, "needs a cgroup v2 that may be written"))
-        func `A service that an app has started is not frozen with the app`() async throws {
+        func `The service does not freeze itself with an app that has started it`() async throws {
             let outer = try Scene()
             defer { outer.end() }
             let app = try outer.launchShell(

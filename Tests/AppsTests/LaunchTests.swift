@@ -76,7 +76,7 @@ extension ProcessTests {
             #expect(Proc.fields(process.pid)?[16] == Proc.fields(getpid())?[16])
         }
 
-        @Test func `Both outputs are appended to the log`() async throws {
+        @Test func `The service appends standard output and standard error to the log`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             for word in ["one", "two"] {
@@ -88,7 +88,9 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `Exit statuses and signals are distinguished`(suspension: SystemProcessHost.Suspension) async throws {
+        func `The report of an end distinguishes exit statuses from signals`(suspension: SystemProcessHost.Suspension)
+            async throws
+        {
             let scene = try Scene(suspension)
             defer { scene.end() }
             #expect(try await scene.end(of: try scene.launchShell("exit 0")) == .exited(0))
@@ -104,7 +106,7 @@ extension ProcessTests {
             #expect(!scene.host.suspend(killed) && !scene.host.resume(killed) && !scene.host.adopt(killed))
         }
 
-        @Test func `Many processes run at once, and each end is reported once`() async throws {
+        @Test func `The service runs many processes at once and reports each end once`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let processes = try (0..<100).map { try scene.launchShell("exit \($0)", app: "app\($0 % 7)") }
@@ -125,7 +127,9 @@ extension ProcessTests {
             }
         }
 
-        @Test func `A program is executed only after begin, and never if its service dies before`() async throws {
+        @Test func `A process executes its program only after begin, and never if its service dies before`()
+            async throws
+        {
             let scene = try Scene()
             let plans = ["one", "two"].map { scene.plan("touch", [scene.scratch.path($0)], app: $0) }
             let (first, second) = (try scene.host.launch(plans[0]), try scene.host.launch(plans[1]))
@@ -142,7 +146,7 @@ extension ProcessTests {
             try await Scene.clean(scene.scratch)
         }
 
-        @Test func `A program that is being written is executed once it is written`() async throws {
+        @Test func `A program whose file is being written is executed once the write has ended`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let program = try scene.scratch.write("#!/bin/sh\nexit 3\n", to: "program")
@@ -162,7 +166,7 @@ extension ProcessTests {
             #expect(try await scene.end(of: process) == .exited(3))
         }
 
-        @Test func `A failed launch reports its error, and leaves no process`() async throws {
+        @Test func `A failed launch reports its error and leaves no process behind`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let noInterpreter = try scene.scratch.write("#!/nowhere/interpreter\n", to: "script")

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: [(8_191, false), (8_192, false), (8_193, true), (3_000_000, true)])
-    func `A file of more than twice the limit keeps its last lines`(size: Int, isCut: Bool) throws {
+    func `The service cuts an oversized log file to its last lines`(size: Int, isCut: Bool) throws {
         let line = "0123456789abcde\n"
         let text = String(repeating: "x", count: size % 16) + String(repeating: line, count: size / 16)
         let path = try scratch.write(text, to: "log")
@@ -24,13 +24,13 @@ import Testing
         #expect(!isCut || kept.hasPrefix(line), "the first line is whole")
     }
 
-    @Test func `A single long line is cut in the middle`() throws {
+    @Test func `The service cuts a single long line in the middle`() throws {
         let path = try scratch.write([UInt8](repeating: 0x61, count: 2_000_000), to: "log")
         #expect(LogFile.trim(path, limit: 500_000))
         #expect(try fileBytes(path).count == 500_000)
     }
 
-    @Test func `A missing file, or one that is not a regular file, is left unchanged`() throws {
+    @Test func `The service does not change a log path without a regular file`() throws {
         #expect(!LogFile.trim(scratch.path("missing"), limit: 4_096))
         #expect(!LogFile.trim(scratch.path, limit: 4_096))
         let target = try scratch.write([UInt8](repeating: 0x61, count: 20_000), to: "target")

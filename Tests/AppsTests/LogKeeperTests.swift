@@ -51,7 +51,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: [4_096, 65_536, 1 << 20] as [Int64])
-        func `L1: The log keeps the last whole lines, and says where lines are left out`(limit: Int64)
+        func `L1: The log keeps the last whole lines, and marks where lines are left out`(limit: Int64)
             async throws
         {
             let scene = try Scene()
@@ -88,7 +88,7 @@ extension ProcessTests {
             #expect(attributes[.posixPermissions] as? Int == 0o600)
         }
 
-        @Test func `L1: A killed log keeper is replaced, and the app does not notice`() async throws {
+        @Test func `L1: The service replaces a killed log keeper, and the app does not notice`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let stop = scene.scratch.path("stop")
@@ -110,7 +110,7 @@ extension ProcessTests {
             #expect(log(plan).hasSuffix("\nend\n"))
         }
 
-        @Test func `L1: A log keeper outlives the service, is found by the next one, and stays the only one`()
+        @Test func `L1: A log keeper outlives the service, and the next service uses it`()
             async throws
         {
             let scene = try Scene()
@@ -153,7 +153,9 @@ extension ProcessTests {
         }
 
         @Test(arguments: ["rm LOG", "mv LOG LOG.mine", "echo mine > LOG.new; mv LOG.new LOG"])
-        func `L1: A log that is deleted, moved or replaced continues under its name`(command: String) async throws {
+        func `L1: The log keeper continues a log that was deleted, moved or replaced, under its name`(command: String)
+            async throws
+        {
             let scene = try Scene()
             defer { scene.end() }
             let go = scene.scratch.path("go")
@@ -168,7 +170,7 @@ extension ProcessTests {
             #expect(!log(plan).contains("before"))
         }
 
-        @Test func `L1: A log that is truncated by hand has its full size available again`() async throws {
+        @Test func `L1: After you truncate a log, it can grow to its full size again`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let go = scene.scratch.path("go")
@@ -209,7 +211,7 @@ extension ProcessTests {
             try await eventually("its end") { !Proc.isRunning(keeper) }
         }
 
-        @Test func `L1: A log that cannot be renamed fills up, and blocks neither its app nor its keeper`()
+        @Test func `L1: A log that cannot be renamed fills up and blocks neither its app nor its keeper`()
             async throws
         {
             let scene = try Scene()
@@ -225,7 +227,7 @@ extension ProcessTests {
             #expect((1...4_096).contains(log(plan).utf8.count))
         }
 
-        @Test func `L1: An oversized log of an earlier version is cut at the next launch`() async throws {
+        @Test func `L1: The next launch cuts an oversized log of an earlier version`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let plan = plan(scene, "echo the end")

@@ -15,7 +15,7 @@ import Testing
         try manifest("[Desktop Entry]\nType=Application\nName=App\nExec=app\n\(line)\n")
     }
 
-    @Test func `An entry with all keys is parsed`() throws {
+    @Test func `The parser reads an entry with all keys`() throws {
         let manifest = try manifest(
             """
             # A comment, and an empty line
@@ -72,7 +72,7 @@ import Testing
         ("minimum", RefreshInterval.minimum), ("never", .never), ("1800.5", .seconds(1800.5)), ("0", .minimum),
         ("", nil), ("0.0000001", .minimum),
     ])
-    func `R1: Fetch intervals are parsed`(text: String, interval: RefreshInterval?) throws {
+    func `R1: The parser reads fetch intervals`(text: String, interval: RefreshInterval?) throws {
         #expect(try manifest(withLine: "X-Nightshift-FetchInterval=\(text)").fetchInterval == interval)
     }
 
@@ -80,12 +80,12 @@ import Testing
         ("", []), ("a", ["a"]), ("a;b.*;a", ["a", "b.*"]), (#"a\;b"#, ["a;b"]),
         (String(repeating: "a", count: 256), [String(repeating: "a", count: 256)]),
     ])
-    func `R10: Task identifiers are parsed`(text: String, identifiers: [String]) throws {
+    func `R10: The parser reads task identifiers`(text: String, identifiers: [String]) throws {
         #expect(try manifest(withLine: "X-Nightshift-TaskIdentifiers=\(text)").taskIdentifiers == identifiers)
     }
 
     @Test(arguments: [("", nil), ("Why", "Why"), (Self.longestReason, Self.longestReason)])
-    func `R6: Location reasons are parsed`(text: String, reason: String?) throws {
+    func `R6: The parser reads location reasons`(text: String, reason: String?) throws {
         #expect(try manifest(withLine: "X-Nightshift-LocationReason=\(text)").locationReason == reason)
     }
 
@@ -106,7 +106,7 @@ import Testing
             "there are 101 identifiers; an entry may declare at most 100"
         ),
     ])
-    func `R1: An error in an interval or an identifier names the line and the key`(
+    func `R1: The error about an interval or an identifier names the line and the key`(
         line: String, message: String
     ) {
         let error = #expect(throws: EntryError.self) { try manifest(withLine: "X-Nightshift-" + line) }
@@ -115,7 +115,7 @@ import Testing
         #expect(error?.line == 5 && error?.key == key)
     }
 
-    @Test func `An entry without keys of Nightshift is an app without modes`() throws {
+    @Test func `An entry without Nightshift's keys is an app without background modes`() throws {
         let manifest = try manifest("[Desktop Entry]\r\nType=Application\r\nName=App\r\nExec=app\r\nPath=\r\n")
         #expect(manifest.modes == [])
         #expect(manifest.command == ["app"])
@@ -131,7 +131,7 @@ import Testing
         ("X-Nightshift-BackgroundModes=transfer;transfer;", [.transfer]),
         ("X-Nightshift-BackgroundModes=", []),
     ])
-    func `Lists of background modes are parsed`(line: String, modes: [BackgroundMode]) throws {
+    func `The parser reads lists of background modes`(line: String, modes: [BackgroundMode]) throws {
         #expect(try manifest(withLine: line).modes == Set(modes))
     }
 
@@ -210,7 +210,7 @@ import Testing
         ("[Desktop", "'[Desktop' is not a group header"),
         ("[]", "'[]' is not a group header"),
     ])
-    func `An error in a line names the line and the key`(line: String, message: String) {
+    func `The error about a line names the line and the key`(line: String, message: String) {
         let error = #expect(throws: EntryError.self) { try manifest(withLine: line) }
         #expect(error?.description == "org.example.App.desktop, line 5: \(message)")
         #expect(error?.line == 5)
@@ -234,7 +234,7 @@ import Testing
             "X-Nightshift-Wake: this key belongs in the group [Desktop Entry], not in [Desktop Action x]"
         ),
     ])
-    func `An error in an entry names the missing part`(text: String, message: String) {
+    func `The error about an incomplete entry names the missing part`(text: String, message: String) {
         let error = #expect(throws: EntryError.self) { try manifest(text) }
         #expect(error?.description.hasSuffix(message) == true, "\(String(describing: error))")
     }
@@ -258,7 +258,7 @@ import Testing
         #expect(manifest.name == "App")
     }
 
-    @Test func `Escapes in strings are resolved`() throws {
+    @Test func `The parser resolves escapes in strings`() throws {
         let manifest = try manifest("[Desktop Entry]\nType=Application\nName=a\\sb\\tc\\nd\\re\\\\f\nExec=app\n")
         #expect(manifest.name == "a b\tc\nd\re\\f")
     }

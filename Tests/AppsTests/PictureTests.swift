@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `L7: A PNG file of an allowed size is accepted`() {
+    @Test func `L7: The service accepts a PNG file of an allowed size`() {
         #expect(problem(Self.header()) == nil)
         #expect(problem(Self.header() + [UInt8](repeating: 7, count: 1_000)) == nil)
         #expect(problem(Self.header(width: 1, height: 16_384, depth: 1, colour: 0, methods: [0, 0, 1])) == nil)
@@ -35,11 +35,11 @@ import Testing
             [], Array("<html><script>".utf8), Array("GIF89a".utf8), Array("\u{89}PNG".utf8),
             Array("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8),
         ] as [[UInt8]])
-    func `L7: A file without the PNG signature is refused`(bytes: [UInt8]) {
+    func `L7: The service refuses a file without the PNG signature`(bytes: [UInt8]) {
         #expect(problem(bytes) == .signature)
     }
 
-    @Test func `L7: A file with an invalid PNG header is refused`() {
+    @Test func `L7: The service refuses a file with an invalid PNG header`() {
         for length in 8..<33 { #expect(problem(Array(Self.header().prefix(length))) == .header, "\(length) bytes") }
         #expect(problem(Self.header(depth: 3)) == .header)
         #expect(problem(Self.header(depth: 16, colour: 3)) == .header)
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 1), (1, 0), (16_385, 1), (1, .max)] as [(UInt32, UInt32)])
-    func `L7: A picture with a side that is too long is refused`(width: UInt32, height: UInt32) {
+    func `L7: The service refuses a picture with a side that is too long`(width: UInt32, height: UInt32) {
         let size = PictureProblem.size(width: Int(width), height: Int(height))
         #expect(problem(Self.header(width: width, height: height)) == size)
         #expect(size.sentence.contains("\(width) times \(height)"))

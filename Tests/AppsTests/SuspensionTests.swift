@@ -29,7 +29,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `A process that forks continuously is suspended with all its forks`(
+        func `The service suspends a process that forks continuously together with all its forks`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let (scene, other) = (try Scene(suspension), try BusyProcess())
@@ -90,7 +90,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `A process is still running after a thousand suspensions`(suspension: SystemProcessHost.Suspension)
+        func `A process survives a thousand suspensions`(suspension: SystemProcessHost.Suspension)
             async throws
         {
             let scene = try Scene(suspension)
@@ -110,7 +110,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `After concurrent calls from many threads the state is that of the last call`(
+        func `After concurrent calls from many threads the last call decides the state`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let scene = try Scene(suspension)
@@ -137,7 +137,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `A suspended process dies at once when it is killed, by the host or another process`(
+        func `A suspended process dies at once when the service or another process kills it`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let scene = try Scene(suspension)
@@ -154,7 +154,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `A suspended process receives a request to end`(suspension: SystemProcessHost.Suspension) async throws {
+        func `A suspended process receives SIGTERM`(suspension: SystemProcessHost.Suspension) async throws {
             let scene = try Scene(suspension)
             defer { scene.end() }
             let process = try scene.launchShell("trap 'exit 7' TERM; echo ready; \(busy)")
@@ -186,7 +186,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `After shutdown nothing is suspended, and nothing can be suspended`(
+        func `The service resumes all processes at shutdown, and suspends none afterwards`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let scene = try Scene(suspension)
@@ -206,7 +206,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `Two processes of one app are suspended separately`(
+        func `The service suspends two processes of one app separately`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let scene = try Scene(suspension)
@@ -222,7 +222,7 @@ extension ProcessTests {
         }
 
         @Test(.enabled(if: Scene.hasControlGroups, "needs a cgroup v2 that may be written"))
-        func `Processes left by an app cost one descriptor per app, however often it is launched`() async throws {
+        func `Processes left by an app cost one descriptor per app, however often the app is launched`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             var left: Set<pid_t> = []
@@ -241,7 +241,7 @@ extension ProcessTests {
         }
 
         @Test(.enabled(if: Scene.hasControlGroups, "needs a cgroup v2 that may be written"))
-        func `Each app has a cgroup, which is removed with its last process`() async throws {
+        func `Each app has a cgroup, which the service removes with the app's last process`() async throws {
             let scene = try Scene()
             let root = try #require(scene.host.name.split(separator: " ").last.map(String.init))
             do {

@@ -17,7 +17,7 @@ extension ProcessTests {
         }()
 
         @Test(.enabled(if: mount != nil, "No cgroup v2 can be made here."))
-        func `T11: A service thaws what an earlier run has frozen in another part of the cgroup tree`() async throws {
+        func `T11: A service thaws processes that an earlier run froze elsewhere in the cgroup tree`() async throws {
             let mount = try #require(Self.mount)
             let scratch = try TemporaryDirectory()
             let paths = ServicePaths(environment: ["NIGHTSHIFT_HOME": scratch.path], homeDirectory: URL(filePath: "/"))

@@ -27,7 +27,7 @@ import Testing
         "suspendAgain", "suspensionPause",
     ]
 
-    @Test func `L1: The properties of a machine outside of its record are determined again`() {
+    @Test func `L1: After a restart the machine determines again all properties outside of its record`() {
         let labels = Mirror(reflecting: TestApp().machine).children.compactMap(\.label)
         #expect(Set(labels) == Self.foundOut)
     }
@@ -52,7 +52,7 @@ import Testing
         #expect(app.machine.record.lastExit == nil)
     }
 
-    @Test func `L1: A process launched just before the service died may still turn out to link the library`() {
+    @Test func `L1: A process launched just before the service died may still link the library`() {
         var app = TestApp()
         app.feed { $0.launch(background: true, arguments: [], now: $1) }
         app.spawned()
@@ -64,7 +64,7 @@ import Testing
         #expect(app.commands.isEmpty, "it was launched into the background and knows that")
     }
 
-    @Test func `L3: Pending commands are sent again after a restart, once, and with their full time`() {
+    @Test func `L3: The next service sends pending commands again once, with their full time`() {
         var app = TestApp()
         app.launchedByUser()
         app.feed { $0.sendToBackground(now: $1) }
@@ -80,7 +80,7 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test func `L1: A quit continues with the next service, and its cause is recorded`() {
+    @Test func `L1: The next service continues a quit and records its cause`() {
         var app = TestApp()
         app.launchedByUser()
         app.feed { $0.quit(force: false, now: $1) }
@@ -98,7 +98,7 @@ import Testing
         #expect(app.machine.record.lastExit?.cause == .quit)
     }
 
-    @Test func `L7: A pending snapshot is requested again after a restart`() {
+    @Test func `L7: The next service requests a pending snapshot again`() {
         var app = TestApp()
         app.launchedByUser()
         app.leave()
@@ -110,7 +110,7 @@ import Testing
         #expect(app.state == .suspended)
     }
 
-    @Test func `L2: A command and its task continue when service and caller are gone`() {
+    @Test func `L2: A command keeps its task when the service and the caller are gone`() {
         var app = TestApp(isInstalled: false)
         let process = StoredProcess(processID: 4_711, startTime: 7, bootID: "boot", isManaged: true)
         app.feed { $0.adoptedCommand(process, now: $1) }
@@ -124,7 +124,7 @@ import Testing
         #expect(app.taken.contains(.terminate), "its time is nearly over")
     }
 
-    @Test func `L1: Numbers of commands increase even if the clock was set back`() {
+    @Test func `L1: The numbers of commands increase even if the clock was set back`() {
         var app = TestApp()
         app.launchedByUser()
         app.leave()
@@ -137,7 +137,7 @@ import Testing
         #expect(app.commands.allSatisfy { $0.number > last } && !app.commands.isEmpty)
     }
 
-    @Test func `L1: Missing parts of an earlier version's record are filled in as that version did`() throws {
+    @Test func `L1: The service fills in missing fields of an old record as the old version did`() throws {
         var app = TestApp()
         app.launchedByUser()
         app.leave()

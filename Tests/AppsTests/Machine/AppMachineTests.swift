@@ -8,7 +8,7 @@ import Testing
 @Suite struct AppMachineTests {
     // MARK: - Launches and transitions
 
-    @Test func `L1: A launch by the user leads to active, and every transition is sent to the app`() {
+    @Test func `L1: An app that the user launches becomes active, and is notified of each transition`() {
         var app = TestApp()
         app.feed { $0.launch(background: false, arguments: ["-v"], now: $1) }
         #expect(app.taken == [.cameToFront, .spawn(background: false, wakes: [], arguments: ["-v"])])
@@ -34,7 +34,7 @@ import Testing
         #expect(app.state == .active)
     }
 
-    @Test func `L1: An app left before it connects is notified of that when it connects`() {
+    @Test func `L1: An app that the user leaves before it connects is notified when it connects`() {
         var app = TestApp()
         app.feed { $0.launch(background: false, arguments: [], now: $1) }
         app.spawned()
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `L1: Transitions during a broken connection are sent over the next one, if there is one`(comes: Bool) {
+    func `L1: The service sends transitions during a broken connection over the next connection`(comes: Bool) {
         var app = TestApp()
         app.launchedByUser()
         app.feed { machine, _ in
@@ -111,7 +111,7 @@ import Testing
         #expect(!app.all.contains { if case .send(let command) = $0 { command.state == .active } else { false } })
     }
 
-    @Test func `L3: An app that does not return from didEnterBackground is ended`() {
+    @Test func `L3: The service ends an app that does not return from didEnterBackground`() {
         var app = TestApp()
         app.launchedByUser()
         app.feed { $0.sendToBackground(now: $1) }
@@ -123,7 +123,7 @@ import Testing
         #expect(app.machine.record.lastExit?.cause == .backgroundTimeout)
     }
 
-    @Test func `L7: A missing snapshot does not end an app`() {
+    @Test func `L7: The service does not end an app for a missing snapshot`() {
         var app = TestApp()
         app.launchedByUser()
         app.feed { $0.sendToBackground(now: $1) }
@@ -136,7 +136,7 @@ import Testing
 
     // MARK: - Wakes
 
-    @Test func `T9 T11: A dead app is launched, handles its session, makes a snapshot and is suspended`() {
+    @Test func `T9 T11: A dead app is launched for its session, makes a snapshot and is suspended`() {
         var app = TestApp()
         app.setWantedWakes([.events("a", 4)])
         #expect(app.taken.contains(.spawn(background: true, wakes: [.events("a", 4)], arguments: [])))
@@ -157,7 +157,7 @@ import Testing
         #expect(app.taken == [])
     }
 
-    @Test func `T9: A suspended app is resumed, and several wakes share one launch`() {
+    @Test func `T9: Several wakes resume a suspended app together, or share one launch`() {
         var app = TestApp()
         app.suspended()
         app.setWantedWakes([.events("a", 4), .events("b", 5)])
@@ -189,7 +189,7 @@ import Testing
         #expect(app.state == .background)
     }
 
-    @Test func `T11: An app that does not complete its wake in time is ended with the cause`() {
+    @Test func `T11: The service ends an app that does not complete its wake, and records the cause`() {
         var app = TestApp(wakeLimit: 12)
         app.setWantedWakes([.events("a", 1)])
         app.spawned()
@@ -204,7 +204,7 @@ import Testing
         #expect(!app.all.contains { if case .finishWake = $0 { true } else { false } })
     }
 
-    @Test func `T9: The pauses between launches grow if an app fails on every wake`() {
+    @Test func `T9: The service waits longer before each launch of an app that fails on every wake`() {
         var app = TestApp()
         app.setWantedWakes([.events("a", 1)])
         var launches: [Double] = []
@@ -242,7 +242,7 @@ import Testing
         #expect(app.machine.record.faults == 1)
     }
 
-    @Test func `T10: An app that links the library completes nothing by exiting before it connects`() {
+    @Test func `T10: An app that links the library but exits before it connects completes no wake`() {
         var app = TestApp()
         app.suspended()
         app.exited(.signalled)
@@ -277,7 +277,7 @@ import Testing
 
     // MARK: - Ends
 
-    @Test func `L1: A force quit ends the app and its transfers, and only the user launches it again`() {
+    @Test func `L1: A force quit ends the app and its transfers; only the user launches the app again`() {
         var app = TestApp()
         app.suspended()
         app.feed { $0.quit(force: true, now: $1) }
@@ -292,7 +292,7 @@ import Testing
         #expect(app.machine.record.isForceQuit == false)
     }
 
-    @Test func `L1: A quit asks the app before it is killed`() {
+    @Test func `L1: The service asks an app to quit before it kills the app`() {
         var app = TestApp()
         app.launchedByUser()
         app.feed { $0.quit(force: false, now: $1) }
@@ -304,7 +304,7 @@ import Testing
         #expect(app.machine.record.isForceQuit == false)
     }
 
-    @Test func `L1: A SIGKILL from outside counts as a crash, and the app is launched again`() {
+    @Test func `L1: A SIGKILL by another process counts as a crash, and the app is launched again`() {
         var app = TestApp()
         app.suspended()
         app.exited(.signalled)
@@ -333,7 +333,7 @@ import Testing
         #expect(app.machine.record.lastExit?.cause == .unseen)
     }
 
-    @Test func `T9: A wake that was under way when the service died continues with the next one`() {
+    @Test func `T9: The next service continues a wake that was running when the service died`() {
         var app = TestApp()
         app.setWantedWakes([.events("a", 1)])
         app.spawned()

@@ -7,7 +7,7 @@ import Testing
 
 /// Random inputs of apps, users, processes and services, checked against the general rules of a machine.
 @Suite struct AppMachineWalkTests {
-    @Test(arguments: 1...60) func `L1 R1: In random walks no state, process or wake is lost`(seed: UInt64) {
+    @Test(arguments: 1...60) func `L1 R1: Random walks lose no state, process or wake`(seed: UInt64) {
         var walk = AppWalk(seed: seed)
         for _ in 0..<600 {
             walk.step()
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: 1...60)
-    func `L3 L4: In random walks apps are warned before they are ended, and read the right time`(
+    func `L3 L4: In random walks apps get a warning before they are ended, and read the right time`(
         seed: UInt64
     ) {
         var walk = AppWalk(seed: seed, isSteady: true)
@@ -28,7 +28,7 @@ import Testing
         walk.comeToRest()
     }
 
-    @Test func `T11: A process that has not ended yet is killed only once`() {
+    @Test func `T11: The service kills a process only once, even if it takes time to end`() {
         var app = TestApp(wakeLimit: 10)
         app.setWantedWakes([.events("a", 1)])
         app.spawned()
@@ -42,7 +42,7 @@ import Testing
         #expect(app.machine.record.lastExit?.cause == .eventsOverdue)
     }
 
-    @Test func `T9: An app suspended with a broken connection is woken`() {
+    @Test func `T9: A wake resumes an app that was suspended with a broken connection`() {
         var app = TestApp()
         app.suspended()
         app.feed { machine, _ in
@@ -58,7 +58,7 @@ import Testing
         #expect(app.all.contains(.finished("a", 1, .acknowledged(.newData))))
     }
 
-    @Test func `T11: A woken app that never connects again is ended and launched again`() {
+    @Test func `T11: The service ends and relaunches a woken app that never connects again`() {
         var app = TestApp(wakeLimit: 10)
         app.suspended()
         app.feed { machine, _ in
@@ -73,7 +73,7 @@ import Testing
         #expect(app.taken.contains { $0.isSpawn })
     }
 
-    @Test func `B1: A program handling a wake when the service dies keeps its time, and is woken again`() {
+    @Test func `B1: A program whose service dies during a wake keeps its time, and is woken again`() {
         var app = TestApp(wakeLimit: 60)
         app.setWantedWakes([.events("a", 1)])
         app.spawned()
@@ -101,7 +101,7 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test func `L1: A force quit continues after the service has died`() {
+    @Test func `L1: The next service continues a force quit`() {
         var app = TestApp()
         app.suspended()
         app.feed { $0.quit(force: true, now: $1) }

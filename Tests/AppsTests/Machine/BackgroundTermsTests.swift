@@ -8,7 +8,7 @@ import Testing
             (nil, nil, .opportunistic, .device), (nil, .brief, .brief, .manifest),
             (.contiguous, nil, .contiguous, .app), (.contiguous, .brief, .contiguous, .app),
         ] as [(BackgroundPolicy?, BackgroundPolicy?, BackgroundPolicy, BackgroundStatus.PolicySource)])
-    func `The user's policy overrides the entry's, and the entry's overrides the device's`(
+    func `The user's policy overrides the entry's policy, which overrides the device's`(
         user: BackgroundPolicy?, manifest: BackgroundPolicy?, policy: BackgroundPolicy,
         source: BackgroundStatus.PolicySource
     ) {

@@ -6,7 +6,7 @@ import Testing
 
 /// Background tasks and their time, to the second (mission rows L2, L3; decision 0013).
 @Suite struct BackgroundTimeTests {
-    @Test func `L2: An app is suspended only after its last open task has ended`() {
+    @Test func `L2: The service suspends an app only after the app's last open task has ended`() {
         var app = TestApp()
         app.launchedByUser()
         #expect(app.begin(1) == nil)
@@ -32,7 +32,7 @@ import Testing
         (BackgroundPolicy.contiguous, 5.0, 600.0), (.opportunistic, 5, 180), (.brief, 5, 30), (.opportunistic, 2, 180),
         (BackgroundPolicy(.opportunistic, seconds: 10), 30, 10),
     ])
-    func `L3: An app is warned before its background time is over, and ended when it is over`(
+    func `L3: An app gets a warning before its background time ends, and is ended afterwards`(
         policy: BackgroundPolicy, lead: Double, seconds: Double
     ) {
         let lead = min(lead, seconds / 2)
@@ -74,7 +74,7 @@ import Testing
         #expect(!app.all.contains(.kill))
     }
 
-    @Test func `L3: An app that ends its tasks but never acknowledges the warning is suspended at the end`() {
+    @Test func `L3: An app that ends its tasks without acknowledging the warning is suspended at the end`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -113,7 +113,7 @@ import Testing
         #expect(app.commands.map(\.action) == [.expire])
     }
 
-    @Test func `L2: The foreground removes the limit, and the next background run has all of its time`() {
+    @Test func `L2: The foreground removes the limit, and the next background run gets its full time`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -130,7 +130,7 @@ import Testing
         #expect(app.status.stints.map(\.end) == [.foreground, nil])
     }
 
-    @Test func `L2: A wake during a background run gives the app all of its time again`() {
+    @Test func `L2: A wake during a background run gives the app its full time again`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -159,7 +159,7 @@ import Testing
         #expect(app.begin(5_000) == .ending)
     }
 
-    @Test func `L2: A task requested before suspension thaws the app, which has the time left then`() {
+    @Test func `L2: A task requested before suspension thaws the app, which gets the remaining time`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -174,7 +174,7 @@ import Testing
         #expect(app.remaining == 120)
     }
 
-    @Test func `L2: A process that the service did not launch has no limit, and is not ended`() {
+    @Test func `L2: A process that the service did not launch has no limit and is not ended`() {
         var app = TestApp()
         app.connected(managed: false)
         _ = app.begin(1)
@@ -189,7 +189,7 @@ import Testing
         #expect(app.status.stints.last?.end == .ended)
     }
 
-    @Test func `L2: An app is reported as holding the device awake from its first task to its last`() {
+    @Test func `L2: The service reports that an app holds the device awake while the app has tasks`() {
         var app = TestApp()
         app.machine.terms.policy = .contiguous
         app.launchedByUser()
@@ -208,7 +208,7 @@ import Testing
         #expect(app.status.stints.last?.heldAwake == true)
     }
 
-    @Test func `L2: Tasks of secondary processes are separate, get the warning, and end with the process`() {
+    @Test func `L2: Tasks of a secondary process are its own, get the warning, and end with the process`() {
         var app = TestApp()
         app.launchedByUser()
         #expect(app.begin(1, of: 50) == nil && app.begin(1, of: 51) == nil && app.begin(1) == nil)
@@ -229,7 +229,7 @@ import Testing
         #expect(app.state == .suspended)
     }
 
-    @Test func `L2: A command has the time of its policy, and is then terminated and killed`() {
+    @Test func `L2: A command gets the time of its policy, then SIGTERM, then SIGKILL`() {
         var app = TestApp(isInstalled: false)
         let process = StoredProcess(processID: 77, startTime: 7, bootID: "boot", isManaged: true)
         app.feed { $0.adoptedCommand(process, now: $1) }
@@ -251,7 +251,7 @@ import Testing
         #expect(idle.taken == [.freeze])
     }
 
-    @Test func `L2: Only the last background runs are kept`() {
+    @Test func `L2: The service keeps records of only the last background runs`() {
         var app = TestApp()
         app.launchedByUser()
         for _ in 0..<Limits.stints + 5 {
@@ -308,7 +308,7 @@ import Testing
         #expect(app.taken == [])
     }
 
-    @Test func `L3: An entry that is installed again may start another program`() {
+    @Test func `L3: A reinstalled entry may name another program`() {
         var app = TestApp()
         app.launchedByUser()
         app.exited(.exited)
@@ -319,7 +319,7 @@ import Testing
         #expect(!app.all.contains(.kill))
     }
 
-    @Test func `L2: After a failed suspension an app has only the background time that was left`() {
+    @Test func `L2: After a failed suspension an app gets only its remaining background time`() {
         var app = TestApp()
         app.suspended()
         app.feed { $0.suspensionFailed(now: $1) }

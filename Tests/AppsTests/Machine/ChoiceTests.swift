@@ -20,7 +20,7 @@ import Testing
     private func launch(_ app: inout TestApp) { app.feed { $0.launch(background: false, arguments: [], now: $1) } }
 
     @Test(arguments: [NotificationResponse.opened, "reply"])
-    func `R3: A response for the foreground launches nothing in the background`(
+    func `R3: A response for the foreground does not launch the app in the background`(
         action: String
     ) throws {
         var app = TestApp()
@@ -42,14 +42,14 @@ import Testing
     }
 
     @Test(arguments: ["later", NotificationResponse.dismissed, "unknown"])
-    func `R3: Every other response is sent in the background`(action: String) throws {
+    func `R3: Every other response reaches the app in the background`(action: String) throws {
         var app = TestApp()
         let wake = try choice(1, action)
         app.setWantedWakes([wake])
         #expect(app.taken == [.spawn(background: true, wakes: [wake], arguments: [])])
     }
 
-    @Test func `R3: A suspended app gets a foreground response when it comes to the foreground`() throws {
+    @Test func `R3: A suspended app gets a foreground response when it enters the foreground`() throws {
         var app = TestApp()
         app.suspended()
         app.setWantedWakes([try choice(1)])
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `R3: A program without the library gets responses at its launch, and is not started again`(
+    func `R3: A program without the library gets responses at its launch and is not restarted`(
         leaves: Bool
     ) throws {
         var app = TestApp()

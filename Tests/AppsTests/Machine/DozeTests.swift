@@ -17,7 +17,7 @@ import Testing
         return app
     }
 
-    @Test func `L4: Background time pauses in doze and continues in a window, to the second`() {
+    @Test func `L4: Background time pauses in doze and continues in a maintenance window, to the second`() {
         var app = dozing()
         #expect(app.taken == [.freeze])
         #expect(app.state == .background && app.status.standsStill)
@@ -42,7 +42,7 @@ import Testing
         #expect(stint?.seconds == 180 && stint?.windows == 2 && stint?.end == .terminated)
     }
 
-    @Test func `L4: An app that holds the device awake is not paused`() {
+    @Test func `L4: Doze does not pause an app that holds the device awake`() {
         var app = dozing(.contiguous)
         #expect(app.taken == [])
         app.pass(10)
@@ -80,7 +80,7 @@ import Testing
         #expect(quit.commands.map(\.action) == [.terminate])
     }
 
-    @Test func `L4: An app finishes work with a limit of its own before it is paused`() {
+    @Test func `L4: Doze pauses an app only after its work with a limit of its own`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -92,7 +92,7 @@ import Testing
         #expect(app.status.standsStill)
     }
 
-    @Test func `L4: An app that was warned has the rest of its time in doze`() {
+    @Test func `L4: An app that got its warning has the rest of its time in doze`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -105,7 +105,7 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test func `L4: A late end of a task suspends a paused app without thawing it`() {
+    @Test func `L4: A paused app whose last task ends becomes suspended without being thawed`() {
         var app = dozing()
         app.feed { $0.endTask(1, now: $1) }
         #expect(app.taken == [])
@@ -114,14 +114,14 @@ import Testing
         #expect(app.taken == [])
     }
 
-    @Test func `L4: A dead app is launched during doze`() {
+    @Test func `L4: A wake launches a dead app during doze`() {
         var app = TestApp()
         app.feed { $0.apply(.dozing, now: $1) }
         app.setWantedWakes([.events("a", 1)])
         #expect(app.taken.contains { $0.isSpawn })
     }
 
-    @Test func `L4: If an app cannot be frozen in doze, its time counts and freezing is tried again`() {
+    @Test func `L4: The time of an app that cannot be frozen in doze passes, and freezing is tried again`() {
         var app = dozing()
         app.feed { $0.suspensionFailed(now: $1) }
         #expect(app.taken == [.thaw] && !app.status.standsStill)
@@ -135,7 +135,7 @@ import Testing
 
     private static let lock = HeldLock(path: "/tmp/shared", process: 1_001, kind: "flock")
 
-    @Test func `L5: A lock is recorded once per background run, and the app stays suspended`() {
+    @Test func `L5: The journal records a lock once per background run, and the app stays suspended`() {
         var app = dozing()
         app.feed { $0.found([Self.lock], now: $1) }
         #expect(app.taken == [] && app.notes(.appHoldsLock).count == 1)
@@ -152,7 +152,7 @@ import Testing
         #expect(app.notes(.appHoldsLock).count == 2)
     }
 
-    @Test func `L5: A lock ends the app if its entry says so`() {
+    @Test func `L5: The service ends an app that holds a lock if the app's entry says so`() {
         var app = TestApp()
         app.machine.terms.fileLocks = .terminate
         app.suspended()
@@ -165,7 +165,7 @@ import Testing
 
     // MARK: - Restarts of the service
 
-    @Test func `L4: A service that dies in doze leaves the paused time to the next one`() {
+    @Test func `L4: A service that dies in doze leaves the paused time to the next service`() {
         var app = dozing()
         app.pass(500)
         app.restartService(isAlive: true, .dozing)
@@ -180,7 +180,7 @@ import Testing
         #expect(app.remaining == 143)
     }
 
-    @Test func `L3: Elapsed background time stays elapsed when the service dies`() {
+    @Test func `L3: Elapsed background time still counts after the service has died`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -193,7 +193,7 @@ import Testing
         #expect(app.remaining == 50)
     }
 
-    @Test func `L3: An expiration continues after the service has died`() {
+    @Test func `L3: The next service continues an expiration`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -209,7 +209,7 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test func `L3: An app warned late because the service was down has the full warning time`() {
+    @Test func `L3: An app warned late because the service was down gets the full warning time`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -227,7 +227,7 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test func `L2: Tasks that are not reported again after a broken connection are dropped`() {
+    @Test func `L2: The service drops tasks that the app does not report again on its next connection`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -245,7 +245,7 @@ import Testing
         #expect(app.status.tasks.map(\.name) == ["task 2"])
     }
 
-    @Test func `L2: Tasks of a process that never connects again are dropped after the time limit`() {
+    @Test func `L2: The service drops tasks of a process that never connects again after the time limit`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)

@@ -20,7 +20,7 @@ import Testing
         return app
     }
 
-    @Test(arguments: news) func `R3 R6: A launched app receives only the newest wake of a key, and receives it once`(
+    @Test(arguments: news) func `R3 R6: A launched app receives only the newest wake of a key, once`(
         source: WakeSource
     ) {
         var app = known()
@@ -40,7 +40,8 @@ import Testing
         #expect(app.state == .suspended && app.ends.count == 3)
     }
 
-    @Test(arguments: news) func `R3 R6: A program has received the wakes that it was launched for`(source: WakeSource) {
+    @Test(arguments: news) func `R3 R6: A program has received the wakes for which it was launched`(source: WakeSource)
+    {
         var app = TestApp()
         app.setWantedWakes([.row(source, 1)])
         app.spawned()
@@ -51,7 +52,7 @@ import Testing
         #expect(app.taken.contains(.spawn(background: true, wakes: [.row(source, 2)], arguments: [])))
     }
 
-    @Test(arguments: news) func `R3 R6: A program that turns out to link the library receives the newest wake`(
+    @Test(arguments: news) func `R3 R6: A program found to link the library receives the newest wake`(
         source: WakeSource
     ) {
         var app = TestApp()
@@ -62,7 +63,7 @@ import Testing
         #expect(told(app) == [2] && app.ends == [.finishWake(.row(source, 1), Self.replaced)])
     }
 
-    @Test(arguments: news) func `R3 R6: An app that has received a wake also receives the newer one after it`(
+    @Test(arguments: news) func `R3 R6: An app that has received a wake also receives the next one with the same key`(
         source: WakeSource
     ) {
         var app = known()
@@ -83,7 +84,7 @@ import Testing
         #expect(told(app) == [3])
     }
 
-    @Test func `R6: Each key has wakes of its own`() {
+    @Test func `R6: Wakes with different keys do not replace each other`() {
         var app = known()
         let work = WantedWake.row(.region, 2, key: "work")
         app.setWantedWakes([.row(.region, 1, key: "home"), work])
@@ -93,7 +94,7 @@ import Testing
         #expect(Set(told(app)) == [2, 3] && app.ends.count == 1)
     }
 
-    @Test func `R3: Pushes with different keys reach a running app at once, and each ends separately`() {
+    @Test func `R3: A running app gets pushes with different keys at once, and each ends separately`() {
         var app = known()
         app.setWantedWakes([.row(.push, 1, key: "a")])
         app.spawned()
@@ -107,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: [WakeSource.fetch, .processing])
-    func `R1 R10: A fetch or task under way is not replaced by a newer one`(source: WakeSource) {
+    func `R1 R10: A newer fetch or task does not replace a running one`(source: WakeSource) {
         var app = known()
         app.setWantedWakes([.row(source, 1)])
         app.spawned()
@@ -116,7 +117,7 @@ import Testing
         #expect(told(app) == [1] && app.ends == [])
     }
 
-    @Test func `R3: An expired or undeclared wake replaces no other`() {
+    @Test func `R3: An expired or undeclared wake replaces no other wake`() {
         var app = known()
         app.setWantedWakes([.row(.push, 1)])
         app.spawned()
@@ -126,7 +127,7 @@ import Testing
         #expect(told(app) == [1])
     }
 
-    @Test func `R3: Each push ends exactly once, even if it was replaced`() {
+    @Test func `R3: Each push ends exactly once, even if another one replaced it`() {
         var app = known()
         app.setWantedWakes([.row(.push, 1)])
         app.spawned()
@@ -137,7 +138,7 @@ import Testing
         #expect((1...3).map { app.end(of: $0)?.result } == [.failed, .failed, .newData] && app.ends.count == 3)
     }
 
-    @Test func `R3: An app that is being ended receives no new wake, and its next process does`() {
+    @Test func `R3: An app that is being ended receives no new wake, but its next process does`() {
         var app = known()
         app.setWantedWakes([.row(.push, 1)])
         app.spawned()
@@ -148,7 +149,7 @@ import Testing
         #expect(app.taken.contains(.spawn(background: true, wakes: [.row(.push, 2)], arguments: [])))
     }
 
-    @Test func `R3: A push that was under way at a restart is replaced by a newer one as well`() {
+    @Test func `R3: A newer push also replaces a push that was running at a restart`() {
         var app = known()
         app.setWantedWakes([.row(.push, 1)])
         app.spawned()
@@ -174,7 +175,7 @@ import Testing
         #expect(app.machine.record.lastExit?.cause == cause && app.machine.record.faults == 0)
     }
 
-    @Test func `R3: An app that exceeds the limit of a push is ended, and the push with it`() {
+    @Test func `R3: The service ends an app that exceeds the limit of a push, and the push with it`() {
         var app = known()
         app.setWantedWakes([.row(.push, 1)])
         app.spawned()
@@ -188,7 +189,7 @@ import Testing
     }
 
     @Test(arguments: [WakeSource.region, .significantChange, .response])
-    func `R6: A program that fails at another wake with a payload is started again`(source: WakeSource) {
+    func `R6: The service restarts a program that fails at another wake with a payload`(source: WakeSource) {
         var app = TestApp()
         app.setWantedWakes([.row(source, 1)])
         app.spawned()
@@ -199,7 +200,7 @@ import Testing
     }
 
     @Test(arguments: [WakeSource.region, .significantChange, .response])
-    func `R6: A program with an unknown status does not get its wakes again`(source: WakeSource) {
+    func `R6: A program that ended with an unknown status does not get its wakes again`(source: WakeSource) {
         for isAdopted in [true, false] {
             var app = TestApp()
             app.setWantedWakes([.row(source, 1)])
@@ -219,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A program that was never executed, or was ended by a power failure, is started again`() {
+    @Test func `R6: The service restarts a program that never executed, or that a power failure ended`() {
         for hadBegun in [true, false] {
             var app = TestApp()
             app.setWantedWakes([.row(.region, 1)])
@@ -232,7 +233,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A program that the service was ending for its limit is started again`() {
+    @Test func `R6: The service restarts a program that it was ending for exceeding its limit`() {
         var app = TestApp()
         app.setWantedWakes([.row(.region, 1)])
         app.spawned()
@@ -246,7 +247,7 @@ import Testing
 
     // MARK: - Notifications in the foreground
 
-    @Test func `R3: Only an app in the foreground is asked how to present a notification`() throws {
+    @Test func `R3: Only an app in the foreground decides how to present a notification`() throws {
         var app = TestApp()
         let absent = app.asked()
         #expect(absent == nil)

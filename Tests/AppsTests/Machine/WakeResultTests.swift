@@ -24,7 +24,7 @@ import Testing
         #expect(app.state == .suspended && app.machine.record.faults == 0)
     }
 
-    @Test func `R1: After a fetch a new snapshot is made, and the app is suspended again`() {
+    @Test func `R1: After a fetch the app makes a new snapshot and is suspended again`() {
         var app = TestApp()
         app.suspended()
         app.setWantedWakes([.row(.fetch, 1)])
@@ -35,7 +35,7 @@ import Testing
         #expect(app.state == .suspended && app.taken.contains(.freeze))
     }
 
-    @Test func `R1: A fetch that takes longer than 30 s ends the app with a cause of its own`() {
+    @Test func `R1: The service ends an app whose fetch takes longer than 30 s, with a specific cause`() {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1)])
         app.spawned()
@@ -59,7 +59,7 @@ import Testing
         (Int32(0), RefreshResult.newData, ExitCause.exited), (10, .noData, .exited), (1, .failed, .failed),
         (127, .failed, .failed), (143, .failed, .failed),
     ])
-    func `R1: A program's exit status is the result of its fetch, and never a fault`(
+    func `R1: A program's exit status is the result of its fetch and does not count as a crash`(
         status: Int32, result: RefreshResult, cause: ExitCause
     ) {
         var app = TestApp()
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: [ExitCause.signalled, .unseen])
-    func `R1: A fetch fails with a signal, and has no result if the status is unknown`(cause: ExitCause) {
+    func `R1: A fetch fails if a signal ends its program; after an unknown status it has no result`(cause: ExitCause) {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1)])
         app.spawned()
@@ -107,7 +107,7 @@ import Testing
         #expect(app.ends.count == 1)
     }
 
-    @Test func `R1: If an app with the library exits during its fetch, the fetch fails for any status`() {
+    @Test func `R1: A fetch fails if an app with the library exits during it with any status`() {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1)])
         app.spawned()
@@ -124,7 +124,7 @@ import Testing
         #expect(app.ends == [.finishWake(.row(source, 1), .dropped(ExitCause.launchFailed.sentence))])
     }
 
-    @Test(arguments: chances) func `R1: Without an entry a fetch ends at once`(
+    @Test(arguments: chances) func `R1: A fetch of an app without an entry ends at once`(
         source: WakeSource
     ) {
         var app = TestApp(isInstalled: false)
@@ -132,7 +132,7 @@ import Testing
         #expect(app.ends == [.finishWake(.row(source, 1), .dropped("The app has no desktop entry."))])
     }
 
-    @Test func `R1: A fetch that waits for a pause or the background is dropped when it expires`() {
+    @Test func `R1: The service drops a fetch that expires while it waits for a pause or the background`() {
         var app = TestApp()
         app.launchedByUser()
         let end = app.now.bootSeconds + 60
@@ -163,7 +163,7 @@ import Testing
         #expect(app.machine.record.faults == 0)
     }
 
-    @Test func `R1: A fetch under way is not begun again, and a later one with its key is separate`() {
+    @Test func `R1: A running fetch does not begin again, and a later one with its key is separate`() {
         var app = TestApp()
         app.suspended()
         app.setWantedWakes([.row(.fetch, 1)])
@@ -177,7 +177,7 @@ import Testing
 
     // MARK: - Force quit, and restarts of the service
 
-    @Test(arguments: chances) func `R1: A force quit ends wakes under way, and none begins after it`(
+    @Test(arguments: chances) func `R1: A force quit ends running wakes and prevents others`(
         source: WakeSource
     ) {
         var app = TestApp()
@@ -200,7 +200,7 @@ import Testing
         #expect(app.commands.map(\.through) == [3])
     }
 
-    @Test func `R1: A service restarted during a fetch receives the result once`() {
+    @Test func `R1: A service that restarts during a fetch receives the result once`() {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1)])
         app.spawned()
@@ -217,7 +217,7 @@ import Testing
         #expect(app.ends.count == 1)
     }
 
-    @Test func `R1: A fetch whose process ended without a service has no result, and ends once`() {
+    @Test func `R1: A fetch whose process ends while no service runs has no result and ends once`() {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1)])
         app.spawned()
@@ -231,7 +231,7 @@ import Testing
         #expect(!app.taken.contains { $0.isSpawn } && app.machine.record.faults == 0)
     }
 
-    @Test func `R1: A record of a version before results is read with its old meaning`() throws {
+    @Test func `R1: A record from before results existed keeps its old meaning`() throws {
         let text = #"{"deadline":130,"wake":{"app":"org.example.app","key":"","reason":"fetch","through":1}}"#
         let wake = try JSON.decode(BegunWake.self, from: Data(text.utf8))
         #expect(wake.deadline == 130 && wake.expiration == nil)

@@ -13,7 +13,7 @@ import Testing
         (.region, 10, .locationOverdue), (.significantChange, 10, .locationOverdue),
         (.processing, 300, .processingOverdue), (.response, 30, .pushOverdue),
     ])
-    func `Each source has its own limit, and its own cause when the limit is exceeded`(
+    func `Each wake source has its own limit, and its own cause of ending an app that exceeds it`(
         source: WakeSource, seconds: Double, cause: ExitCause
     ) {
         var app = TestApp(wakeLimit: 45)
@@ -31,7 +31,9 @@ import Testing
         #expect(app.machine.record.lastExit?.cause == cause && cause.isFault)
     }
 
-    @Test(arguments: others) func `A dead app is launched, receives the payload, and is suspended`(source: WakeSource) {
+    @Test(arguments: others) func `A wake launches a dead app, which receives the payload and is suspended`(
+        source: WakeSource
+    ) {
         var app = TestApp()
         let wake = WantedWake.row(source, 4, key: "k")
         app.setWantedWakes([wake])
@@ -79,7 +81,7 @@ import Testing
             ])
     }
 
-    @Test func `Sources share one launch, each with its own completion and limit`() {
+    @Test func `Wakes of several sources share one launch but have separate completions and limits`() {
         var app = TestApp()
         let wakes: [WantedWake] = [
             .events("a", 1), .row(.fetch, 1), .row(.region, 2, key: "home"), .row(.region, 3, key: "work"),
@@ -101,7 +103,7 @@ import Testing
         #expect(app.taken.contains(.spawn(background: true, wakes: [wakes[0], wakes[3]], arguments: [])))
     }
 
-    @Test func `A program completes all wakes with its exit status, and has the longest limit of them`() {
+    @Test func `A program completes all wakes with its exit status, and has the longest of their limits`() {
         var app = TestApp(wakeLimit: 20)
         let wakes: [WantedWake] = [.row(.region, 1, key: "home"), .events("a", 2), .row(.push, 3)]
         app.setWantedWakes(wakes)
@@ -126,7 +128,7 @@ import Testing
         #expect(!app.all.contains(.finishWake(.row(.push, 5), .exited(0))))
     }
 
-    @Test func `The wakes of a program that turns out to link the library get their full time then`() {
+    @Test func `A program found to link the library gets the full time for its wakes from then on`() {
         var app = TestApp()
         app.setWantedWakes([.events("a", 1), .row(.region, 2), .row(.processing, 3)])
         app.spawned()
@@ -135,7 +137,7 @@ import Testing
         #expect(app.commands.map(\.limit) == [30, 10, 300])
     }
 
-    @Test func `The limit of a source begins when the app receives the wake, even after a slow launch`() {
+    @Test func `The limit of a wake begins when the app receives it, even after a slow launch`() {
         var app = TestApp()
         app.suspended()
         app.exited(.signalled)
@@ -151,7 +153,7 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test func `An app that never receives a wake is ended`() {
+    @Test func `The service ends an app that never receives its wake`() {
         var app = TestApp()
         app.suspended()
         app.feed { machine, _ in
@@ -167,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: [WakeSource.fetch, .push, .processing])
-    func `An app is not woken without the background mode in its entry`(source: WakeSource) throws {
+    func `The service does not wake an app without the background mode in its entry`(source: WakeSource) throws {
         var app = TestApp()
         let mode = try #require(source.rules.mode)
         app.machine.modes.remove(mode)
@@ -184,7 +186,7 @@ import Testing
     }
 
     @Test(arguments: WakeSource.allCases)
-    func `A force quit prevents every wake, and discards those that are not tried again`(source: WakeSource) {
+    func `A force quit prevents every wake, and discards wakes that are not repeated`(source: WakeSource) {
         let isKept = [.session, .region, .significantChange, .response].contains(source)
         let forceQuit = "You force-quit the app."
         var app = TestApp()
@@ -204,7 +206,9 @@ import Testing
         #expect(app.commands.contains { $0.source == source } == (isKept && source != .session))
     }
 
-    @Test(arguments: WakeSource.allCases) func `An app in the foreground has no limit`(source: WakeSource) {
+    @Test(arguments: WakeSource.allCases) func `A wake has no limit while the app is in the foreground`(
+        source: WakeSource
+    ) {
         var app = TestApp()
         app.launchedByUser()
         app.setWantedWakes([.row(source, 1)])
@@ -222,7 +226,7 @@ import Testing
         }
     }
 
-    @Test func `Wakes received in the foreground get a limit when the user leaves the app`() {
+    @Test func `A wake received in the foreground gets a limit when the user leaves the app`() {
         var app = TestApp()
         app.launchedByUser()
         app.setWantedWakes([.row(.push, 1)])
@@ -236,7 +240,7 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test func `An app that the service may not suspend gets wakes at once, and is never ended for them`() {
+    @Test func `An app that the service may not suspend gets wakes at once and is never ended for them`() {
         var app = TestApp()
         app.connected(managed: false)
         app.acknowledgeAll()
@@ -248,7 +252,7 @@ import Testing
         #expect(!app.all.contains(.kill))
     }
 
-    @Test func `An expired wake wakes no app, and one under way continues`() {
+    @Test func `An expired wake does not wake its app, but a running one continues`() {
         var app = TestApp()
         let end = app.now.bootSeconds + 5
         let wakes: [WantedWake] = [.row(.push, 1, expires: end), .row(.region, 2, key: "home", expires: end)]
@@ -264,7 +268,7 @@ import Testing
         #expect(app.notes(.appWakeDropped) == ["home: Its time is over."])
     }
 
-    @Test func `A wake can expire during the pause after a fault`() {
+    @Test func `A wake can expire during the pause after a crash`() {
         var app = TestApp()
         app.setWantedWakes([.row(.region, 1, expires: app.now.bootSeconds + 0.5)])
         app.spawned()

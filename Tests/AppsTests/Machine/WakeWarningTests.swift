@@ -20,7 +20,7 @@ import Testing
     @Test(arguments: [
         (WakeSource.fetch, 30.0, 5.0, 5.0), (.processing, 300, 5, 5), (.fetch, 30, 30, 15), (.fetch, 30, 2, 2),
     ])
-    func `R1: An app is warned once before the time of its wake is over`(
+    func `R1: An app gets one warning before the time of its wake ends`(
         source: WakeSource, limit: Double, policyLead: Double, lead: Double
     ) {
         var app = woken(source, key: "k")
@@ -51,7 +51,7 @@ import Testing
         #expect(app.state == .suspended && app.machine.record.faults == 0 && !app.all.contains(.kill))
     }
 
-    @Test func `R1: An app that never acknowledges the warning is suspended`() {
+    @Test func `R1: The service suspends an app that never acknowledges the warning`() {
         var app = woken(.fetch)
         app.pass(25)
         app.acknowledge { $0.action != .expireWake }
@@ -59,7 +59,7 @@ import Testing
         #expect(app.state == .suspended)
     }
 
-    @Test func `R1: An app that receives its wake late is warned late, and has the same time`() {
+    @Test func `R1: An app that receives its wake late has the same time until the warning and the end`() {
         var app = TestApp()
         app.suspended()
         app.exited(.exited)
@@ -73,7 +73,7 @@ import Testing
         #expect(app.commands.last?.action == .expireWake)
     }
 
-    @Test func `R1: After a delay of the service the app is warned, with the full warning time`() {
+    @Test func `R1: A service that was delayed still gives the app its full warning time`() {
         var app = woken(.fetch)
         app.pass(40)
         #expect(app.commands.last?.action == .expireWake && app.commands.last?.limit == 5)
@@ -83,7 +83,7 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test func `R1: An app that is not connected gets the warning when it connects, also after a restart`() {
+    @Test func `R1: An unconnected app gets the warning when it connects, also after a restart`() {
         var app = woken(.fetch)
         app.feed { machine, _ in
             machine.disconnected()
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: [WakeSource.session, .push, .region, .significantChange, .response])
-    func `Other wakes end without a warning`(source: WakeSource) {
+    func `Wakes of other sources end without a warning`(source: WakeSource) {
         var app = woken(source, key: "k")
         app.pass(source.limit(declared: 30) ?? 0)
         #expect(app.taken == [.kill])
@@ -107,7 +107,7 @@ import Testing
         #expect(app.machine.expireWake(source, key: "k", now: app.now) == nil)
     }
 
-    @Test func `R1: In the foreground there is no warning, and no limit`() {
+    @Test func `R1: A wake has no limit and no warning in the foreground`() {
         var app = woken(.processing)
         app.feed { $0.bringToFront(now: $1) }
         app.pass(3_600)
@@ -138,8 +138,9 @@ import Testing
     @Test(arguments: [
         (ExitCause.exited, Int32(0), RefreshResult.newData), (.failed, 10, .noData), (.failed, 1, .failed),
     ])
-    func `R1: The exit status of a program after SIGTERM counts`(cause: ExitCause, status: Int32, result: RefreshResult)
-    {
+    func `R1: The exit status of a program that exits after SIGTERM is the fetch's result`(
+        cause: ExitCause, status: Int32, result: RefreshResult
+    ) {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1)])
         app.spawned()
@@ -148,7 +149,7 @@ import Testing
         #expect(app.end(of: 1)?.result == result && app.machine.record.faults == 0)
     }
 
-    @Test func `R1: A program that dies of SIGTERM has failed, and is not at fault`() {
+    @Test func `R1: A program that dies of SIGTERM has failed but is not at fault`() {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1)])
         app.spawned()
@@ -157,7 +158,7 @@ import Testing
         #expect(app.ends.count == 1 && app.end(of: 1)?.result == .failed && app.machine.record.faults == 0)
     }
 
-    @Test func `R1: A program with another wake that has no warning gets no SIGTERM`() {
+    @Test func `R1: A program that also has a wake without a warning gets no SIGTERM`() {
         var app = TestApp(wakeLimit: 20)
         app.setWantedWakes([.row(.fetch, 1), .events("a", 2)])
         app.spawned()
@@ -170,7 +171,7 @@ import Testing
     // MARK: - Called-off wakes
 
     @Test(arguments: [WakeSource.fetch, .processing])
-    func `R1: An app is warned at once of a called-off wake, and has only the warning time`(source: WakeSource) {
+    func `R1: An app whose wake is called off gets the warning at once, and only the warning time`(source: WakeSource) {
         var app = woken(source, key: "k")
         app.pass(2)
         app.callOff(source, "k")
@@ -193,7 +194,7 @@ import Testing
         #expect(app.taken == [.terminate])
     }
 
-    @Test(arguments: warned) func `R1: A called-off wake that has not begun, or was not received, is dropped`(
+    @Test(arguments: warned) func `R1: The service drops a called-off wake that no app has received`(
         source: WakeSource
     ) {
         // The app is in the pause after a fault.
@@ -219,7 +220,7 @@ import Testing
 
     // MARK: - Continued tasks
 
-    @Test func `R10: A continued task has no limit in the background, also during doze`() {
+    @Test func `R10: A continued task has no limit in the background, not even during doze`() {
         var app = TestApp()
         app.launchedByUser()
         app.setWantedWakes([.row(.continued, 1, key: "export")])
@@ -240,7 +241,7 @@ import Testing
         #expect(app.remaining == 180 && app.taken.contains(.freeze), "it stands still like any other")
     }
 
-    @Test func `R10: A continued task wakes a suspended app, and removes the limit`() {
+    @Test func `R10: A continued task wakes a suspended app and removes its limit`() {
         var app = woken(.continued, key: "export")
         #expect(app.taken.first == .thaw && app.remaining == nil)
         app.pass(1_000)
@@ -250,7 +251,7 @@ import Testing
         #expect(app.state == .suspended)
     }
 
-    @Test func `R10: A cancelled continued task that does not end is dropped, and its app continues`() {
+    @Test func `R10: The service drops a cancelled continued task that does not end; its app continues`() {
         var app = woken(.continued, key: "export")
         app.pass(1_000)
         app.callOff(.continued, "export")
@@ -264,7 +265,7 @@ import Testing
         #expect(app.state == .suspended && app.machine.record.faults == 0 && app.ends.count == 1)
     }
 
-    @Test func `R10: In the foreground a cancelled task ends as well, and nothing else does`() {
+    @Test func `R10: A continued task that is cancelled in the foreground ends, and the app continues`() {
         var app = TestApp()
         app.launchedByUser()
         app.setWantedWakes([.row(.continued, 1, key: "export")])
@@ -273,7 +274,7 @@ import Testing
         #expect(app.end(of: 1)?.result == .failed && app.state == .active && app.taken.count == 1)
     }
 
-    @Test func `R10: A continued task ends with its process, which is no fault`() {
+    @Test func `R10: A continued task ends with its process, which is not at fault`() {
         var app = TestApp()
         app.launchedByUser()
         app.setWantedWakes([.row(.continued, 1, key: "export")])
@@ -283,7 +284,7 @@ import Testing
         #expect(!app.all.contains(where: { if case .spawn(true, _, _) = $0 { true } else { false } }))
     }
 
-    @Test func `R10: No app runs without a limit for a task that it has not received`() {
+    @Test func `R10: An app has no unlimited time for a task that it has not received`() {
         var app = TestApp()
         app.suspended()
         app.feed { machine, _ in

@@ -10,7 +10,7 @@ import Testing
         return app
     }
 
-    @Test func `L8: An app goes to the background and comes back with its window`() {
+    @Test func `L8: An app enters the background and the foreground with its window`() {
         var app = launched()
         app.feed { $0.desktopShows(inFront: true, now: $1) }
         #expect(app.state == .active && app.taken.isEmpty)
@@ -23,7 +23,7 @@ import Testing
         #expect(app.state == .active && app.taken.contains(.thaw))
     }
 
-    @Test func `L8: A program without windows stays in the foreground while other windows have the focus`() {
+    @Test func `L8: A program without windows stays in the foreground when other windows get the focus`() {
         var app = launched()
         app.feed { $0.desktopShows(inFront: false, now: $1) }
         #expect(app.state == .active && !app.machine.isShownByDesktop)
@@ -31,7 +31,7 @@ import Testing
         #expect(app.machine.isShownByDesktop)
     }
 
-    @Test func `L8: An app that reports its own state does so until its process ends`() {
+    @Test func `L8: An app that reports its own state is responsible for it until its process ends`() {
         var app = launched()
         app.feed { $0.desktopShows(inFront: true, now: $1) }
         app.feed { $0.changed(to: .background, now: $1) }
@@ -51,7 +51,7 @@ import Testing
         #expect(app.state == .background, "the next process has not said anything")
     }
 
-    @Test func `L8: The user's command counts until another window has the focus`() {
+    @Test func `L8: The user's command applies until another window gets the focus`() {
         var app = launched()
         app.feed { $0.desktopShows(inFront: true, now: $1) }
         app.feed { $0.sendToBackground(now: $1) }
@@ -64,7 +64,7 @@ import Testing
         #expect(app.state == .background)
     }
 
-    @Test func `L8: A window launches no app, and stops no end`() {
+    @Test func `L8: A window neither launches an app nor stops the end of one`() {
         var app = TestApp()
         app.feed { $0.desktopShows(inFront: true, now: $1) }
         #expect(app.state == .notRunning && app.all.isEmpty)
@@ -75,7 +75,7 @@ import Testing
         #expect(app.state == .active && app.taken.isEmpty)
     }
 
-    @Test func `L8: A woken app that opens a window is in the foreground`() {
+    @Test func `L8: A woken app that opens a window enters the foreground`() {
         var app = TestApp()
         app.feed { $0.launch(background: true, arguments: [], now: $1) }
         app.spawned()

@@ -35,7 +35,7 @@ import Testing
             process: process, BackgroundTaskRequest(number: number, name: name))
     }
 
-    @Test func `L2 L3: The clock file, the warning and the end follow the clock`() async throws {
+    @Test func `L2 L3: The clock file, the warning and the end agree with the clock`() async throws {
         let scene = try await ServiceScene()
         let (process, reader) = try await launch(scene)
         let clock = try #require(reader.hello?.clock)
@@ -76,7 +76,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L4: Doze pauses the process and its time, and a window continues both`() async throws {
+    @Test func `L4: Doze pauses the process and its time; a maintenance window continues both`() async throws {
         let scene = try await ServiceScene()
         let (process, reader) = try await launch(scene)
         try await begin(scene, process, 1)
@@ -101,7 +101,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L4: A service restarted in doze knows the remaining time`() async throws {
+    @Test func `L4: A service that restarts in doze knows the remaining time`() async throws {
         let first = try await ServiceScene()
         let (process, reader) = try await launch(first)
         try await begin(first, process, 1)
@@ -123,7 +123,7 @@ import Testing
         try await second.end()
     }
 
-    @Test func `L1: Actions decided at adoption are executed before any request for the app`() async throws {
+    @Test func `L1: A service executes the actions decided at adoption before any request for the app`() async throws {
         let app = ServiceScene.app
         let first = try await ServiceScene()
         _ = try await first.service.launch(app, LaunchRequest())
@@ -170,7 +170,7 @@ import Testing
         try await plain.end()
     }
 
-    @Test func `L2: Apps that hold the device awake are reported only while they do`() async throws {
+    @Test func `L2: The service reports that an app holds the device awake only while it does`() async throws {
         let scene = try await ServiceScene(keys: "X-Nightshift-BackgroundPolicy=contiguous")
         let (process, reader) = try await launch(scene)
         #expect(scene.fronts.read { $0 } == [ServiceScene.app])
@@ -184,7 +184,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L2: Refusals name the reason, and end nothing`() async throws {
+    @Test func `L2: A refused request names the reason and has no effect`() async throws {
         let scene = try await ServiceScene()
         let (process, reader) = try await launch(scene)
         let long = String(repeating: "x", count: Limits.backgroundTaskNameLength + 1)
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: [FileLockPolicy.warn, .terminate])
-    func `L5: A lock is recorded before the app is suspended, or ends the app`(
+    func `L5: The service records a lock before it suspends the app, or ends the app`(
         policy: FileLockPolicy
     ) async throws {
         let scene = try await ServiceScene(keys: "X-Nightshift-FileLocks=\(policy.rawValue)")
@@ -224,7 +224,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L2: Tasks of a secondary process belong to the app, and end with that process`() async throws {
+    @Test func `L2: Tasks of a secondary process belong to the app and end with that process`() async throws {
         let scene = try await ServiceScene()
         let (process, reader) = try await launch(scene)
         let other = try #require(scene.scripted).startByUser().pid
@@ -245,7 +245,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L2: Records of an earlier version of the service can be read`() throws {
+    @Test func `L2: The service reads records of its earlier versions`() throws {
         let record = AppRecord(id: ServiceScene.app, now: 1)
         var fields = try #require(
             JSONSerialization.jsonObject(with: JSONEncoder().encode(record)) as? [String: Any])
@@ -254,7 +254,7 @@ import Testing
         #expect(try JSONDecoder().decode(AppRecord.self, from: old) == record)
     }
 
-    @Test func `L2: The first of two processes of an app in one session is the app's own`() async throws {
+    @Test func `L2: The first of two processes of an app in one session is the app's main process`() async throws {
         let scene = try await ServiceScene(command: "/bin/sh -c \"sleep 600 & wait\"", isReal: true)
         let (process, reader) = try await launch(scene)
         try await begin(scene, process, 1)
@@ -275,7 +275,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L1: An app that cannot be suspended stays in the background, and suspending is tried again`()
+    @Test func `L1: An app that cannot be suspended stays in the background, and the service tries again`()
         async throws
     {
         let scene = try await ServiceScene()

@@ -49,7 +49,7 @@ extension ProcessTests {
             return reader
         }
 
-        @Test func `L2: A command is an app of its own, is paused in doze, and is ended in time`() async throws {
+        @Test func `L2: A command is an app of its own, pauses in doze, and ends at its limit`() async throws {
             let scene = try await ServiceScene(isReal: true)
             let pid = try child("trap '' TERM; \(busy)")
             defer { kill(-pid, SIGKILL) }
@@ -81,7 +81,7 @@ extension ProcessTests {
             try await scene.end()
         }
 
-        @Test func `L2: A command without its supervising process stays limited until it ends`() async throws {
+        @Test func `L2: A command keeps its limit when its supervising process is gone`() async throws {
             let scene = try await ServiceScene(isReal: true)
             let pid = try child(busy)
             defer { kill(-pid, SIGKILL) }
@@ -114,7 +114,7 @@ extension ProcessTests {
             try await scene.end()
         }
 
-        @Test func `L2: Only a child of the caller that leads its process group can be limited`() async throws {
+        @Test func `L2: A caller can limit only its own child that leads a process group`() async throws {
             let scene = try await ServiceScene(isReal: true)
             let follower = try child("exec sleep 600", leads: false)
             defer {

@@ -9,7 +9,7 @@ import Testing
 /// The app of a connecting process, while other processes end.
 @Suite(.timeLimit(.minutes(20))) struct ConnectionServiceTests {
     /// For example because the process has ended by then, or the service has no descriptor left.
-    @Test func `A process whose end cannot be watched does not count as the app's process`() async throws {
+    @Test func `A process whose end the service cannot watch does not count as the app's process`() async throws {
         let scene = try await ServiceScene()
         let problem = await #expect(throws: Problem.self) {
             // The scripted host does not know this process.
@@ -24,7 +24,7 @@ import Testing
     }
 
     /// For example when an app restarts itself.
-    @Test func `A process that connects during the end of the previous one is not confused with it`() async throws {
+    @Test func `A process that connects while the previous one ends is not confused with it`() async throws {
         let scene = try await ServiceScene()
         let host = try #require(scene.scripted)
         let first = try #require(try await scene.service.launch(ServiceScene.app, LaunchRequest()).processID)

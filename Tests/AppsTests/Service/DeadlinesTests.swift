@@ -3,7 +3,7 @@ import Testing
 @testable import Apps
 
 @Suite struct DeadlinesTests {
-    @Test func `After random changes the next deadline and the due keys match a full search`() {
+    @Test func `After random changes the next deadline and the due keys equal those of a full search`() {
         var random = SystemRandomNumberGenerator()
         var deadlines = Deadlines<Int>()
         var model: [Int: Double] = [:]

@@ -8,7 +8,7 @@ import Testing
 
 /// Nothing about an app is reported before it is on disk (docs/architecture.md, rule 3).
 @Suite(.timeLimit(.minutes(20))) struct DurableStateTests {
-    @Test func `The state of an app is reported only after its journal entry is on disk`() async throws {
+    @Test func `The service reports the state of an app only after its journal entry is on disk`() async throws {
         let scene = try await ServiceScene()
         let (service, isOpen) = (scene.service, Watched(false))
         let hold = try await StoreHold(scene.store)
@@ -31,7 +31,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `A policy that cannot be stored is refused, and nothing has changed`() async throws {
+    @Test func `A policy that cannot be stored is refused and changes nothing`() async throws {
         let scene = try await ServiceScene()
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
         let kept = try await scene.service.change(ServiceScene.app, AppChange(backgroundPolicy: "contiguous:60"))
@@ -50,7 +50,7 @@ import Testing
         try await next.end()
     }
 
-    @Test func `A step decided before the user's setting does not overwrite it on disk`() async throws {
+    @Test func `A step decided before the user's setting does not overwrite that setting on disk`() async throws {
         let scene = try await ServiceScene()
         let old = AppRecord(id: ServiceScene.app, now: 1)
         var step = old
@@ -73,7 +73,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `An app whose removal cannot be stored is still installed and known`() async throws {
+    @Test func `An app whose removal cannot be stored remains installed`() async throws {
         let scene = try await ServiceScene()
         let app = ServiceScene.app
         _ = try await scene.service.change(app, AppChange(backgroundPolicy: "contiguous:60"))
@@ -94,7 +94,7 @@ import Testing
     }
 
     /// This is the state after the service has died during a removal, because the entry is deleted first.
-    @Test func `An interrupted removal of an app is completed by the next request for it`() async throws {
+    @Test func `The next request for an app completes an interrupted removal`() async throws {
         let scene = try await ServiceScene()
         let app = ServiceScene.app
         _ = try await scene.service.change(app, AppChange(backgroundPolicy: "contiguous:60"))
@@ -108,7 +108,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `A force quit that cannot be stored is reported, and stored when the disk has space`() async throws {
+    @Test func `The service reports a force quit that cannot be stored, and stores it later`() async throws {
         let scene = try await ServiceScene()
         let app = ServiceScene.app
         scene.gate.shut()
@@ -122,7 +122,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `Hidden remains of a crashed service among the entries are deleted at the next start`() async throws {
+    @Test func `A starting service deletes hidden entry files that a crashed service left`() async throws {
         let scene = try await ServiceScene()
         let folder = scene.paths.applications
         try Data("[Desk".utf8).write(to: folder.appending(path: ".nightshift-\(UUID().uuidString)"))
@@ -133,8 +133,7 @@ import Testing
         try await next.end()
     }
 
-    @Test func `All rows of a removed app are deleted, even if the features have not handled the removal`() async throws
-    {
+    @Test func `The removal of an app deletes all its rows, even before the features have handled it`() async throws {
         let scene = try await ServiceScene()
         let (app, other) = (ServiceScene.app, AppID(rawValue: "org.example.other"))
         let record = ["of": "a part"]
@@ -163,7 +162,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `A program started again while the end of its first run is being written is known`() async throws {
+    @Test func `The service knows a program that restarts while the end of its first run is written`() async throws {
         let scene = try await ServiceScene()
         let host = try #require(scene.scripted)
         let (first, second) = (try host.startByUser(), try host.startByUser())

@@ -5,7 +5,7 @@ import Testing
 
 /// Several features that get the same reports.
 @Suite struct PartHooksTests {
-    @Test func `R1 R3 R6: Each feature gets every report, in order, and adds its notices`() async {
+    @Test func `R1 R3 R6: Each feature gets every report in order and adds its notices`() async {
         let heard = Watched<[String]>([])
         func part(_ name: String, _ notice: ProcessEvent) -> AppService.FeatureHooks {
             let hear = { @Sendable (what: String) in heard.update { $0.append("\(name): \(what)") } }

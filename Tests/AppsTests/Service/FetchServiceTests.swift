@@ -80,7 +80,9 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R10: A task is launched with its identifier, and without a limit if it has none`() async throws {
+    @Test func `R10: A scheduled task is launched with its identifier, and without a limit if it has none`()
+        async throws
+    {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene, .processing, key: "org.example.app.clean")
         let (process, plan) = try await launched(scene)
@@ -91,7 +93,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: An app is warned before its 30 s are over, and ended with its code when they are`()
+    @Test func `R1: An app gets a warning before its 30 s are over, and is ended when they are`()
         async throws
     {
         let scene = try await ServiceScene(keys: Self.modes)
@@ -115,7 +117,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: A fetch whose process is killed fails once, and is not begun again`() async throws {
+    @Test func `R1: A fetch whose process is killed fails once and does not begin again`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene)
         let (process, _) = try await launched(scene)
@@ -140,7 +142,7 @@ import Testing
 
     // MARK: - Restarts of the service
 
-    @Test func `R1: A fetch under way at a crash ends once, with the result reported to the next service`()
+    @Test func `R1: A fetch that runs at a crash ends once, with the result that the next service receives`()
         async throws
     {
         let first = try await ServiceScene(keys: Self.modes)
@@ -161,7 +163,7 @@ import Testing
         try await next.end()
     }
 
-    @Test func `R1: A fetch whose process ended without a service ends once, without a result`()
+    @Test func `R1: A fetch whose process ended while no service ran ends once, without a result`()
         async throws
     {
         let first = try await ServiceScene(keys: Self.modes)
@@ -181,8 +183,7 @@ import Testing
 
     // MARK: - Called-off wakes
 
-    @Test func `R1: An app is warned at once of a called-off wake; without a wake the request is refused`() async throws
-    {
+    @Test func `R1: A called-off wake warns its app at once; without a wake the request is refused`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene, .processing, key: "clean")
         let (process, _) = try await launched(scene)
@@ -204,7 +205,9 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: A called-off wake that waits in the foreground is dropped, even if its row is new`() async throws {
+    @Test func `R1: The service drops a called-off wake that waits in the foreground, even with a new row`()
+        async throws
+    {
         let scene = try await ServiceScene(keys: Self.modes)
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
         try await put(scene)
@@ -214,7 +217,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: A program whose wake is called off gets SIGTERM in the service`() async throws {
+    @Test func `R1: The service sends SIGTERM to a program whose wake is called off`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene)
         let (process, _) = try await launched(scene)
@@ -253,7 +256,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: A service that starts reports the apps in the foreground and the force-quit ones`() async throws {
+    @Test func `R1: A starting service reports the apps in the foreground and those force-quit`() async throws {
         let first = try await ServiceScene(keys: Self.modes)
         _ = try await first.service.launch(ServiceScene.app, LaunchRequest())
         try await first.crash()
@@ -304,7 +307,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: A process gets its refresh availability after hello, and each change of it`() async throws {
+    @Test func `R1: A process gets its refresh status after hello, and each change of it`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
         let process = try #require(scene.scripted?.living.first)
@@ -325,7 +328,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: A change while a process connects is not overwritten by an older notice`() async throws {
+    @Test func `R1: An older notice does not overwrite a change that happens while a process connects`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
         let process = try #require(scene.scripted?.living.first)

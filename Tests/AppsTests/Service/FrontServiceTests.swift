@@ -20,7 +20,7 @@ import Testing
         FrontUse.Change(app: AppID(rawValue: app), isInFront: isInFront)
     }
 
-    @Test func `L8: A launched app follows its window`() async throws {
+    @Test func `L8: A launched app enters and leaves the foreground with its window`() async throws {
         let scene = try await ServiceScene()
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
         await scene.service.front(Self.other)
@@ -37,7 +37,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L8: The setting switches this off, and on again with the current focus`() async throws {
+    @Test func `L8: The setting turns this feature off, and on again with the current focus`() async throws {
         let scene = try await ServiceScene()
         var settings = DeviceSettings()
         settings.followsFront = false
@@ -55,8 +55,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L8: The app of a window is found by its process or by the process that started that one`() async throws
-    {
+    @Test func `L8: The service finds the app of a window by its process or that process's parent`() async throws {
         let scene = try await ServiceScene()
         let process = try #require(try await scene.service.launch(ServiceScene.app, LaunchRequest()).processID)
         await scene.service.front(FrontApplication(windowClasses: ["x", "X"], processID: process))
@@ -69,7 +68,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L8: Installed, changed and removed entries are used from the next window on`() async throws {
+    @Test func `L8: The next window uses installed, changed and removed entries`() async throws {
         let scene = try await ServiceScene()
         let app = AppID(rawValue: "org.example.other")
         let window = FrontApplication(windowClasses: ["x", "Things"])
@@ -87,7 +86,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L8: Use is reported for apps with keys of Nightshift that the service has not launched`()
+    @Test func `L8: The service also reports use of apps with Nightshift's keys that it did not launch`()
         async throws
     {
         let scene = try await ServiceScene()
@@ -109,7 +108,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L8: Use that is known from states is not reported again from windows`() async throws {
+    @Test func `L8: Windows do not report a use again that app states have already reported`() async throws {
         let scene = try await ServiceScene(keys: "X-Nightshift-BackgroundModes=fetch;")
         await scene.service.front(Self.window)
         try await scene.uses.wait(for: "its use") { $0 == [change(ServiceScene.app.rawValue, true)] }

@@ -45,7 +45,7 @@ import Testing
         return stat(path, &information) == 0 ? information.st_mode & 0o7777 : 0
     }
 
-    @Test func `R3 R6: A program reads its payloads from a private file only`() async throws {
+    @Test func `R3 R6: A program gets its payloads only through a private file`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(
             scene,
@@ -64,7 +64,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R3: A push and a response are in the payload file, too`() async throws {
+    @Test func `R3: The payload file also contains pushes and responses`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene, [(.push, "", #"{"id":"1"}"#), (.response, "n1", #"{"action":"later"}"#)])
         let (process, plan) = try await launched(scene)
@@ -76,7 +76,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R3: A program gets every waiting push, and those that arrive meanwhile at its next start`()
+    @Test func `R3: A program gets every waiting push, and later ones at its next start`()
         async throws
     {
         let scene = try await ServiceScene(keys: Self.modes)
@@ -94,7 +94,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: The file is deleted when the wake is completed, even if the process lives on`() async throws {
+    @Test func `R6: The service deletes the payload file when the wake is completed`() async throws {
         let scene = try await ServiceScene()
         try await put(scene, [(.region, "home", Self.home), (.region, "work", Self.moved)])
         let (process, plan) = try await launched(scene)
@@ -113,7 +113,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: A program that is started again gets the payloads of that start`() async throws {
+    @Test func `R6: A restarted program gets the payloads of its new start`() async throws {
         let scene = try await ServiceScene()
         try await put(scene, [(.region, "home", Self.home)])
         let (process, _) = try await launched(scene)
@@ -128,7 +128,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: Without a payload there is no file`() async throws {
+    @Test func `R6: The service writes no payload file without a payload`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene, [(.fetch, "", #"{"task":1}"#), (.region, "home", nil)])
         let (process, plan) = try await launched(scene)
@@ -137,7 +137,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: A file that cannot be written fails the launch, and the wake waits`() async throws {
+    @Test func `R6: If the payload file cannot be written, the launch fails and the wake waits`() async throws {
         let scene = try await ServiceScene()
         let folder = scene.paths.runtime.appending(path: "payloads").path(percentEncoded: false)
         try "in its place".write(toFile: folder, atomically: true, encoding: .utf8)
@@ -148,7 +148,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: The next service keeps the file of a running program, and no other`() async throws {
+    @Test func `R6: The next service keeps only the payload files of running programs`() async throws {
         let first = try await ServiceScene()
         try await put(first, [(.region, "home", Self.home)])
         let (process, plan) = try await launched(first)
@@ -166,7 +166,7 @@ import Testing
         try await next.end()
     }
 
-    @Test func `R6: Sleep while the service starts does not launch a running program a second time`()
+    @Test func `R6: Sleep during the service's start does not launch a running program a second time`()
         async throws
     {
         let first = try await ServiceScene()

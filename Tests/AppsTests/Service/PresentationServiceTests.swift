@@ -60,7 +60,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R3: Answers for several notifications are not confused`() async throws {
+    @Test func `R3: The service does not confuse answers for several notifications`() async throws {
         let scene = try await ServiceScene()
         let (process, reader) = try await connected(scene)
         let first = asked(scene)
@@ -77,7 +77,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R3: An app that does not answer within 5 s gets the default presentation`() async throws {
+    @Test func `R3: The default presentation applies if an app does not answer within 5 s`() async throws {
         let scene = try await ServiceScene()
         let (process, reader) = try await connected(scene)
         let asked = asked(scene)
@@ -90,7 +90,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R3: A question ends at once if the process is gone, or closes its stream`() async throws {
+    @Test func `R3: A question to an app ends at once if the process ends or closes its stream`() async throws {
         let scene = try await ServiceScene()
         let (process, reader) = try await connected(scene)
         let first = asked(scene)
@@ -107,7 +107,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R3: A service that stops ends all questions`() async throws {
+    @Test func `R3: A service that stops ends all questions to apps`() async throws {
         let scene = try await ServiceScene()
         let (_, reader) = try await connected(scene)
         let asked = asked(scene)
@@ -117,7 +117,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R3: An app in the background is not asked`() async throws {
+    @Test func `R3: The service does not ask an app in the background about presentation`() async throws {
         let scene = try await ServiceScene()
         let (_, reader) = try await connected(scene)
         _ = try await scene.service.background(ServiceScene.app)
@@ -127,7 +127,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R3: A program that does not link the library cannot be asked`() async throws {
+    @Test func `R3: The service does not ask a program that does not link the library`() async throws {
         let scene = try await ServiceScene(keys: "X-Nightshift-BackgroundModes=remote-notification;")
         #expect(await scene.service.present(ServiceScene.app, Self.notification) == .notInFront)
         // The user has started it, and only its window shows that.

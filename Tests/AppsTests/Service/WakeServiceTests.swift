@@ -28,7 +28,7 @@ import Testing
         try await scene.store.read { try $0.wantedWakes() }
     }
 
-    @Test func `A row launches the app, is sent to it, and is deleted with the acknowledgement`() async throws {
+    @Test func `A database row launches the app, reaches it, and is deleted with the acknowledgement`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene, .push, payload: #"{"aps":{}}"#)
         let (process, plan) = try await launched(scene)
@@ -57,7 +57,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `A fetch during which the app crashes is dropped, with the reason`() async throws {
+    @Test func `The service drops a fetch during which the app crashes, and records the reason`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene, .fetch)
         let (process, _) = try await launched(scene)
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `A request to end an app returns when its process is gone, even if another one is launched`(
+    func `A request to end an app returns when its process is gone, even after a new launch`(
         kills: Bool
     ) async throws {
         let scene = try await ServiceScene(keys: Self.modes)
