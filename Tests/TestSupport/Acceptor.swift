@@ -1,7 +1,7 @@
 import Foundation
 
-/// Accepts connections on one loopback port, and can close and reopen the port. The port stays reserved throughout:
-/// while closed it refuses connections, and no other process gets it.
+/// A listener on one loopback port, which can be closed and reopened. The port stays reserved throughout: while the
+/// listener is closed, the port refuses connections, and no other process gets it.
 final class Acceptor: Sendable {
     let host: Loopback
     let port: UInt16
@@ -22,14 +22,14 @@ final class Acceptor: Sendable {
         if close() { listener.close() }
     }
 
-    /// Listens on the same port again; does nothing if it already listens.
+    /// Listens on the same port again. Does nothing if it already listens.
     func open() throws {
         guard !isOpen.read({ $0 }) else { return }
         try listener.listen()
         run()
     }
 
-    /// Stops listening: from now on connections are refused.
+    /// Stops listening, so that the port refuses connections.
     ///
     /// - Returns: whether the listener's thread has ended.
     @discardableResult func close() -> Bool {

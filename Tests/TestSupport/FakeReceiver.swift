@@ -1,11 +1,11 @@
 import Foundation
 
-/// A real gpsd with a receiver simulated by gpsfake: a walk, repeated again and again at more than its speed.
+/// A real gpsd whose receiver is simulated by gpsfake. The receiver repeats a walk at more than its real speed.
 ///
 /// It ends with ``stop()``, with this object, or with this process.
 package final class FakeReceiver: Sendable {
     package let port: UInt16
-    /// Seconds between two sentences.
+    /// The seconds between two sentences.
     private let pause: Double
     private let directory: TemporaryDirectory
     private let running = Watched<ChildProcess?>(nil)
@@ -15,7 +15,7 @@ package final class FakeReceiver: Sendable {
 
     /// - Parameters:
     ///   - walk: latitudes and longitudes, one for each second of the walk.
-    ///   - speed: seconds of the walk that pass in one second.
+    ///   - speed: the seconds of the walk that pass in one second.
     package init(walk: [(latitude: Double, longitude: Double)], speed: Double = 7, port: UInt16? = nil) throws {
         self.port = try port ?? freePort()
         pause = 1 / (speed * Double(Self.sentencesOfSecond))
@@ -28,7 +28,7 @@ package final class FakeReceiver: Sendable {
         stop()
     }
 
-    /// Starts gpsd and gpsfake; returns when gpsd knows the receiver.
+    /// Starts gpsd and gpsfake. Returns when gpsd knows the receiver.
     ///
     /// gpsfake registers its receiver as soon as gpsd's control socket has a name. If gpsd does not listen on it yet,
     /// gpsfake silently continues without a receiver (`DaemonInstance` in gps/fake.py, 3.22). In that case both are
@@ -46,7 +46,7 @@ package final class FakeReceiver: Sendable {
     private func startOnce() async throws {
         var environment = ProcessInfo.processInfo.environment
         environment["TMPDIR"] = directory.path
-        // The system's own Python, which has python3-gps.
+        // This is the system's own Python, which has python3-gps.
         let process = try ChildProcess(
             "/usr/bin/gpsfake",
             arguments: ["-q", "-c", String(pause), "-P", String(port), directory.path("walk.nmea")],
@@ -60,7 +60,7 @@ package final class FakeReceiver: Sendable {
         }
     }
 
-    /// Whether gpsd reports a receiver.
+    /// Returns whether gpsd reports a receiver.
     private func hasDevice() -> Bool {
         guard let socket = try? Socket.connected(to: .ipv4, port: port), socket.send("?DEVICES;\n") else {
             return false
@@ -89,7 +89,7 @@ package final class FakeReceiver: Sendable {
     private static let sentencesOfSecond = 3
     private static let mostStarts = 4
 
-    /// The sentences of one second: that the fix has three dimensions, its precision, and the location twice.
+    /// Returns the sentences for one second: the dimensions of the fix, its precision, and the location twice.
     private static func sentences(_ place: (latitude: Double, longitude: Double), second: Int) -> [String] {
         let time = String(format: "12%02d%02d.00", second / 60 % 60, second % 60)
         let text = "\(angle(place.latitude, 2, "NS")),\(angle(place.longitude, 3, "EW"))"
@@ -102,7 +102,7 @@ package final class FakeReceiver: Sendable {
         }
     }
 
-    /// Degrees and minutes, such as `5231.2000,N`.
+    /// Returns an angle in degrees and minutes, such as `5231.2000,N`.
     private static func angle(_ degrees: Double, _ digits: Int, _ sides: String) -> String {
         let whole = abs(degrees).rounded(.down)
         let minutes = (abs(degrees) - whole) * 60

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The bytes of a file. Files of /proc, whose reported size is 0, are read to their end: `Data(contentsOf:)` stops at a
-/// short read.
+/// Returns the bytes of a file. Files of /proc, whose reported size is 0, are read to their end: `Data(contentsOf:)`
+/// stops at a short read.
 package func fileBytes(_ path: String) throws -> [UInt8] {
     let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
     defer { try? file.close() }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// MD5 (RFC 1321), only because HTTP's Digest authentication still uses it.
+/// MD5 (RFC 1321), which HTTP's Digest authentication still uses.
 package enum MD5 {
     private static let shifts: [UInt32] = [7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21]
 

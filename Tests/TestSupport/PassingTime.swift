@@ -1,7 +1,7 @@
 import Foundation
 
-/// Suspends for `duration`. Callers give the reason why they cannot wait for an event instead: for example, that
-/// nothing happens is seen only over time, or a moment has to be random.
+/// Suspends for `duration`. Callers give the reason why they cannot wait for an event instead. For example, only time
+/// shows that no event happens, or a test needs a random time.
 ///
 /// `ArchitectureTests` forbid sleeping anywhere else in the tests.
 package func passTime(_ duration: Duration, because reason: StaticString) async throws {
@@ -13,7 +13,8 @@ package func passTime(until instant: ContinuousClock.Instant, because reason: St
     try await Task.sleep(until: instant)
 }
 
-/// Blocks this thread for `duration`, with a reason as for ``passTime(_:because:)``. For code that cannot suspend.
+/// Blocks this thread for `duration`, with a reason as for ``passTime(_:because:)``. This function is for code that
+/// cannot suspend.
 package func blockThread(for duration: Duration, because reason: StaticString) {
     let (seconds, attoseconds) = duration.components
     Thread.sleep(forTimeInterval: Double(seconds) + Double(attoseconds) / 1e18)

@@ -6,9 +6,8 @@ import Foundation
     import Musl
 #endif
 
-/// A process of another user that listens on the socket path of a service, and logs what it receives.
-///
-/// It needs root.
+/// A process of another user that listens on the socket path of a service, and logs the data that it receives. It needs
+/// root.
 package final class PlantedSocket: Sendable {
     /// The user ID of `nobody`, which every system has.
     package static let user: UInt32 = 65_534
@@ -16,7 +15,7 @@ package final class PlantedSocket: Sendable {
     private let process: ChildProcess
     private let log: String
 
-    /// Starts the process; returns once it listens at `path`. The other user needs access to the directory.
+    /// Starts the process. Returns once it listens at `path`. The other user needs access to the directory.
     package init(_ path: String, log: String) async throws {
         self.log = log
         let script = """
@@ -53,7 +52,7 @@ package final class PlantedSocket: Sendable {
         process.kill(SIGKILL)
     }
 
-    /// The bytes received over each connection that has ended.
+    /// The number of bytes received over each connection that has ended.
     package var received: [Int] { lines.compactMap { Int($0) } }
 
     private var lines: [String] {

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The processor time that `body` uses on this thread. Time in which other threads have the processor does not count,
-/// so a busy machine does not change the result.
+/// Returns the processor time that `body` uses on this thread. Time in which other threads have the processor does not
+/// count, so a busy machine does not change the result.
 package func processorTime(of body: () throws -> Void) rethrows -> Duration {
     func now() -> Duration {
         var time = timespec()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The programs of this project, which the build puts next to the tests, and those of the machine.
+/// The programs of this project, which the build puts next to the tests, and the programs of the machine.
 package enum Programs {
     package static let daemon = path("nightshiftd")
     package static let commandLine = path("nightshift")
@@ -18,7 +18,7 @@ package enum Programs {
 
     private static func path(_ name: String) -> String { "\(folder)/\(name)" }
 
-    /// Whether the machine has such a program.
+    /// Returns whether the machine has such a program.
     package static func has(_ program: String) -> Bool {
         ["/usr/bin", "/usr/sbin", "/bin", "/sbin", "/usr/local/bin"].contains {
             FileManager.default.isExecutableFile(atPath: "\($0)/\(program)")

@@ -53,7 +53,7 @@ package struct SHA256: Sendable {
         return hasher.finished()
     }
 
-    /// Written with `while` and pointers, because tests run it on megabytes without optimisation.
+    /// Processes whole blocks. It uses `while` and pointers, because tests run it on megabytes without optimisation.
     private mutating func compress(_ blocks: UnsafeRawBufferPointer) {
         guard let base = blocks.baseAddress else { return }
         withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { words in
@@ -115,7 +115,7 @@ package struct SHA256: Sendable {
 }
 
 extension [UInt8] {
-    /// Lower-case hexadecimal digits.
+    /// The digest in lower-case hexadecimal digits.
     package var hex: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

@@ -1,9 +1,9 @@
 import Glibc
 import Synchronization
 
-/// Bytes derived from a seed, readable at any offset at the cost of a copy.
+/// A content of bytes derived from a seed, which can be read at any offset at the cost of a copy.
 ///
-/// A block of 64 KiB is a window into a table of random bytes, preceded by eight bytes of its own. So a misplaced
+/// Each block of 64 KiB is a window into a table of random bytes, preceded by eight bytes of its own. So a misplaced
 /// block, a shifted block and a block of another seed all differ from the right one.
 package struct SeededContent: Sendable, Hashable {
     package let seed: UInt64
@@ -17,7 +17,7 @@ package struct SeededContent: Sendable, Hashable {
         self.size = size
     }
 
-    /// Fills the buffer with the bytes from `offset` on, regardless of ``size``.
+    /// Fills the buffer with the bytes from `offset` on, even after ``size``.
     package func fill(_ buffer: UnsafeMutableRawBufferPointer, from offset: Int64) {
         guard let base = buffer.baseAddress else { return }
         let table = Self.table(for: seed)
@@ -44,7 +44,7 @@ package struct SeededContent: Sendable, Hashable {
         }
     }
 
-    /// The bytes of the range; meant for small ones.
+    /// Returns the bytes of the range. This function is meant for small ranges.
     package func bytes(_ range: Range<Int64>) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: Int(range.upperBound - range.lowerBound)) { buffer, count in
             count = Int(range.upperBound - range.lowerBound)
@@ -53,7 +53,8 @@ package struct SeededContent: Sendable, Hashable {
         }
     }
 
-    /// The offset at which the file first differs from the content; nil if both are the same, including the length.
+    /// Returns the offset at which the file first differs from the content, or nil if both are the same, including the
+    /// length.
     package func firstMismatch(inFileAt path: String) throws -> Int64? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError("open \(path)") }
@@ -78,7 +79,7 @@ package struct SeededContent: Sendable, Hashable {
         }
     }
 
-    /// The offset at which the file first differs from `size` bytes of `seed`; nil if both are the same.
+    /// Returns the offset at which the file first differs from `size` bytes of `seed`, or nil if both are the same.
     package static func verify(fileAt path: String, seed: UInt64, size: Int64) throws -> Int64? {
         try SeededContent(seed: seed, size: size).firstMismatch(inFileAt: path)
     }

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// The loopback address to use.
+/// The kinds of loopback addresses.
 package enum Loopback: String, Sendable {
     case ipv4 = "127.0.0.1"
     case ipv6 = "::1"
@@ -10,17 +10,18 @@ package enum Loopback: String, Sendable {
     package var urlHost: String { self == .ipv4 ? rawValue : "[\(rawValue)]" }
 }
 
-/// Linux's accept4, which the Glibc module declares only with `_GNU_SOURCE`. The socket must be close-on-exec from the
-/// start: otherwise a process that a test starts at that moment would keep the connection open.
+/// The function accept4 of Linux, which the Glibc module declares only with `_GNU_SOURCE`. The socket must be
+/// close-on-exec from the start. Otherwise a process that a test starts at that time would keep the connection open.
 @_silgen_name("accept4")
 private func accept4(
     _: Int32, _: UnsafeMutablePointer<sockaddr>?, _: UnsafeMutablePointer<socklen_t>?, _: Int32
 ) -> Int32
 
-/// The poll event of a peer that sends no more or has disconnected (POLLRDHUP). Hidden like `accept4`.
+/// The poll event of a peer that sends no more bytes or has disconnected (POLLRDHUP). Glibc hides it as it hides
+/// `accept4`.
 private let pollPeerClosed: Int32 = 0x2000
 
-/// A blocking TCP socket on loopback. It is a value: its owner closes it, once.
+/// A blocking TCP socket on loopback, as a value. Its owner must close it exactly once.
 struct Socket: Sendable, Hashable {
     let descriptor: Int32
 
@@ -35,7 +36,7 @@ struct Socket: Sendable, Hashable {
         return socket
     }
 
-    /// Returns a socket that reserves a port until it is closed; `port` 0 means any free port.
+    /// Returns a socket that reserves a port until it is closed. The `port` 0 means any free port.
     static func bound(to host: Loopback, port: UInt16) throws -> Socket {
         let socket = try make(for: host)
         socket.set(SOL_SOCKET, SO_REUSEADDR, 1)
@@ -48,12 +49,12 @@ struct Socket: Sendable, Hashable {
             throw error
         }
         guard port == 0 else { return socket }
-        // A port requested by its number stays reserved until the requester closes the socket.
+        // A port that was requested by its number stays reserved until the requester closes the socket.
         defer { socket.close() }
         return try bound(to: host, port: socket.port)
     }
 
-    /// Starts accepting connections, also after a shutdown.
+    /// Starts accepting connections. This also works after a shutdown.
     func listen() throws {
         guard Glibc.listen(descriptor, 1024) == 0 else { throw SystemError("listen") }
     }
@@ -106,7 +107,7 @@ struct Socket: Sendable, Hashable {
         }
     }
 
-    /// The port this socket is bound to.
+    /// The port to which this socket is bound.
     var port: UInt16 {
         // Family and port are at the same position in the addresses of both families.
         var address = sockaddr_in6()
@@ -127,14 +128,16 @@ struct Socket: Sendable, Hashable {
         return UInt16(bigEndian: address.sin6_port)
     }
 
-    /// The sent bytes that the other side, a process of this machine, has not read: those that the kernel holds for
-    /// both. Bytes that move meanwhile may count twice, but always count at least once.
+    /// Returns the number of sent bytes that the other side, a process of this machine, has not read. These are the
+    /// bytes that the kernel holds for both sides. Bytes that move in the meantime may count twice, but always count at
+    /// least once.
     func bytesUnread(on host: Loopback) -> Int64 {
         var unsent: Int32 = 0
         _ = ioctl(descriptor, UInt(TIOCOUTQ), &unsent)
         let table = (try? fileBytes(host == .ipv4 ? "/proc/net/tcp" : "/proc/net/tcp6")) ?? []
         let (peer, own) = (peerPort, port)
-        // sl, local address, remote address, state, tx_queue:rx_queue; numbers in hexadecimal (proc(5)).
+        // The columns are sl, local address, remote address, state, and tx_queue:rx_queue. Their numbers are
+        // hexadecimal (proc(5)).
         let unread = table.split(separator: UInt8(ascii: "\n")).lazy.compactMap { line -> Int64? in
             let fields = String(decoding: line, as: UTF8.self).split(separator: " ")
             guard fields.count > 4 else { return nil }
@@ -147,7 +150,7 @@ struct Socket: Sendable, Hashable {
         return Int64(unsent) + (unread ?? 0)
     }
 
-    /// Waits for the next connection; returns nil once the listener was shut down.
+    /// Waits for the next connection. Returns nil once the listener was shut down.
     func accepted() -> Socket? {
         while true {
             let connection = accept4(descriptor, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
@@ -160,7 +163,8 @@ struct Socket: Sendable, Hashable {
         }
     }
 
-    /// Waits for any of `events`. Returns those that occurred, or 0 after `milliseconds`; -1 means no bound.
+    /// Waits for any of `events`, and returns those that occurred, or 0 after `milliseconds`. The value -1 means no
+    /// limit.
     func wait(for events: Int32, milliseconds: Int32) -> Int32 {
         var entry = pollfd(fd: descriptor, events: Int16(truncatingIfNeeded: events), revents: 0)
         let count = poll(&entry, 1, milliseconds)
@@ -169,7 +173,7 @@ struct Socket: Sendable, Hashable {
 
     var isHungUp: Bool { wait(for: pollPeerClosed, milliseconds: 0) != 0 }
 
-    /// Waits for `duration`; returns true if the peer, or ``shutdown()``, ended the connection meanwhile.
+    /// Waits for `duration`. Returns true if the peer, or ``shutdown()``, ended the connection meanwhile.
     func hungUp(within duration: Duration) -> Bool {
         let end = ContinuousClock.now + duration
         repeat {
@@ -177,7 +181,7 @@ struct Socket: Sendable, Hashable {
             let (seconds, attoseconds) = left.components
             let milliseconds = Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
             if milliseconds <= 0 {
-                // poll has a resolution of whole milliseconds.
+                // The resolution of `poll` is whole milliseconds.
                 if left > .zero { blockThread(for: left, because: "Bytes are due at their rate.") }
                 return false
             }
@@ -186,7 +190,7 @@ struct Socket: Sendable, Hashable {
         return false
     }
 
-    /// Returns the number of bytes read; 0 at the end; nil after an error.
+    /// Returns the number of bytes read, which is 0 at the end, or nil after an error.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         while true {
             let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
@@ -195,7 +199,7 @@ struct Socket: Sendable, Hashable {
         }
     }
 
-    /// Sends all of `bytes`; returns false if the connection is gone.
+    /// Sends all of `bytes`. Returns false if the connection is gone.
     func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var sent = 0
         while sent < bytes.count {
@@ -240,7 +244,7 @@ struct Socket: Sendable, Hashable {
         _ = Glibc.close(descriptor)
     }
 
-    /// Closes with a reset (RST): bytes that the peer has not read yet are lost.
+    /// Closes the socket with a reset (RST). Bytes that the peer has not read yet are lost.
     func reset() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))

@@ -1,4 +1,5 @@
-/// Steele, Lea and Flood's SplitMix64: small, fast, and the same numbers for the same seed everywhere.
+/// SplitMix64 by Steele, Lea and Flood. It is small and fast, and gives the same numbers for the same seed on every
+/// machine.
 package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

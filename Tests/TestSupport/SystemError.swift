@@ -1,11 +1,11 @@
 import Glibc
 
-/// A system call that failed.
+/// The error of a system call that failed.
 package struct SystemError: Error, CustomStringConvertible {
     package let call: String
     package let code: Int32
 
-    /// Takes the code from `errno` unless one is given.
+    /// Creates the error with the code in `errno`, unless another code is given.
     package init(_ call: String, code: Int32 = errno) {
         self.call = call
         self.code = code

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A directory that is removed with this object.
+/// A directory that is deleted with this object.
 package final class TemporaryDirectory: Sendable {
     /// The absolute path, without a trailing slash.
     package let path: String
 
-    /// Creates the directory below `parent`: by default `TMPDIR`, or `/tmp`.
+    /// Creates the directory below `parent`, or by default below `TMPDIR` or `/tmp`.
     package init(in parent: String? = nil) throws {
         let parent = parent ?? ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
         var template = Array("\(parent)/nightshift-test-XXXXXX".utf8CString)
@@ -19,10 +19,10 @@ package final class TemporaryDirectory: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// The path of `name` in this directory.
+    /// Returns the path of `name` in this directory.
     package func path(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Writes a file of this directory and returns its path.
+    /// Writes a file in this directory, and returns its path.
     @discardableResult
     package func write(_ contents: [UInt8], to name: String) throws -> String {
         try Data(contents).write(to: URL(fileURLWithPath: path(name)))

@@ -1,12 +1,12 @@
 import Foundation
 
-/// The time that a test has waited for an expected event, and whether that is too long.
+/// The time that a test has waited for an expected event, with the decision whether that is too long.
 ///
-/// A bound applies to a machine with a spare processor, so that a test still distinguishes an immediate event from one
-/// that a timer of half a minute causes. Time in which every processor is busy does not count, since other work had the
-/// machine. Twelve times the bound is too long everywhere.
+/// A limit applies to a machine with a spare processor, so that a test can distinguish an immediate event from one that
+/// a timer of half a minute causes. Time in which every processor is busy does not count, because other work used the
+/// machine. Twelve times the limit is too long on every machine.
 package struct WaitingTime: Sendable {
-    /// The longest wait with the usual bounds.
+    /// The longest wait with the usual limits.
     package static let longest = Duration.seconds(240)
 
     private let bound: Duration
@@ -25,7 +25,7 @@ package struct WaitingTime: Sendable {
         return idle - idleBefore >= bound
     }
 
-    /// The total idle time of this machine's processors since its start; proc_stat(5).
+    /// Returns the total idle time of this machine's processors since its start (proc_stat(5)).
     private static func idleTime() -> Duration? {
         guard let text = try? String(contentsOfFile: "/proc/stat", encoding: .utf8) else { return nil }
         let words = text.prefix { $0 != "\n" }.split(separator: " ")
@@ -34,7 +34,7 @@ package struct WaitingTime: Sendable {
     }
 }
 
-/// The awaited event did not come in time.
+/// The error when an expected event did not come in time.
 package struct WaitedTooLong: Error, CustomStringConvertible {
     package let what: String
     package let bound: Duration
@@ -42,15 +42,15 @@ package struct WaitedTooLong: Error, CustomStringConvertible {
     package var description: String { "waited \(bound) without success for \(what)" }
 }
 
-/// Rechecks every 10 ms until `condition` is true; throws ``WaitedTooLong`` when the ``WaitingTime`` is over. For
-/// changes by other processes that no event announces.
+/// Checks every 10 ms whether `condition` is true, and returns when it is. Throws ``WaitedTooLong`` when the
+/// ``WaitingTime`` is over. This function is for changes by other processes that no event announces.
 package func eventually(
     _ what: String, within bound: Duration = .seconds(20), _ condition: () async throws -> Bool
 ) async throws {
     let time = WaitingTime(within: bound)
     while true {
-        // Read before the check: the last check therefore starts after the bound, however late this thread gets the
-        // processor.
+        // The time is read before the check. So the last check starts after the limit, however late this thread gets
+        // the processor.
         let isLastLook = time.isOver
         if try await condition() { return }
         guard !isLastLook else { throw WaitedTooLong(what: what, bound: bound) }
@@ -58,7 +58,7 @@ package func eventually(
     }
 }
 
-/// ``eventually(_:within:_:)`` for code that cannot suspend, or has to stay on its thread.
+/// Waits as ``eventually(_:within:_:)`` does, for code that cannot suspend or must stay on its thread.
 package func blockUntil(
     _ what: String, within bound: Duration = .seconds(20), _ condition: () throws -> Bool
 ) throws {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A value that threads change, and for which threads and tasks wait without polling.
+/// A value that threads change. Threads and tasks can wait for a change without polling.
 package final class Watched<Value: Sendable>: @unchecked Sendable {
-    // Sendable because `value`, `waiters` and `nextWaiter` are accessed only while `condition` is locked.
+    // The class is Sendable because `value`, `waiters` and `nextWaiter` are accessed only while `condition` is locked.
     private let condition = NSCondition()
     private var value: Value
     private var waiters: [Int: Waiter] = [:]
@@ -35,7 +35,7 @@ package final class Watched<Value: Sendable>: @unchecked Sendable {
         return result
     }
 
-    /// Blocks this thread until the condition holds; returns false if `deadline` came first.
+    /// Blocks this thread until the condition holds. Returns false if `deadline` came first.
     package func block(until deadline: ContinuousClock.Instant, _ isSatisfied: (Value) -> Bool) -> Bool {
         condition.lock()
         defer { condition.unlock() }
@@ -48,7 +48,7 @@ package final class Watched<Value: Sendable>: @unchecked Sendable {
         return true
     }
 
-    /// Blocks this thread until the condition holds; returns false if the ``WaitingTime`` was over first.
+    /// Blocks this thread until the condition holds. Returns false if the ``WaitingTime`` was over first.
     package func block(within bound: Duration = .seconds(20), _ isSatisfied: (Value) -> Bool) -> Bool {
         let time = WaitingTime(within: bound)
         while !block(until: .now + min(bound, .seconds(1)), isSatisfied) {
@@ -57,7 +57,7 @@ package final class Watched<Value: Sendable>: @unchecked Sendable {
         return true
     }
 
-    /// Suspends until the condition holds; throws ``WaitedTooLong`` when the ``WaitingTime`` is over.
+    /// Suspends until the condition holds. Throws ``WaitedTooLong`` when the ``WaitingTime`` is over.
     package func wait(
         within bound: Duration = .seconds(20), for what: String, _ isSatisfied: @escaping @Sendable (Value) -> Bool
     ) async throws {
@@ -116,7 +116,7 @@ package final class Watched<Value: Sendable>: @unchecked Sendable {
     }
 }
 
-/// Blocks threads until a test opens it.
+/// A gate that blocks threads until a test opens it.
 package final class Gate: Sendable {
     private let isOpen = Watched(false)
 

@@ -7,7 +7,7 @@ package final class MockLocationService: Sendable {
     package let bus: PrivateBus
     package let kind: Kind
     private let process: ChildProcess
-    /// The directory of the template; dbusmock reads the template by its path.
+    /// The directory of the template, which dbusmock reads by its path.
     private let directory: TemporaryDirectory
 
     package enum Kind: Sendable {
@@ -38,7 +38,7 @@ package final class MockLocationService: Sendable {
         }
     }
 
-    /// Starts the service; returns when it responds.
+    /// Starts the service. Returns when it responds.
     package init(_ kind: Kind, on bus: PrivateBus) async throws {
         self.bus = bus
         self.kind = kind
@@ -46,7 +46,7 @@ package final class MockLocationService: Sendable {
         var environment = ProcessInfo.processInfo.environment
         environment["DBUS_SYSTEM_BUS_ADDRESS"] = bus.address
         environment["DBUS_SESSION_BUS_ADDRESS"] = bus.address
-        // The system's own Python, which has the package python3-dbusmock.
+        // This is the system's own Python, which has the package python3-dbusmock.
         process = try ChildProcess(
             "/usr/bin/python3",
             arguments: ["-m", "dbusmock", "--template", try directory.write(kind.template, to: "template.py")],
@@ -66,12 +66,12 @@ package final class MockLocationService: Sendable {
         process.stop(SIGKILL)
     }
 
-    /// Stops the service, so that it keeps its name and does not respond, or lets it continue.
+    /// Stops the service, so that it keeps its name but does not respond, or lets it continue.
     package func freeze(_ isFrozen: Bool) {
         process.kill(isFrozen ? SIGSTOP : SIGCONT)
     }
 
-    /// The calls that the service has received.
+    /// Returns the calls that the service has received.
     package func calls() async throws -> String {
         try await call("org.freedesktop.DBus.Mock", "GetCalls")
     }
@@ -86,7 +86,8 @@ package final class MockLocationService: Sendable {
         try await bus.call(kind.name, kind.path, interface, method, arguments)
     }
 
-    /// Clients receive locations while they are started. `RequestedAccuracyLevel` is shown and has no effect.
+    /// The template of GeoClue. Clients receive locations while they are started. `RequestedAccuracyLevel` is shown but
+    /// has no effect.
     private static let geoClueTemplate = #"""
         import dbus
         from dbusmock import mockobject
@@ -159,7 +160,7 @@ package final class MockLocationService: Sendable {
             mock.AddMethod(TEST, 'Clients', '', 's', clients)
         """#
 
-    /// Modems report their cell while they are switched on and set up to do so, as ModemManager's do.
+    /// The template of ModemManager. Modems report their cell while they are switched on and set up to do so.
     private static let modemManagerTemplate = #"""
         import dbus
         from dbusmock import mockobject

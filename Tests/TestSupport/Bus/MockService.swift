@@ -8,19 +8,19 @@ package final class MockService: Sendable {
     package let kind: Kind
     private let process: ChildProcess
 
-    /// The services for which templates or descriptions exist.
+    /// The services for which there are templates or descriptions.
     package enum Kind: Sendable, Hashable {
         case upower
         case powerProfiles
-        /// power-profiles-daemon under its newer name, without properties until they are added.
+        /// The power-profiles-daemon under its newer name. It has no properties until they are added.
         case newerPowerProfiles
         case networkManager
         case logind
-        /// logind without methods, and without properties until they are added.
+        /// A logind without methods. It has no properties until they are added.
         case bareLogind
-        /// A notification server that shows nothing and records the calls to it.
+        /// A notification server that shows no notifications and records the calls to it.
         case notifications
-        /// The service that shows badges. It only exists on the bus.
+        /// The service that shows badges. It has no methods and only exists on the bus.
         case dock
 
         /// The services for which dbusmock has templates.
@@ -60,14 +60,14 @@ package final class MockService: Sendable {
         }
     }
 
-    /// Starts the service; returns when it responds. `parameters` are the template's, as JSON.
+    /// Starts the service. Returns when it responds. `parameters` are those of the template, as JSON.
     package init(_ kind: Kind, on bus: PrivateBus, parameters: String? = nil) async throws {
         self.bus = bus
         self.kind = kind
         var environment = ProcessInfo.processInfo.environment
         environment["DBUS_SYSTEM_BUS_ADDRESS"] = bus.address
         environment["DBUS_SESSION_BUS_ADDRESS"] = bus.address
-        // The system's own Python, which has the package python3-dbusmock.
+        // This is the system's own Python, which has the package python3-dbusmock.
         process = try ChildProcess(
             "/usr/bin/python3",
             arguments: ["-m", "dbusmock"] + kind.arguments + (parameters.map { ["--parameters", $0] } ?? []),
@@ -87,7 +87,7 @@ package final class MockService: Sendable {
         process.stop(SIGKILL)
     }
 
-    /// Stops the service, so that it keeps its name and does not respond, or lets it continue.
+    /// Stops the service, so that it keeps its name but does not respond, or lets it continue.
     package func freeze(_ isFrozen: Bool) {
         process.kill(isFrozen ? SIGSTOP : SIGCONT)
     }
@@ -98,8 +98,8 @@ package final class MockService: Sendable {
         try await bus.call(kind.name, kind.path, interface, method, arguments)
     }
 
-    /// Changes existing properties and announces the change. Values are a signature and a value: `["OnBattery": "b
-    /// true"]`. dbusmock cannot announce paths of objects.
+    /// Changes existing properties and announces the change. The values consist of a signature and a value:
+    /// `["OnBattery": "b true"]`. dbusmock cannot announce object paths.
     package func set(_ properties: [String: String], path: String? = nil, interface: String? = nil) async throws {
         let values = properties.flatMap { name, value in
             [name] + value.split(separator: " ", maxSplits: 1).map(String.init)
@@ -109,7 +109,8 @@ package final class MockService: Sendable {
             ["sa{sv}", interface ?? kind.interface, String(properties.count)] + values)
     }
 
-    /// Changes existing properties without a signal, as some services do. Values are a signature and a value.
+    /// Changes existing properties without a signal, as some services do. The values consist of a signature and a
+    /// value.
     package func setUnannounced(_ properties: [String: String]) async throws {
         try await call(
             "org.freedesktop.DBus.Mock", "AddMethod",
@@ -138,7 +139,7 @@ package final class MockService: Sendable {
             ["sssav", kind.interface, signal, words.map { $0[0] }.joined(), "\(words.count)"] + words.flatMap(\.self))
     }
 
-    /// The calls of a method of the service's main object so far, as busctl(1) prints them.
+    /// Returns the calls of a method of the service's main object so far, as busctl(1) prints them.
     package func calls(of method: String) async throws -> String {
         try await call("org.freedesktop.DBus.Mock", "GetMethodCalls", ["s", method])
     }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The environment interface of a session's systemd; ends with this object.
+/// The environment interface of a session's systemd. It ends with this object.
 package final class MockSessionManager: Sendable {
     private let process: ChildProcess
 
-    /// Starts the service; its name may appear on the bus a little later.
+    /// Starts the service. Its name may appear on the bus a little later.
     package init(on bus: PrivateBus, environment assignments: [String]) throws {
         let list = assignments.map { "'\($0)'" }.joined(separator: ", ")
         let program = """
@@ -21,7 +21,7 @@ package final class MockSessionManager: Sendable {
             name = dbus.service.BusName('org.freedesktop.systemd1', bus)
             GLib.MainLoop().run()
             """
-        // The system's own Python, which has python3-dbus and python3-gi with the package python3-dbusmock.
+        // This is the system's own Python, which has python3-dbus and python3-gi with the package python3-dbusmock.
         process = try ChildProcess("/usr/bin/python3", arguments: ["-c", program], errors: .inherit)
     }
 

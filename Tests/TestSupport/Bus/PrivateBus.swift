@@ -1,6 +1,6 @@
 import Foundation
 
-/// A private message bus, used as the system bus by every program that gets its ``address``.
+/// A private message bus. Every program that gets its ``address`` uses it as the system bus.
 ///
 /// The daemon ends with ``stop()``, with this object, or with this process.
 package final class PrivateBus: Sendable {
@@ -14,8 +14,8 @@ package final class PrivateBus: Sendable {
     /// Creates a bus that is not running yet, with services that it starts on demand.
     ///
     /// - Parameters:
-    ///   - names: names of services whose start creates the file ``activations``.
-    ///   - commands: commands that start services, by the services' names; each command is an absolute path and
+    ///   - names: the names of services whose start creates the file ``activations``.
+    ///   - commands: the commands that start services, by the services' names. Each command is an absolute path with
     ///     arguments.
     package init(activatable names: [String] = [], commands: [String: String] = [:]) throws {
         directory = try TemporaryDirectory()
@@ -61,7 +61,7 @@ package final class PrivateBus: Sendable {
         return bus
     }
 
-    /// Starts the daemon, at the same address each time; returns when it listens.
+    /// Starts the daemon, at the same address each time. Returns when it listens.
     package func start() async throws {
         let printed = directory.path("printed")
         try? FileManager.default.removeItem(atPath: printed)
@@ -85,7 +85,7 @@ package final class PrivateBus: Sendable {
         process?.stop(SIGKILL)
     }
 
-    /// Stops the daemon as a whole, or lets it continue.
+    /// Suspends all of the daemon, or lets it continue.
     package func freeze(_ isFrozen: Bool) {
         daemon.read { $0 }?.kill(isFrozen ? SIGSTOP : SIGCONT)
     }

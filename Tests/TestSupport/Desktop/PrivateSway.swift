@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// A private Wayland compositor, sway(1) without a screen.
+/// A private Wayland compositor, sway(1), without a screen.
 ///
-/// sway refuses to run as root; in that case it runs as nobody. All its processes end with ``stop()``, with this
+/// sway refuses to run as root. In that case it runs as nobody. All its processes end with ``stop()``, with this
 /// object, or with this process.
 package final class PrivateSway: Sendable {
     private let directory: TemporaryDirectory
@@ -87,13 +87,13 @@ package final class PrivateSway: Sendable {
         _ = try await message("[app_id=\(applicationID)]", "kill")
     }
 
-    /// Runs swaymsg(1) and returns what it prints.
+    /// Runs swaymsg(1), and returns its output.
     @discardableResult
     package func message(_ words: String...) async throws -> String {
         try await ChildProcess.run("swaymsg", ["-s", directory.path("ipc")] + words).output
     }
 
-    /// Stops the compositor as a whole, or lets it continue.
+    /// Suspends all of the compositor, or lets it continue.
     package func freeze(_ isFrozen: Bool) {
         compositor.read { $0 }?.kill(isFrozen ? SIGSTOP : SIGCONT)
     }

@@ -8,7 +8,7 @@ package final class PrivateXServer: Sendable {
     private let server = Watched<ChildProcess?>(nil)
     private let clients = Watched<[ChildProcess]>([])
     private let number = Watched<Int?>(nil)
-    /// The file with the permission to use the server.
+    /// The file with the cookie that permits use of the server.
     package let authority: String
 
     /// Returns a running server. It refuses clients without ``authority``.
@@ -20,7 +20,7 @@ package final class PrivateXServer: Sendable {
 
     private init() throws {
         directory = try TemporaryDirectory()
-        // The format of Xau(3): any machine, any display, a cookie of sixteen bytes.
+        // The format is that of Xau(3): any machine, any display, and a cookie of sixteen bytes.
         let name = Array("MIT-MAGIC-COOKIE-1".utf8)
         let cookie = (0..<16).map { _ in UInt8.random(in: 0...255) }
         authority = try directory.write(
@@ -47,8 +47,8 @@ package final class PrivateXServer: Sendable {
     package func start() async throws {
         let printed = directory.path("display")
         try? FileManager.default.removeItem(atPath: printed)
-        // The number is random from a large range, so that no other server takes it while this one is stopped: each
-        // would take the lowest free number.
+        // The number is random from a large range, so that no other server takes it while this one is stopped. Other
+        // servers take the lowest free number.
         let name = number.read { $0 } ?? Int.random(in: 1_000..<50_000)
         let process = try ChildProcess(
             "Xvfb",
@@ -91,13 +91,13 @@ package final class PrivateXServer: Sendable {
         return process
     }
 
-    /// A window of a separate program.
+    /// A window that a separate program shows.
     package struct Window: Sendable {
         package let process: ChildProcess
         package let id: String
     }
 
-    /// Opens a window, which the window manager puts in front. Its classes are `name` in lower case and `name`.
+    /// Opens a window, which the window manager puts in front. Its window classes are `name` in lower case, and `name`.
     package func open(_ name: String) async throws -> Window {
         let process = try ChildProcess(
             "xterm", arguments: ["-class", name, "-name", name.lowercased(), "-e", "sleep", "600"],
@@ -123,7 +123,7 @@ package final class PrivateXServer: Sendable {
         _ = try await run("xprop", ["-id", window.id, "-f", property, "8u", "-set", property, text])
     }
 
-    /// Runs a program that uses the display, and returns what it prints.
+    /// Runs a program that uses the display, and returns its output.
     private func run(_ program: String, _ arguments: [String]) async throws -> String {
         try await ChildProcess.run(program, arguments, environment: environment).output
     }

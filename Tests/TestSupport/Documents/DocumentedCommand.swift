@@ -3,17 +3,17 @@ import Foundation
 /// A command line that a document shows its readers.
 package struct DocumentedCommand: Sendable, Hashable, CustomStringConvertible {
     package enum Form: Sendable {
-        /// In a fenced block, for copying.
+        /// A command in a fenced block, for copying.
         case block
-        /// In backticks within a sentence, possibly without its last arguments.
+        /// A command in backticks within a sentence, possibly without its last arguments.
         case span
     }
 
-    /// The path of the document from the project's folder.
+    /// The path of the document, relative to the project's folder.
     package let document: String
     package let line: Int
     package let form: Form
-    /// Without a prompt. Several lines if quotes or a backslash continue it.
+    /// The command without a prompt. It has several lines if quotes or a backslash continue it.
     package let text: String
 
     package init(document: String, line: Int, form: Form, text: String) {
@@ -25,7 +25,8 @@ package struct DocumentedCommand: Sendable, Hashable, CustomStringConvertible {
 
     package var description: String { "\(document):\(line): \(text)" }
 
-    /// The commands of the documents that users read: README.md, docs/*.md and the README files of the examples.
+    /// Returns the commands of the documents that users read: README.md, docs/*.md and the README files of the
+    /// examples.
     package static func all() throws -> [DocumentedCommand] {
         let files = FileManager.default
         let folder = Programs.source
@@ -40,10 +41,10 @@ package struct DocumentedCommand: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The lines of fenced blocks, and the code spans, of a Markdown text.
+    /// Returns the commands in a Markdown text: the lines of fenced blocks, and the code spans.
     ///
-    /// In a block with prompts (`$ `) only the lines with one are commands; the others are output. An indented line is
-    /// never the beginning of a command.
+    /// In a block with prompts (`$ `) only the lines with a prompt are commands, and the others are output. An indented
+    /// line never begins a command.
     package static func commands(in text: String, of document: String) -> [DocumentedCommand] {
         var found: [DocumentedCommand] = []
         var block: (indentation: Int, first: Int, lines: [String])?
@@ -102,7 +103,7 @@ package struct DocumentedCommand: Sendable, Hashable, CustomStringConvertible {
             guard hasPrompts ? lines[start].hasPrefix("$ ") : text.first.map({ !$0.isWhitespace }) == true else {
                 continue
             }
-            // The quotes of JSON, and of sentences, may stay open to the end.
+            // A quote of JSON, or of a sentence, may stay open to the end.
             var end = index
             var whole = text
             while ShellLine(whole) == nil, end < lines.count {

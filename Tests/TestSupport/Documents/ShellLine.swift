@@ -1,17 +1,17 @@
 /// A line in the language of sh(1), as far as documents use it: its simple commands as lists of words.
 package struct ShellLine: Sendable, Hashable {
-    /// Redirections and comments are left out. The commands of `$(…)` come before the command that contains it, where
-    /// they appear as `$(…)`. Other expansions stay as they are written.
+    /// The simple commands, without redirections and comments. The commands in `$(…)` come before the command that
+    /// contains them, in which `$(…)` stands for them. Other expansions stay as they are written.
     package let commands: [[String]]
 
-    /// - Returns: nil for text whose quotes, substitutions or last line are not complete.
+    /// - Returns: nil for a text whose quotes, substitutions or last line are not complete.
     package init?(_ text: String) {
         var reader = Reader(rest: Substring(text))
         guard reader.read() else { return nil }
         commands = reader.commands
     }
 
-    /// The arguments of each simple command that runs `program`, assignments before it left out.
+    /// Returns the arguments of each simple command that runs `program`, without assignments before it.
     package func arguments(of program: String) -> [[String]] {
         commands.compactMap { words in
             let command = words.drop { $0.contains(/^[A-Za-z_][A-Za-z0-9_]*=/) }
@@ -31,7 +31,8 @@ package struct ShellLine: Sendable, Hashable {
             self.rest = rest
         }
 
-        /// Reads to the end, or to the parenthesis that ends a substitution. Returns false if that is missing.
+        /// Reads to the end, or to the parenthesis that ends a substitution. Returns false if the parenthesis is
+        /// missing.
         mutating func read(inSubstitution: Bool = false) -> Bool {
             while let character = rest.popFirst() {
                 switch character {
@@ -51,7 +52,7 @@ package struct ShellLine: Sendable, Hashable {
                 case ";", "&", "|", "\n": endCommand()
                 case " ", "\t": endWord()
                 case "<", ">":
-                    // A number in front is the descriptor.
+                    // A number before the redirection is its descriptor.
                     if let number = word, !number.isEmpty, number.allSatisfy(\.isNumber) { word = nil }
                     endWord()
                     rest = rest.drop { $0 == ">" || $0 == "&" }

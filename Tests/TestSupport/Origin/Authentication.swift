@@ -1,13 +1,13 @@
 import Foundation
 
-/// Requests credentials and checks them (RFC 7617, RFC 7616 with `qop=auth`).
+/// The authentication of an origin, which requests and checks credentials (RFC 7617, and RFC 7616 with `qop=auth`).
 enum Authentication {
     case basic(user: String, password: String)
     case digest(user: String, password: String, DigestAlgorithm)
 
     private static let realm = "origin"
 
-    /// Returns the 401 to a request without the right credentials; nil for a request with them.
+    /// Returns the 401 to a request without the right credentials, or nil for a request with them.
     func refusal(of request: OriginRequest, _ nonces: inout Set<String>) -> ResponsePlan? {
         let given = request.field("Authorization") ?? ""
         switch self {

@@ -1,32 +1,32 @@
-/// One way in which a resource differs from that of a plain, correct server.
+/// A way in which a resource differs from that of a plain, correct server.
 ///
-/// A resource's behaviours apply in their order, and together if the combination makes sense. Each applies to every
-/// request that it can apply to: one about ranges only to requests with a range, one about the body only if there is a
-/// body. ``times(_:)``, ``skippingFirst(_:)`` and ``on(_:)`` narrow this. A behaviour that responds instead of the
-/// resource, such as ``status(_:retryAfter:fields:body:)``, hides later behaviours from that request.
+/// A resource's behaviours apply in their order, and together if the combination makes sense. Each behaviour applies to
+/// every request that it can apply to: one about ranges applies only to requests with a range, and one about the body
+/// only if there is a body. ``times(_:)``, ``skippingFirst(_:)`` and ``on(_:)`` narrow this. A behaviour that responds
+/// instead of the resource, such as ``status(_:retryAfter:fields:body:)``, hides later behaviours from that request.
 package indirect enum Behaviour: Sendable {
-    // MARK: How the body ends
+    // MARK: End of the body
 
     /// Closes the connection after this many bytes of a longer body.
     case cutAfter(Int64)
-    /// Like ``cutAfter(_:)``, but with a reset (RST).
+    /// Closes the connection as ``cutAfter(_:)`` does, but with a reset (RST).
     case resetAfter(Int64)
-    /// Sends nothing more after this many bytes and keeps the connection open.
+    /// Sends no more bytes after this many, and keeps the connection open.
     case stallAfter(Int64)
-    /// After this many bytes, continues only once the gate is open.
+    /// Waits after this many bytes until the gate is open.
     case holdAfter(Int64, Gate)
-    /// Sends no byte of the resource from this offset on before the gate is open, whatever range was requested. A
-    /// client that was too slow and asks again therefore gets no further.
+    /// Sends no byte of the resource from this offset on before the gate is open, whatever range was requested.
+    /// Therefore a client that was too slow and asks again does not get more bytes.
     case holdFrom(Int64, Gate)
 
     // MARK: Speed of the body
 
-    /// Sends the body in pieces of about a fiftieth of a second.
+    /// Limits the rate of the body, which is sent in pieces of about a fiftieth of a second.
     case throttle(bytesPerSecond: Int64)
     /// Sends the body byte by byte, or in pieces as small as the rate allows.
     case slowDrip(bytesPerSecond: Int64)
 
-    // MARK: Instead of a response
+    // MARK: No response
 
     /// Reads the request and never responds.
     case stallHead
@@ -39,9 +39,9 @@ package indirect enum Behaviour: Sendable {
 
     case status(Int, retryAfter: RetryAfter? = nil, fields: [HTTPField] = [], body: String = "")
     case redirect(to: String, status: Int = 302)
-    /// Redirects to itself for ever.
+    /// Redirects to the same URL for ever.
     case redirectLoop(status: Int = 302)
-    /// Redirects to itself this many times, with a counter in the query, and then responds.
+    /// Redirects to the same URL this many times, with a counter in the query, and then responds.
     case redirectChain(Int, status: Int = 302)
     case requireBasic(user: String, password: String)
     case requireDigest(user: String, password: String, algorithm: DigestAlgorithm = .sha256)
@@ -50,16 +50,16 @@ package indirect enum Behaviour: Sendable {
 
     // MARK: Ranges
 
-    /// Sends 200 with the whole resource, whatever was requested.
+    /// Sends 200 with the whole resource for every range.
     case ignoreRange
-    /// Ignores the range when `If-Range` holds an entity tag, even the right one; honours a date.
+    /// Ignores the range if `If-Range` contains an entity tag, even the right one. Honours a date.
     case ignoreRangeIfETagIfRange
-    /// Sends a 206 that starts at the block boundary before the requested offset, and says so.
+    /// Sends a 206 that starts at the block boundary before the requested offset, and declares that start.
     case earlyRange(blockSize: Int64)
-    /// Sends a 206 that ends after this many bytes, and says so.
+    /// Sends a 206 that ends after this many bytes, and declares that end.
     case shortRange(Int64)
     case lyingRange(LyingRange)
-    /// Sends 416 to every range.
+    /// Sends 416 for every range.
     case refuseRange
 
     // MARK: Validators
@@ -70,7 +70,7 @@ package indirect enum Behaviour: Sendable {
     case noValidators
     /// Sends another entity tag with every response, for the same content.
     case changingETagPerRequest
-    /// Sends a `Date` equal to `Last-Modified`, which makes the latter weak.
+    /// Sends a `Date` equal to `Last-Modified`, which makes `Last-Modified` a weak validator.
     case lastModifiedEqualsDate
     /// Sends 206 for every request with `If-Range`, as if it always matched.
     case ignoreIfRange
@@ -81,7 +81,7 @@ package indirect enum Behaviour: Sendable {
     case contentLengthTooShort(by: Int64)
     /// Sends chunks. Without a last chunk, the connection is closed instead.
     case chunked(lastChunk: Bool = true)
-    /// Sends neither a length nor chunks: the end of the connection ends the body.
+    /// Sends neither a length nor chunks, so that the end of the connection ends the body.
     case closeDelimited
     /// Responds with HTTP/1.0 and closes the connection after the response.
     case http10
@@ -90,7 +90,7 @@ package indirect enum Behaviour: Sendable {
     case garbageStatusLine(String = "ICY 200 OK\u{1}\u{2}")
     /// Sends a header field of this many bytes.
     case hugeHeader(Int)
-    /// Sends header fields without end, until the client disconnects.
+    /// Sends header fields endlessly until the client disconnects.
     case endlessHeader
     /// Sends interim responses before the final one.
     case interimResponses([Int])
@@ -102,16 +102,17 @@ package indirect enum Behaviour: Sendable {
     /// Sends `Content-Digest` with SHA-256. If `right` is false, the digest is of another content.
     case contentDigest(right: Bool = true)
 
-    // MARK: Over time
+    // MARK: Later changes
 
-    /// After this many bytes of a body, later requests get another resource. The running body stays the old one.
+    /// Replaces the resource after this many bytes of a body. Later requests get the new resource, and the running body
+    /// stays the old one.
     case swapDuringTransfer(after: Int64, to: Resource)
 
     // MARK: Uploads
 
-    /// Never sends `100 Continue`; reads the body all the same.
+    /// Never sends `100 Continue`, but reads the body.
     case ignoreExpect
-    /// 417 to `Expect`.
+    /// Sends 417 to a request with `Expect`.
     case refuseExpect
     case cutUploadAfter(Int64)
     case resetUploadAfter(Int64)
@@ -123,18 +124,18 @@ package indirect enum Behaviour: Sendable {
     case scoped(Scope, Behaviour)
 
     package struct Scope: Sendable {
-        /// The number of requests to which the behaviour applies; nil means all.
+        /// The number of requests to which the behaviour applies. Nil means all.
         package var times: Int?
         /// The number of requests that are skipped first.
         package var skipped = 0
-        /// The methods to which the behaviour applies; nil means all.
+        /// The methods to which the behaviour applies. Nil means all.
         package var methods: Set<String>?
     }
 
     package func times(_ count: Int) -> Behaviour { narrowed { $0.times = count } }
 
-    /// Skips the first requests. Only requests to which the behaviour can apply count: for one about ranges, only
-    /// requests with a range.
+    /// Returns the behaviour without its effect on the first requests. Only requests to which the behaviour can apply
+    /// count. For a behaviour about ranges, these are the requests with a range.
     package func skippingFirst(_ count: Int) -> Behaviour { narrowed { $0.skipped = count } }
 
     package func on(_ methods: String...) -> Behaviour { narrowed { $0.methods = Set(methods) } }
@@ -167,7 +168,7 @@ package struct HTTPField: Sendable, Hashable {
 
 package enum RetryAfter: Sendable {
     case seconds(Int)
-    /// A date this many seconds after the response.
+    /// The date this many seconds after the response.
     case dateIn(seconds: Int)
     case text(String)
 }
@@ -184,17 +185,17 @@ package enum DigestAlgorithm: String, Sendable {
     }
 }
 
-/// Ways in which a 206 is wrong.
+/// The ways in which a 206 is wrong.
 package enum LyingRange: Sendable {
-    /// `Content-Range` starts this many bytes after (or before) the body, which is the requested one.
+    /// `Content-Range` starts this many bytes after (or before) the body. The body is the requested range.
     case wrongStart(by: Int64)
     /// The complete length in `Content-Range` is wrong by this many bytes.
     case wrongTotal(by: Int64)
-    /// `Content-Range` is the requested one; the body starts this many bytes later (or earlier).
+    /// `Content-Range` is the requested one, but the body starts this many bytes later (or earlier).
     case wrongBytes(by: Int64)
     case missingContentRange
-    /// An unparsable `Content-Range`.
+    /// `Content-Range` cannot be parsed.
     case garbage
-    /// `multipart/byteranges` with one part.
+    /// The response is a `multipart/byteranges` with one part.
     case multipart
 }

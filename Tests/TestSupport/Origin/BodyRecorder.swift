@@ -1,6 +1,6 @@
 import Glibc
 
-/// Records an upload's body: first in memory, and in a file once it is large.
+/// A recorder of an upload's body. The body is in memory at first, and in a file once it is large.
 final class BodyRecorder {
     private(set) var body = RecordedBody()
     private let fileForLarge: String
@@ -34,7 +34,7 @@ final class BodyRecorder {
         while written < bytes.count {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[written...])
             let count = write(descriptor, rest.baseAddress, rest.count)
-            // Bytes that were not recorded do not match later, so the test notices.
+            // Bytes that were not recorded do not match later, so the test fails.
             guard count > 0 else { return }
             written += count
         }

@@ -1,4 +1,4 @@
-/// Serves one connection on its own thread, until the connection ends.
+/// The server's side of one connection, which runs on its own thread until the connection ends.
 struct OriginConnection {
     let core: OriginCore
     let socket: Socket
@@ -32,7 +32,7 @@ struct OriginConnection {
             if head.expectsContinue && plan.isFinalBeforeBody {
                 lingers = true
             } else if behaviours.contains(where: \.refusesExpectation) {
-                // The connection stays open: the client waits for the response before it sends its body.
+                // The connection stays open, because the client waits for the response before it sends its body.
                 return respond(ResponsePlan(status: 417), to: request, keepsConnection: true)
             } else {
                 if head.expectsContinue && !behaviours.contains(where: \.ignoresExpectation) {
@@ -47,7 +47,7 @@ struct OriginConnection {
 
     // MARK: - Uploads
 
-    /// Reads the body; if that fails, returns how the connection ends.
+    /// Reads the body. If that fails, the function returns how the connection ends.
     private func receive(
         _ head: RequestReader.Head, _ reader: inout RequestReader, _ request: OriginRequest, _ behaviours: [Behaviour]
     ) -> Ending? {
@@ -113,14 +113,14 @@ struct OriginConnection {
         return .close
     }
 
-    /// Sends the body; if that fails, returns how the connection ends.
+    /// Sends the body. If that fails, the function returns how the connection ends.
     private func sendBody(_ plan: ResponsePlan, of request: OriginRequest) -> Ending? {
         guard !plan.omitsBody else { return nil }
         let isChunked = plan.framing == .chunked || plan.framing == .chunkedWithoutEnd
         var events = plan.events.sorted { $0.after < $1.after }[...]
         var sent: Int64 = 0
         let start = ContinuousClock.now
-        // Large pieces need fewer system calls; smaller ones are used to make events and pauses exact.
+        // Large pieces need fewer system calls. Smaller ones make events and pauses exact.
         let room = min(plan.pace?.pieceSize ?? 256 << 10, 256 << 10)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: room, alignment: 16)
         defer { buffer.deallocate() }
@@ -146,7 +146,7 @@ struct OriginConnection {
             }
         }
         for event in events {
-            // Cuts and stalls apply only to longer bodies; a swap may come with the last byte.
+            // Cuts and stalls apply only to longer bodies. A swap may come with the last byte.
             if case .swap = event.kind, event.after <= sent { _ = happen(event.kind, request) }
         }
         if plan.framing == .chunked { return socket.send("0\r\n\r\n") ? nil : .close }
@@ -177,7 +177,7 @@ struct OriginConnection {
 
     // MARK: - Waiting
 
-    /// Waits until this many bytes are due at the rate; returns true if the connection ended meanwhile.
+    /// Waits until this many bytes are due at the rate. Returns true if the connection ended meanwhile.
     private func rest(_ start: ContinuousClock.Instant, _ bytes: Int64, _ bytesPerSecond: Int64) -> Bool {
         let due = start + .seconds(1) * (Double(bytes) / Double(bytesPerSecond))
         let wait = ContinuousClock.now.duration(to: due)
@@ -189,7 +189,7 @@ struct OriginConnection {
         while core.isAlive, !socket.hungUp(within: .seconds(1)) {}
     }
 
-    /// Returns true once the gate is open, false if the connection ended first.
+    /// Waits for the gate. Returns true once the gate is open, and false if the connection ended first.
     private func pass(_ gate: Gate) -> Bool {
         while core.isAlive {
             if gate.block(until: .now + .milliseconds(50)) { return true }

@@ -1,17 +1,17 @@
 /// A request that the origin received, with its outcome.
 package struct OriginRequest: Sendable {
-    /// The number of the request, from 0, over all connections.
+    /// The number of the request over all connections, counted from 0.
     package let number: Int
-    /// The number of the connection, from 0; requests on one connection share it.
+    /// The number of the connection, counted from 0. Requests on one connection share it.
     package let connection: Int
     package let method: String
     /// The target exactly as in the request line.
     package let target: String
     package let fields: [HTTPField]
     package let received: ContinuousClock.Instant
-    /// The part of the body received so far.
+    /// The part of the body that was received so far.
     package var body = RecordedBody()
-    /// The status of the final response; nil if it has not been sent.
+    /// The status of the final response, or nil if it has not been sent.
     package var status: Int?
     package var responseFields: [HTTPField] = []
     /// The number of bytes of the response's body that were written to the socket.
@@ -24,14 +24,14 @@ package struct OriginRequest: Sendable {
 
     package var query: String? { target.contains("?") ? String(target.drop { $0 != "?" }.dropFirst()) : nil }
 
-    /// The first field of that name, compared without regard to case.
+    /// Returns the first field of that name, compared without regard to case.
     package func field(_ name: String) -> String? { fields.first(name) }
 }
 
-/// A request's body. A large one is in a file that exists as long as the origin.
+/// The body of a request. A large body is in a file that exists as long as the origin.
 package struct RecordedBody: Sendable {
     package var length: Int64 = 0
-    /// The whole body, if it is no longer than ``memoryLimit``.
+    /// The whole body if it is not longer than ``memoryLimit``.
     package var bytes: [UInt8] = []
     package var file: String?
 
@@ -53,7 +53,7 @@ extension [HTTPField] {
         first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// Replaces the field of that name, or appends the field.
+    /// Replaces the field with this name, or appends the field.
     mutating func set(_ name: String, _ value: String) {
         remove(name)
         append(HTTPField(name, value))

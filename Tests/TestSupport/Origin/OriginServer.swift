@@ -8,8 +8,8 @@ package final class OriginServer: Sendable {
     private let core: OriginCore
     private let acceptor: Acceptor
 
-    /// Listens on `port`, or on a free one. `sendBuffer` limits the bytes that the kernel buffers before the client
-    /// reads them.
+    /// Starts an origin that listens on `port`, or on a free port. `sendBuffer` limits the bytes that the kernel
+    /// buffers before the client reads them.
     package init(
         host: Loopback = .ipv4, port: UInt16 = 0, lifetime: Duration = .seconds(1_800), sendBuffer: Int32? = nil
     ) throws {
@@ -29,7 +29,7 @@ package final class OriginServer: Sendable {
 
     package func url(_ path: String = "/") -> String { "http://\(acceptor.host.urlHost):\(port)\(path)" }
 
-    /// Ends all connections and refuses new ones. Returns once its threads have ended.
+    /// Ends all connections and refuses new ones. Returns once the origin's threads have ended.
     package func stop() {
         core.state.update { $0.isStopped = true }
         acceptor.close()
@@ -45,7 +45,7 @@ package final class OriginServer: Sendable {
         core.state.update { $0.serve(path, resource) }
     }
 
-    /// Serves nothing at `path` from now on: 404.
+    /// Responds with 404 at `path` from now on.
     package func remove(_ path: String) {
         core.state.update { $0.serve(path, nil) }
     }
@@ -63,30 +63,30 @@ package final class OriginServer: Sendable {
         core.state.read { $0.served[path]?.resource }
     }
 
-    // MARK: - What it saw
+    // MARK: - Received requests
 
-    /// All requests, oldest first.
+    /// All requests that the origin received, oldest first.
     package var requests: [OriginRequest] { core.state.read { $0.requests } }
 
     package func requests(for path: String) -> [OriginRequest] {
         core.state.read { $0.requests.filter { $0.path == path } }
     }
 
-    /// Totals over all requests for `path`, or for all paths.
+    /// Returns the totals over all requests for `path`, or for all paths.
     package func totals(for path: String? = nil) -> OriginTotals {
         core.state.read { $0.totals(for: path) }
     }
 
-    /// Body bytes written to sockets for `path` over all requests. The client may not have read the last of them: bytes
-    /// left in the socket buffers when it disconnected count here.
+    /// Returns the number of body bytes written to sockets for `path` over all requests. The client may not have read
+    /// the last of them: bytes that were left in the socket buffers when the client disconnected count here.
     package func bodyBytesSent(for path: String) -> Int64 { totals(for: path).bodyBytesSent }
 
-    /// Connections accepted so far.
+    /// The number of connections that were accepted so far.
     package var connectionCount: Int { core.state.read { $0.connectionCount } }
 
     package var openConnectionCount: Int { core.state.read { $0.openConnections.count } }
 
-    /// Suspends until `count` requests (for `path`) have arrived.
+    /// Suspends until `count` requests have arrived, for `path` if it is given.
     package func waitForRequest(
         count: Int = 1, for path: String? = nil, within bound: Duration = .seconds(20)
     ) async throws {
@@ -103,7 +103,7 @@ package final class OriginServer: Sendable {
         try await core.state.wait(within: bound, for: what) { isSatisfied($0.totals(for: path)) }
     }
 
-    // MARK: - Trouble for all
+    // MARK: - Trouble for all requests
 
     /// Ends every open connection.
     package func closeConnections() {
@@ -124,11 +124,11 @@ package final class OriginServer: Sendable {
     }
 }
 
-/// The objects that an origin's connections use; they do not keep the origin itself alive.
+/// The objects that an origin's connections use. They do not keep the origin itself alive.
 final class OriginCore: Sendable {
     let state = Watched(OriginState())
     let deadline: ContinuousClock.Instant
-    /// Holds large request bodies.
+    /// The directory of large request bodies.
     let bodies: TemporaryDirectory
 
     init(deadline: ContinuousClock.Instant, bodies: TemporaryDirectory) {
@@ -149,7 +149,7 @@ final class OriginCore: Sendable {
         Thread.detachNewThread { OriginConnection(core: self, socket: socket, number: number).run() }
     }
 
-    /// The response to a request, and the behaviours that apply to it.
+    /// Returns the response to a request, and the behaviours that apply to it.
     func plan(_ request: OriginRequest, _ head: RequestReader.Head) -> (ResponsePlan, [Behaviour]) {
         switch state.update({ $0.decide(request, head) }) {
         case .answer(var plan, let behaviours):
@@ -157,7 +157,7 @@ final class OriginCore: Sendable {
             for behaviour in behaviours { ResponsePlanner.bend(&plan, by: behaviour) }
             return (plan, behaviours)
         case .resource(let resource, let behaviours):
-            // Outside the lock, because computing a digest may take some time.
+            // This runs outside the lock, because computing a digest may take some time.
             return (ResponsePlanner(request: request, resource: resource, behaviours: behaviours).plan(), behaviours)
         }
     }

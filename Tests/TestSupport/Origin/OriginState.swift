@@ -3,7 +3,7 @@ import NightshiftAPI
 
 /// The state that the origin's connections share.
 struct OriginState: Sendable {
-    /// Resources by path; a path that ends in a slash also covers everything below it.
+    /// The resources by path. A path that ends in a slash also covers everything below it.
     private(set) var served: [String: Served] = [:]
     var requests: [OriginRequest] = []
     var totals: [String: OriginTotals] = [:]
@@ -15,8 +15,9 @@ struct OriginState: Sendable {
 
     struct Served: Sendable {
         var resource: Resource
-        /// The number of times each behaviour could have applied, and did.
+        /// The number of times that each behaviour could have applied.
         var offered: [Int]
+        /// The number of times that each behaviour applied.
         var applied: [Int]
         var inFlight = 0
 
@@ -37,7 +38,7 @@ struct OriginState: Sendable {
         served[path] = next
     }
 
-    /// The path under which `path` is served.
+    /// Returns the path under which `path` is served.
     func key(for path: String) -> String? {
         if served[path] != nil { return path }
         return served.keys.filter { $0.hasSuffix("/") && path.hasPrefix($0) }.max { $0.count < $1.count }
@@ -97,7 +98,7 @@ struct OriginState: Sendable {
         return .resource(served.resource, active)
     }
 
-    /// The response that a behaviour sends instead of the resource's; nil if it lets this request pass.
+    /// Returns the response that a behaviour sends instead of the resource's, or nil if it lets this request pass.
     private mutating func replacement(
         by behaviour: Behaviour, _ request: OriginRequest, inFlight: Int
     ) -> ResponsePlan? {
@@ -132,8 +133,9 @@ package struct OriginTotals: Sendable {
     package var bodyBytesSent: Int64 = 0
     package var cuts = 0
     package var stalls = 0
-    /// The requests being answered: now, and at most so far.
+    /// The number of requests that are being answered now.
     package var inFlight = 0
+    /// The largest number of requests that were being answered at the same time.
     package var peakInFlight = 0
 
     mutating func began() {

@@ -1,4 +1,4 @@
-/// Reads HTTP/1.1 requests from a connection.
+/// A reader of HTTP/1.1 requests from a connection.
 struct RequestReader {
     private let socket: Socket
     private var buffered: [UInt8] = []
@@ -27,7 +27,7 @@ struct RequestReader {
         }
     }
 
-    /// Reads the next request's head; returns nil at the connection's end or if it is not HTTP.
+    /// Reads the next request's head. Returns nil at the connection's end or if it is not HTTP.
     mutating func head() -> Head? {
         var lines: [String] = []
         var size = 0

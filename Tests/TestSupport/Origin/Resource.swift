@@ -1,17 +1,17 @@
 /// The content and metadata that the origin serves at a path.
 package struct Resource: Sendable {
     package var content: Content
-    /// The entity tag exactly as it is sent, including quotes; nil sends none.
+    /// The entity tag exactly as it is sent, including quotes. Nil sends none.
     package var etag: String?
-    /// The modification date in seconds since 1970; nil sends none.
+    /// The modification date in seconds since 1970. Nil sends none.
     package var lastModified: Int?
     package var contentType: String
     package var behaviours: [Behaviour]
 
-    /// 5 November 2025, 12:00 UTC: far enough back for a strong date (RFC 9110, section 8.8.2.2).
+    /// The date 5 November 2025, 12:00 UTC, which is old enough for a strong date (RFC 9110, section 8.8.2.2).
     package static let defaultLastModified = 1_762_344_000
 
-    /// A resource with an entity tag derived from its content.
+    /// Creates a resource with an entity tag derived from its content.
     package init(
         content: Content, lastModified: Int? = defaultLastModified, contentType: String = "application/octet-stream",
         behaviours: [Behaviour] = []
@@ -40,7 +40,7 @@ package struct Resource: Sendable {
         Resource(content: .bytes(Array(text.utf8)), contentType: "text/plain", behaviours: behaviours)
     }
 
-    /// Whether the file at `path` holds exactly this content.
+    /// Returns whether the file at `path` holds exactly this content.
     package func contentMatches(file path: String) throws -> Bool {
         try content.firstMismatch(inFileAt: path) == nil
     }
@@ -58,7 +58,7 @@ package enum Content: Sendable, Hashable {
         }
     }
 
-    /// A strong entity tag: equal for equal content, and different for different content.
+    /// A strong entity tag. It is equal for equal contents, and different for different contents.
     package var etag: String {
         switch self {
         case .seeded(let size, let seed): "\"\(seed)-\(size)\""
@@ -66,7 +66,7 @@ package enum Content: Sendable, Hashable {
         }
     }
 
-    /// The bytes of the range; meant for small ones.
+    /// Returns the bytes of the range. This function is meant for small ranges.
     package func bytes(_ range: Range<Int64>) -> [UInt8] {
         switch self {
         case .seeded(let size, let seed): SeededContent(seed: seed, size: size).bytes(range)
@@ -100,7 +100,7 @@ package enum Content: Sendable, Hashable {
         return hasher.finished()
     }
 
-    /// The offset at which the file first differs; nil if it holds exactly this content.
+    /// Returns the offset at which the file first differs, or nil if it holds exactly this content.
     package func firstMismatch(inFileAt path: String) throws -> Int64? {
         switch self {
         case .seeded(let size, let seed):

@@ -13,7 +13,7 @@ extension ResponsePlanner {
         case .throttle(let rate):
             plan.pace = .init(bytesPerSecond: rate, pieceSize: Int(clamping: min(max(rate / 50, 1), 256 << 10)))
         case .slowDrip(let rate):
-            // More than a thousand writes a second serve no purpose.
+            // More than a thousand writes a second would not make the rate more exact.
             plan.pace = .init(bytesPerSecond: rate, pieceSize: Int(clamping: max(rate / 1000, 1)))
         case .stallHead: plan.opening = .stall
         case .holdHead(let gate): plan.opening = .hold(gate)

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// A response to send, correct or wrong, and the events during its transfer.
+/// A response to send, right or wrong, with the events during its transfer.
 struct ResponsePlan {
     var opening = Opening.respond
     var interim: [Int] = []
@@ -19,7 +19,7 @@ struct ResponsePlan {
     var lengthError: Int64 = 0
     var pace: Pace?
     var events: [BodyEvent] = []
-    /// Whether this is a refusal: a client that waits for `100 Continue` gets it at once, without sending its body.
+    /// Whether this is a refusal, which a client that waits for `100 Continue` gets at once, before it sends its body.
     var isFinalBeforeBody = false
 
     enum Opening {
@@ -67,7 +67,7 @@ struct ResponsePlan {
         if case .content(_, let range)? = body.first { range.lowerBound } else { 0 }
     }
 
-    /// A short response that does not serve the resource.
+    /// Creates a short response that does not serve the resource.
     init(status: Int, fields: [HTTPField] = [], text: String = "") {
         self.status = status
         self.fields = fields
@@ -76,7 +76,7 @@ struct ResponsePlan {
         if !text.isEmpty { self.fields.append(HTTPField("Content-Type", "text/plain")) }
     }
 
-    /// The bytes before the body.
+    /// Returns the bytes before the body.
     func head() -> String {
         var lines = interim.map { "HTTP/1.1 \($0) \(Self.phrase($0))\r\n\(Self.interimFields($0))\r\n" }.joined()
         lines += statusLine ?? "\(version) \(status) \(Self.phrase(status))"

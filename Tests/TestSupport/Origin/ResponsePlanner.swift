@@ -1,6 +1,7 @@
 import NightshiftAPI
 
-/// Chooses the response to a request for a resource: first that of a correct server, then modified by the behaviours.
+/// A planner of the response to a request for a resource. It begins with the response of a correct server, and the
+/// behaviours modify it.
 struct ResponsePlanner {
     let request: OriginRequest
     let resource: Resource
@@ -35,7 +36,7 @@ struct ResponsePlanner {
         return plan
     }
 
-    // MARK: - As it should be
+    // MARK: - Correct responses
 
     private func answer() -> ResponsePlan {
         switch request.method {
@@ -125,7 +126,7 @@ struct ResponsePlanner {
             }
         }
         guard let condition else { return range }
-        // Strong comparison: a weak tag never matches (RFC 9110, section 13.1.5).
+        // The comparison is strong: a weak tag never matches (RFC 9110, section 13.1.5).
         let holds = isTag ? condition == etag && !condition.hasPrefix("W/") : condition == lastModified
         return holds ? range : nil
     }
@@ -173,7 +174,7 @@ private struct AskedRange {
         if let first, let last, last < first { return nil }
     }
 
-    /// The range's bytes in a content of this length; nil if there are none.
+    /// Returns the range of bytes in a content of this length, or nil if it is empty.
     func within(_ size: Int64) -> Range<Int64>? {
         guard let first else {
             let suffix = min(last ?? 0, size)

@@ -1,6 +1,6 @@
 /// A process that is always busy.
 ///
-/// It measures time for a test that shows that other processes do not run: any runnable process would get as much
+/// It measures time for a test that shows that other processes do not run. Any runnable process would get as much
 /// processor time as this one, however busy the machine is.
 package final class BusyProcess: Sendable {
     private let process: ChildProcess

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A process that a test starts and waits for. It is killed at the latest with this object.
+/// A process that a test starts and waits for. It is killed when this object is deallocated, if not before.
 package final class ChildProcess: Sendable {
     package let pid: Int32
     private let state: Watched<Exit?>
@@ -22,15 +22,15 @@ package final class ChildProcess: Sendable {
     package enum Output: Sendable {
         case discard
         case inherit
-        /// A file to append to; it is created if it does not exist.
+        /// A file to which output is appended. It is created if it does not exist.
         case file(String)
         /// A descriptor, which the caller keeps and closes.
         case descriptor(Int32)
     }
 
-    /// Starts `executable`: a path, or a name looked up in `PATH`.
+    /// Starts `executable`, which is a path, or a name that is looked up in `PATH`.
     ///
-    /// `environment`, if given, replaces this process's environment. Standard input is empty unless `input` is a
+    /// `environment` replaces this process's environment if it is given. Standard input is empty unless `input` is a
     /// descriptor. If `ownGroup` is true, the process leads its own process group. If `diesWithParent` is true, it gets
     /// SIGTERM when this process ends in any way.
     package init(
@@ -45,7 +45,7 @@ package final class ChildProcess: Sendable {
             input: input, ownGroup: ownGroup)
         let started = Watched<Result<Int32, SystemError>?>(nil)
         let state = Watched<Exit?>(nil)
-        // The thread that starts the process also waits for it: the parent-death signal is sent when the *thread* that
+        // The thread that starts the process also waits for it. The parent-death signal is sent when the *thread* that
         // is the parent ends.
         Thread.detachNewThread {
             let result = plan.spawn()
@@ -66,17 +66,17 @@ package final class ChildProcess: Sendable {
         kill(SIGKILL)
     }
 
-    /// The way in which the process ended; nil while it runs.
+    /// The way in which the process ended, or nil while it runs.
     package var exit: Exit? { state.read { $0 } }
 
     /// Sends a signal, unless the process has ended.
     package func kill(_ signal: Int32 = SIGTERM) {
-        // The ID of an ended process is not reused quickly enough to matter here.
+        // The kernel does not reuse the ID of an ended process quickly enough to matter here.
         if exit == nil { _ = Foundation.kill(pid, signal) }
     }
 
-    /// Sends SIGSTOP, and suspends until every thread has stopped: until one of them has taken the signal, the others
-    /// continue to run.
+    /// Sends SIGSTOP, and suspends until every thread has stopped. The threads continue to run until one of them has
+    /// received the signal.
     package func halt() async throws {
         kill(SIGSTOP)
         let threads = "/proc/\(pid)/task"
@@ -86,14 +86,14 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Suspends until the process has ended; throws ``WaitedTooLong`` when the time is over, and leaves the process
+    /// Suspends until the process has ended. Throws ``WaitedTooLong`` when the time is over, and leaves the process
     /// running.
     package func waitForExit(within bound: Duration = .seconds(60)) async throws -> Exit {
         try await state.wait(within: bound, for: "the exit of process \(pid)") { $0 != nil }
         return exit ?? .signal(0)
     }
 
-    /// Blocks this thread until the process has ended; returns nil if the ``WaitingTime`` was over first.
+    /// Blocks this thread until the process has ended. Returns nil if the ``WaitingTime`` was over first.
     package func blockUntilExit(within bound: Duration) -> Exit? {
         _ = state.block(within: bound) { $0 != nil }
         return exit
@@ -122,13 +122,13 @@ extension ChildProcess {
             self.errors = errors
         }
 
-        /// The exit code; nil when a signal ended it.
+        /// The exit code, or nil when a signal ended it.
         package var code: Int32? {
             if case .code(let code) = exit { code } else { nil }
         }
     }
 
-    /// Runs a process to its end and returns what it printed; kills it and throws ``WaitedTooLong`` when the
+    /// Runs a process to its end, and returns its output. Kills the process and throws ``WaitedTooLong`` when the
     /// ``WaitingTime`` is over.
     package static func run(
         _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil,

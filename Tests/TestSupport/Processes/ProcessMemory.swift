@@ -2,7 +2,7 @@ package import Foundation
 
 /// The memory use of a process, read from `/proc`.
 package enum ProcessMemory {
-    /// The bytes of memory that are not backed by a file.
+    /// Returns the number of bytes of memory that are not backed by a file.
     package static func anonymous(of pid: pid_t) throws -> Int {
         let path = "/proc/\(pid)/smaps_rollup"
         let rollup = try String(contentsOfFile: path, encoding: .utf8)

@@ -2,11 +2,11 @@ import Foundation
 
 /// The kernel's information about a process or a thread at one instant.
 package struct ProcessStat {
-    /// The fields of `/proc/PID/stat` after the name, which may contain anything: the manual's third field is the first
-    /// here.
+    /// The fields of `/proc/PID/stat` after the name, which may contain any characters. The third field of the manual
+    /// is the first field here.
     package let fields: [Substring]
 
-    /// - Parameter pid: the ID of a process or a thread. The result is nil if it does not exist.
+    /// - Parameter pid: the ID of a process or a thread. The result is nil if no such process or thread exists.
     package init?(_ pid: Int32) {
         guard let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")
@@ -17,7 +17,7 @@ package struct ProcessStat {
     /// The state, such as R, S, T or Z.
     package var state: Character? { fields.first?.first }
 
-    /// The clock ticks of processor time that it has used.
+    /// The processor time that the process or thread has used, in clock ticks.
     package var ticks: Int {
         guard fields.count > 13 else { return 0 }
         return (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)

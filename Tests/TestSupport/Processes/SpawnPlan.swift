@@ -1,8 +1,8 @@
 import Glibc
 
-/// All arguments of `posix_spawn`.
+/// The arguments of `posix_spawn`.
 struct SpawnPlan: Sendable {
-    /// The arguments; the first is the program to execute.
+    /// The program to execute, followed by its arguments.
     var command: [String]
     var environment: [String: String]
     var output: ChildProcess.Output
@@ -76,16 +76,17 @@ struct SpawnPlan: Sendable {
 }
 
 extension posix_spawn_file_actions_t {
-    /// The last action: it closes everything except standard input, output and error.
+    /// Adds the last action, which closes everything except standard input, output and error.
     ///
-    /// Foundation opens files without `O_CLOEXEC`, so otherwise a child would keep a file open that another test is
-    /// writing.
+    /// Foundation opens files without `O_CLOEXEC`. Without this action, a child would keep a file open that another
+    /// test is writing.
     package mutating func inheritNothingElse() {
         guard let closeFrom = Self.closeFrom else { preconditionFailure("This C library is older than glibc 2.34.") }
         _ = closeFrom(&self, 3)
     }
 
-    /// glibc's headers declare this function only with `_GNU_SOURCE`, which Swift's import does not set.
+    /// The function `posix_spawn_file_actions_addclosefrom_np`. glibc's headers declare it only with `_GNU_SOURCE`,
+    /// which Swift's import does not set.
     private static let closeFrom = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map {
         unsafeBitCast($0, to: (@convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32).self)
     }

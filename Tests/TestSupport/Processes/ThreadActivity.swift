@@ -2,7 +2,7 @@ import Foundation
 
 /// The activity of this process's threads, according to the kernel. A test of idleness needs its own process.
 package enum ThreadActivity {
-    /// One thread at one instant.
+    /// The state of one thread at one time.
     package struct Reading: Hashable, Sendable {
         package let name: String
         package let isAsleep: Bool
@@ -10,7 +10,7 @@ package enum ThreadActivity {
         package let switches: Int
     }
 
-    /// All threads except the calling one and those in `others`, by ID.
+    /// Returns the readings of all threads except the calling one and those in `others`, by ID.
     package static func read(besides others: Set<Int32> = []) -> [Int32: Reading] {
         let caller = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
         let own = caller?.split(separator: "/").last.flatMap { Int32($0) }
@@ -22,7 +22,7 @@ package enum ThreadActivity {
         return readings
     }
 
-    /// Returns nil if the thread does not exist.
+    /// Returns the reading of a thread, or nil if the thread does not exist.
     package static func read(at thread: Int32) -> Reading? {
         guard let status = try? String(contentsOfFile: "/proc/self/task/\(thread)/status", encoding: .utf8)
         else { return nil }

@@ -7,7 +7,7 @@ package final class ChaosProxy: Sendable {
     private let core: ProxyCore
     private let acceptor: Acceptor
 
-    /// Forwards its own port, on the same address, to `port`.
+    /// Starts a proxy that forwards its own port to `port` on the same address.
     package init(to port: UInt16, host: Loopback = .ipv4, conditions: Conditions = Conditions()) throws {
         let core = ProxyCore(upstream: port, host: host, conditions: conditions)
         self.core = core
@@ -49,10 +49,11 @@ package final class ChaosProxy: Sendable {
         }
     }
 
-    /// Ends each new connection after a random number of bytes, half of the time with a reset.
+    /// The random ends of new connections. Each connection ends after a random number of bytes, half of the time with a
+    /// reset.
     package struct Cuts: Sendable {
         package var seed: UInt64
-        /// The mean number of bytes of a connection; the numbers are evenly distributed from 0 to twice the mean.
+        /// The mean number of bytes of a connection. The numbers are evenly distributed from 0 to twice the mean.
         package var meanBytes: Int64
 
         package init(seed: UInt64, meanBytes: Int64) {
@@ -65,10 +66,10 @@ package final class ChaosProxy: Sendable {
     package struct Totals: Sendable {
         package var connections = 0
         package var openConnections = 0
-        /// Connections that ended because of ``Cuts``.
+        /// The number of connections that ended because of ``Cuts``.
         package var cuts = 0
-        /// The part of ``bytesDown`` that the clients had not read when their connections were cut: bytes held back by
-        /// the proxy, and bytes in the kernel. Some of the latter may still arrive.
+        /// The part of ``bytesDown`` that the clients had not read when their connections were cut. It includes bytes
+        /// that the proxy held back, and bytes in the kernel. Some of the bytes in the kernel may still arrive.
         package var bytesCutOff: Int64 = 0
         /// The bytes from clients to the server.
         package var bytesUp: Int64 = 0
@@ -97,7 +98,7 @@ package final class ChaosProxy: Sendable {
         try await core.state.wait(within: bound, for: what) { isSatisfied($0.totals) }
     }
 
-    /// Ends all open connections now: with a reset, or as if both sides had closed.
+    /// Ends all open connections now, with a reset or as if both sides had closed.
     package func killConnections(reset: Bool = true) {
         core.state.update { state in
             for id in state.open.keys { state.open[id]?.verdict = reset ? .reset : .close }
@@ -106,7 +107,7 @@ package final class ChaosProxy: Sendable {
         _ = core.state.block(within: .seconds(5)) { state in !state.open.values.contains { $0.verdict != nil } }
     }
 
-    /// Refuses new connections; open ones continue.
+    /// Refuses new connections. Open ones continue.
     package func stopAccepting() {
         acceptor.close()
     }
@@ -116,7 +117,7 @@ package final class ChaosProxy: Sendable {
         try acceptor.open()
     }
 
-    /// Ends all connections. Returns once its threads have ended.
+    /// Ends all connections. Returns once the proxy's threads have ended.
     package func stop() {
         acceptor.close()
         killConnections()
@@ -124,13 +125,13 @@ package final class ChaosProxy: Sendable {
 }
 
 extension ChaosProxy.Conditions {
-    /// The bandwidth of one connection, by the number of connections before it.
+    /// Returns the bandwidth of one connection, by the number of connections before it.
     func bytesPerSecond(of connection: Int) -> Int64? {
         bytesPerSecondOf[connection] ?? bytesPerSecondEach
     }
 }
 
-/// The state that a proxy's connections share; they do not keep the proxy itself alive.
+/// The state that a proxy's connections share. It does not keep the proxy itself alive.
 final class ProxyCore: Sendable {
     let upstream: UInt16
     let host: Loopback

@@ -15,7 +15,7 @@ struct ProxiedConnection {
         var queuedBytes = 0
         /// The bytes received from the sender since the connection began.
         var receivedBytes: Int64 = 0
-        /// Whether the sender has finished; the receiver is notified once all bytes have arrived.
+        /// Whether the sender has finished. The receiver is notified once all bytes have arrived.
         var hasEnded = false
         var hasPassedEnd = false
     }
@@ -59,7 +59,7 @@ struct ProxiedConnection {
             if let verdict = link?.verdict { return verdict }
             if up.hasPassedEnd && down.hasPassedEnd { return .close }
 
-            // Both use the same time: what is due is either polled for or waited for.
+            // Both steps use one reading of the time, so that bytes that are due are either polled for or waited for.
             let now = ContinuousClock.now
             var entries = [pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0)]
             if !conditions.isBlackHole {
@@ -68,7 +68,7 @@ struct ProxiedConnection {
                 entries.append(
                     pollfd(fd: server.descriptor, events: events(receiving: down, sending: up, now), revents: 0))
             }
-            // An entry without events would still report a hang-up, again and again.
+            // An entry without events would report a hang-up again and again.
             for index in entries.indices.dropFirst() where entries[index].events == 0 { entries[index].fd = -1 }
             let timeout = conditions.isBlackHole ? -1 : millisecondsToNextDue(now)
             guard poll(&entries, nfds_t(entries.count), timeout) >= 0 || errno == EINTR else { return .close }
@@ -98,7 +98,7 @@ struct ProxiedConnection {
         return Int32(clamping: wait.seconds * 1000 + wait.attoseconds / 1_000_000_000_000_000 + 1)
     }
 
-    /// Reads the bytes that have arrived; if the connection ends now, returns how.
+    /// Reads the bytes that have arrived. If the connection ends now, the function returns how.
     private func receive(
         _ socket: Socket, _ direction: inout Direction, _ conditions: ChaosProxy.Conditions, _ index: Int
     ) -> ProxyCore.Verdict? {
@@ -148,7 +148,7 @@ struct ProxiedConnection {
         return nil
     }
 
-    /// Forwards the bytes that are due; returns false if the receiver is gone.
+    /// Forwards the bytes that are due. Returns false if the receiver is gone.
     private func deliver(_ direction: inout Direction, to socket: Socket) -> Bool {
         while let first = direction.pieces.first, first.due <= .now {
             let sent = first.bytes.withUnsafeBytes {

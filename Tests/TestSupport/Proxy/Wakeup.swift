@@ -1,6 +1,6 @@
 import Glibc
 
-/// Wakes a thread that polls ``descriptor``. It is a value: its owner closes it, once.
+/// A signal that wakes a thread that polls ``descriptor``, as a value. Its owner must close it exactly once.
 struct Wakeup: Sendable {
     /// A descriptor that is readable once ``wake()`` was called.
     let descriptor: Int32
@@ -8,7 +8,7 @@ struct Wakeup: Sendable {
 
     init() {
         var pair: [Int32] = [-1, -1]
-        // This call fails if the process has run out of descriptors; then no thread is ever woken.
+        // This call fails if the process has run out of descriptors. In that case no thread is ever woken.
         _ = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0, &pair)
         (descriptor, other) = (pair[0], pair[1])
     }
@@ -19,7 +19,7 @@ struct Wakeup: Sendable {
         _ = send(other, &byte, 1, Int32(MSG_NOSIGNAL))
     }
 
-    /// Consumes the wake-ups so far.
+    /// Clears the wake-ups so far.
     func clear() {
         withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
             while recv(descriptor, buffer.baseAddress, buffer.count, 0) > 0 {}

@@ -2,21 +2,22 @@
 package final class TestCertificates: Sendable {
     private let directory: TemporaryDirectory
 
-    /// The paths of the PEM files.
+    /// The path of the authority's PEM file.
     package var authority: String { directory.path("ca.pem") }
     package var serverCertificate: String { directory.path("server.pem") }
     package var serverKey: String { directory.path("server.key") }
     package var clientCertificate: String { directory.path("client.pem") }
     package var clientKey: String { directory.path("client.key") }
 
-    /// A flaw of the server's certificate.
+    /// The flaws that a server's certificate can have.
     package enum Flaw: String, Sendable, CaseIterable {
         case expired
         case otherName
         case selfSigned
     }
 
-    /// The server's certificate is for `localhost` and both loopback addresses, unless the flaw is a wrong name.
+    /// Creates the certificates. The server's certificate is for `localhost` and both loopback addresses, unless the
+    /// flaw is a wrong name.
     package init(server flaw: Flaw? = nil) async throws {
         directory = try TemporaryDirectory()
         let subject = ["-out", authority, "-days", "2", "-subj", "/CN=Nightshift test authority"]

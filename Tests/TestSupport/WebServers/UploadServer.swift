@@ -4,7 +4,7 @@ import Synchronization
 /// A server of `Tests/Peers` or `Tests/ResumableUploadServer`, in a separate process that the test may end and restart.
 package final class UploadServer: Sendable {
     package enum Kind: String, Sendable {
-        /// The resumable uploads of swift-nio-extras: the IETF draft, in memory.
+        /// The server with the resumable uploads of swift-nio-extras: the IETF draft, in memory.
         case resumable
         /// A tus 1.0 server that stores uploads in files.
         case tus
@@ -12,14 +12,14 @@ package final class UploadServer: Sendable {
         case s3
     }
 
-    /// The directory for servers that store uploads under their names.
+    /// The directory in which servers store uploads under their names.
     package let directory: TemporaryDirectory
     package let port: UInt16
     private let kind: Kind
     private let options: [String]
     private let process = Mutex<ChildProcess?>(nil)
 
-    /// - Parameter origin: the start of the uploads' addresses, if it is not the server itself.
+    /// - Parameter origin: the start of the uploads' URLs, if it is not that of the server itself.
     package init(_ kind: Kind, port: UInt16? = nil, origin: String? = nil) async throws {
         self.kind = kind
         directory = try TemporaryDirectory()
@@ -47,7 +47,7 @@ package final class UploadServer: Sendable {
         func text(_ path: String) -> String {
             (try? fileBytes(path)).map { String(decoding: $0, as: UTF8.self) } ?? ""
         }
-        // The server prints its port when everything that a client may request is ready.
+        // The server prints its port once it is ready for all requests.
         try await eventually("\(program) on port \(port)", within: .seconds(120)) {
             if let exit = started.exit {
                 throw WebServer.CannotStart(description: "\(program) ended with \(exit): \(text(errors))")
@@ -70,14 +70,14 @@ package final class UploadServer: Sendable {
 
     package func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 
-    /// The path of an upload of that name once it is complete.
+    /// Returns the path of an upload of that name once it is complete.
     package func path(_ name: String) -> String { directory.path("uploads/\(name)") }
 
     package func isWhole(_ name: String) -> Bool {
         FileManager.default.fileExists(atPath: path("\(name).upload.json"))
     }
 
-    /// A URL that allows its holder to PUT, or GET, one object.
+    /// Returns a URL that allows its holder to PUT, or GET, one object.
     package func presigned(_ verb: String, _ key: String) async throws -> String {
         let outcome = try await ChildProcess.run(
             "\(Programs.source)/Tests/Peers/s3/presign.sh", ["\(port)", verb, key])

@@ -5,18 +5,19 @@ extension WebServer {
         /// The credentials for everything below ``basicPath`` and ``digestPath``.
         package var user = "night"
         package var password = "shift"
-        /// More lines for the configuration.
+        /// Additional lines for the configuration.
         package var extra = ""
 
         package init() {}
     }
 
-    /// Files here need Basic credentials; they are the same as below `/`.
+    /// The path of files that need Basic credentials. They are the same files as below `/`.
     package static let basicPath = "/basic/"
-    /// Files here need Digest (MD5) credentials; they are the same as below `/`.
+    /// The path of files that need Digest (MD5) credentials. They are the same files as below `/`.
     package static let digestPath = "/digest/"
 
-    /// Apache: static files with entity tags and ranges, WebDAV's PUT below ``uploadPath``, Basic and Digest.
+    /// Starts Apache, with static files that have entity tags and ranges, WebDAV's PUT below ``uploadPath``, and Basic
+    /// and Digest authentication.
     package static func apache(_ options: ApacheOptions = ApacheOptions()) async throws -> WebServer {
         try await WebServer(program: "/usr/sbin/apache2", package: "apache2") { layout in
             let realm = "apache"

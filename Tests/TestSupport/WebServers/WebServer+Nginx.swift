@@ -2,19 +2,19 @@ import Glibc
 
 extension WebServer {
     package struct NginxOptions: Sendable {
-        /// Whether the server uses TLS with HTTP/2.
+        /// The certificates with which the server uses TLS and HTTP/2.
         package var certificates: TestCertificates?
         package var requiresClientCertificate = false
         /// The rate limit of each connection in bytes per second.
         package var limitRate: Int64?
         package var hasHTTP2 = true
-        /// More lines for the `server` block.
+        /// Additional lines for the `server` block.
         package var extra = ""
 
         package init() {}
     }
 
-    /// nginx: static files with entity tags and ranges, PUT below ``uploadPath``.
+    /// Starts nginx, with static files that have entity tags and ranges, and PUT below ``uploadPath``.
     package static func nginx(_ options: NginxOptions = NginxOptions()) async throws -> WebServer {
         try await WebServer(
             program: "/usr/sbin/nginx", package: "nginx-light", certificates: options.certificates

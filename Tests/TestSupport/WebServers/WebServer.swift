@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A real web server, run in the foreground on a free loopback port from its own directory.
+/// A real web server. It runs in the foreground on a free loopback port, from its own directory.
 ///
 /// It ends with ``stop()``, with this object, with this process, or after ten minutes.
 package final class WebServer: Sendable {
@@ -10,7 +10,7 @@ package final class WebServer: Sendable {
     package let documents: String
     /// The certificates that the server was started with, if it uses TLS.
     package let certificates: TestCertificates?
-    /// The folder for uploads: below ``documents``.
+    /// The path of the folder for uploads, below ``documents``.
     package static let uploadPath = "/upload/"
 
     private let directory: TemporaryDirectory
@@ -71,15 +71,15 @@ package final class WebServer: Sendable {
         process.stop()
     }
 
-    /// `localhost` rather than an address, because certificates are for names.
+    /// Returns the URL of a path. Its host is `localhost` rather than an address, because certificates are for names.
     package func url(_ path: String = "/") -> String {
         "\(certificates == nil ? "http" : "https")://localhost:\(port)\(path)"
     }
 
     /// Writes a file that the server serves, and replaces an existing one.
     ///
-    /// The modification dates are in the past and a minute apart. Entity tags derived from them are therefore strong
-    /// (Apache's are weak for two seconds), and differ if the contents differ.
+    /// The modification dates are in the past and a minute apart. Entity tags that are derived from them are therefore
+    /// strong (Apache's are weak for two seconds), and differ if the contents differ.
     package func publish(_ name: String, _ content: Content) throws {
         let path = "\(documents)/\(name)"
         let descriptor = open("\(path).new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)

@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Testing
 
-/// Bodies in a `Content-Encoding` that was not requested.
+/// Tests of bodies with a `Content-Encoding` that was not requested.
 @Suite struct CodedFileTests {
     private static func fields(_ codings: String..., type: String = "text/plain") -> [HeaderField] {
         codings.map { HeaderField(name: "content-encoding", value: $0) }
@@ -12,10 +12,10 @@ import Testing
         arguments: [
             (fields("gzip"), "/notes", true, ContentCoding.gzip), (fields("X-GZIP "), "/notes.txt", true, .gzip),
             (fields("deflate"), "/notes", true, .deflate), (fields("identity, gzip"), "/notes", true, .gzip),
-            // Codings that can be named but not decoded.
+            // These codings can be named but not decoded.
             (fields("br"), "/notes", true, nil), (fields("gzip", "br"), "/notes", true, nil),
             (fields("gzip, gzip"), "/notes", true, nil),
-            // The coded bytes are the file.
+            // Here the coded bytes are the file itself.
             (fields("gzip"), "/notes.tar.gz", false, nil), (fields("gzip"), "/a%2Egz?x=1", false, nil),
             (fields("gzip"), "/a.TGZ", false, nil), (fields("gzip", type: "application/x-gzip"), "/a", false, nil),
             (fields("identity"), "/notes", false, nil), (fields(), "/notes", false, nil),

@@ -3,7 +3,7 @@ import Testing
 import Transfers
 
 @Suite struct DigestFieldsTests {
-    /// The SHA-256 of no bytes.
+    /// The SHA-256 hash of zero bytes.
     private let sha256 = Checksum(
         algorithm: .sha256, hex: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
     private static let base64 = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="

@@ -4,7 +4,7 @@ import Transfers
 let lenient = ResponsePolicy(retry: .never, failsOnHTTPError: false)
 let strict = ResponsePolicy(retry: .transientResponses, failsOnHTTPError: true)
 
-/// Sun, 06 Nov 1994 08:49:37 GMT
+/// The time Sun, 06 Nov 1994 08:49:37 GMT, in seconds since 1970.
 let someTime = 784_111_777.0
 let oldDate = "Sun, 06 Nov 1994 08:49:37 GMT"
 let newDate = "Mon, 07 Nov 1994 08:49:37 GMT"
@@ -25,14 +25,14 @@ func partial(
         validators: Validators(entityTag: tag, lastModified: modified, date: serverDate), condition: condition)
 }
 
-/// Judges the response to a request for the rest of `partial`, as the engine does.
+/// Returns the verdict on the response to a request for the rest of `partial`, as the engine does.
 func judge(_ head: ResponseHead, _ partial: PartialBytes?, _ policy: ResponsePolicy = lenient) -> Verdict {
     Verdict.judge(
         head: head, plan: ExchangePlan(partial: partial), partial: partial, policy: policy, now: someTime + 900_000)
 }
 
 extension Verdict {
-    /// The reason for discarding bytes, if that is the verdict.
+    /// The reason for discarding bytes, if the verdict discards them.
     var lossReason: String? {
         switch self {
         case .fresh(_, let restart): restart

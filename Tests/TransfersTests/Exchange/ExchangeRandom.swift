@@ -24,7 +24,7 @@ struct ExchangeRandom: RandomNumberGenerator {
         Int.random(in: range, using: &self)
     }
 
-    /// A new seed for each run, printed so that a failure can be repeated.
+    /// Returns a new seed for each run, and prints it so that a failure can be repeated.
     static func printedSeed(_ test: String) -> UInt64 {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("\(test): seed \(seed)")
@@ -32,7 +32,8 @@ struct ExchangeRandom: RandomNumberGenerator {
     }
 }
 
-/// A faster `#expect` for loops that run very often: the macro is slow even if the condition holds.
+/// Checks a condition as `#expect` does, but faster. The macro is too slow for loops that run very often, even if the
+/// condition holds.
 func always(
     _ condition: Bool, _ comment: @autoclosure () -> String, at location: SourceLocation = #_sourceLocation
 ) {

@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// The tasks that wait after each kind of failure.
+/// Tests of the tasks that wait after each kind of failure.
 @Suite struct FailureAttributionTests {
     private static let own = "https://example.org:443"
     private static let other = "https://cdn.example:443"

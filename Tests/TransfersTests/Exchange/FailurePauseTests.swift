@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// The length of the pause after a failure, and its reason.
+/// Tests of the length of the pause after a failure, and of its reason.
 @Suite struct FailurePauseTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String
@@ -17,7 +17,7 @@ import Transfers
         var allowance: Int
     }
 
-    /// The expected pauses for the mean random number.
+    /// The expected pauses when every random number has its mean value.
     static let rows: [Row] = [
         Row(
             testDescription: "a broken connection", code: .connectionLost, attribution: .request, reason: .retry,
@@ -35,7 +35,7 @@ import Transfers
             testDescription: "nobody is to blame", code: .checksumMismatch, attribution: .nobody, reason: .retry,
             delay: 0.5,
             allowance: .max),
-        // The pause is that of the whole route, not the task's own.
+        // The pause is that of the whole route, not that of the task.
         Row(
             testDescription: "the way is closed", code: .cannotConnect, attribution: .address, failures: 9,
             reason: .retry,

@@ -13,7 +13,7 @@ import Transfers
             #expect(number == count + 1)
             #expect(questions <= 44, "\(count) names, \(questions) questions")
         }
-        // Some lower names are not taken.
+        // Some smaller numbers are free.
         let taken: Set<Int> = [1, 2, 3, 5, 8]
         #expect(!taken.contains(FileName.freeNumber { taken.contains($0) }))
     }

@@ -46,7 +46,7 @@ import Transfers
         var host = HostBackoff()
         for task in 1...6 as ClosedRange<Int64> {
             host.refused(TaskID(task), until: 3_610, began: 9, at: 10)
-            // Exchanges that began earlier add no information, whether they were refused or answered.
+            // Exchanges that began before the refusal do not change the state, whether they were refused or answered.
             #expect(host.isRefused && host.blockedUntil(10) == nil)
         }
         host.succeeded(began: 9)
@@ -73,7 +73,7 @@ import Transfers
         }
         let pauses = (1...14 as ClosedRange<Int64>).map { refuse($0, for: 3_600) }
         #expect(pauses == [0] + (0..<12).map { Double(1 << $0) } + [3_600])
-        // From now on the host is left alone for as long as it asks.
+        // From now on the service pauses for as long as the host requests.
         #expect(refuse(99, for: 3_600) == 3_600 && refuse(1, for: 5) == 5)
     }
 
@@ -99,7 +99,7 @@ import Transfers
         #expect(host.blockedUntil(now) == now + 300)
     }
 
-    /// Checks random tasks with an intermittent host against invariants.
+    /// A test of random tasks with an intermittent host, with a check of the invariants.
     @Test func `Random tasks with an intermittent host never break a rule of the pauses`() {
         let seed = ExchangeRandom.printedSeed("randomWalk")
         var random = ExchangeRandom(seed: seed)

@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// Tasks that would fail for the same cause wait together, and all others continue.
+/// Tests that tasks that would fail for the same cause wait together, and that all others continue.
 @Suite struct HostTableTests {
     private typealias Way = HostTable.Way
 
@@ -21,7 +21,7 @@ import Transfers
         return table
     }
 
-    /// Another task sends a request and is refused as well.
+    /// Makes another task send a request that is refused as well.
     private static func refuse(_ table: inout HostTable, _ way: Way, of task: Int64 = 2, until: Double) {
         let admitted = table.admit(way, now: 10)
         #expect(admitted)
@@ -37,7 +37,7 @@ import Transfers
         #expect(Self.paused(Self.table(Self.direct, .address)) == [true, false, false, false])
         #expect(Self.paused(Self.table(Self.proxied, .address)) == [false, true, false, false])
         #expect(Self.paused(Self.table(Self.proxied, .proxy)) == [false, true, false, true])
-        // A proxy of the environment.
+        // This proxy comes from the environment.
         #expect(Self.paused(Self.table(Self.direct, .proxy)) == [true, false, false, false])
         var refusing = Self.table(Self.direct, .origin, until: 30)
         #expect(Self.paused(refusing) == [false, false, false, false])
@@ -77,7 +77,7 @@ import Transfers
             Self.proxied, .nobody, Self.down, of: TaskID(2), began: 12, refusedUntil: nil, now: .at(13), random: 0.5)
         #expect(table.allowance(Self.proxied, 13) == 1)
         _ = table.admit(Self.proxied, now: 14)
-        // The proxy is blamed now, and nothing is known about the origin.
+        // The failure is attributed to the proxy now, which says nothing about the origin.
         table.failed(
             Self.proxied, .proxy, Self.down, of: TaskID(3), began: 14, refusedUntil: nil, now: .at(15),
             random: 0.999_999)
@@ -123,7 +123,8 @@ import Transfers
                 now: .at(time), random: 0.5)
         }
         for _ in 0..<2 { _ = table.answered(Self.direct, began: 0) }
-        // An error status is an answer, too. An attempt that never reached the origin is not.
+        // A response with an error status shows that the origin answers. An attempt that never reached the origin does
+        // not.
         let error = TransferFailure(.serverUnavailable, "500", status: 500)
         for (attribution, failure) in [(FailureAttribution.request, error), (.request, Self.down), (.nobody, error)] {
             table.failed(
@@ -135,7 +136,7 @@ import Transfers
         }
         refuse(4, at: 2)
         #expect(table.allowance(Self.direct, 2) == 1 && table.blockedUntil(Self.direct, 2) == nil)
-        // Answers to earlier requests give no information about the origin, neither now nor later.
+        // Responses to earlier requests give no information about the origin, neither now nor later.
         for _ in 0..<9 { _ = table.answered(Self.direct, began: 1) }
         #expect(table.allowance(Self.direct, 2) == 1)
         _ = table.admit(Self.direct, now: 3)
@@ -162,7 +163,7 @@ import Transfers
         }
     }
 
-    /// Checks random tasks on few routes: no task fails twice for the same cause, and no task waits for ever.
+    /// A test of random tasks on few routes. No task fails twice for the same cause, and no task waits for ever.
     @Test func `Random failures on few routes make no task fail twice for one cause or wait for ever`() {
         let seed = ExchangeRandom.printedSeed("randomWalk")
         var random = ExchangeRandom(seed: seed)
@@ -180,7 +181,7 @@ import Transfers
                     always(admitted == (allowance > 0), "seed \(seed)")
                     if admitted {
                         running.append((way, now))
-                        // A probe runs alone.
+                        // A probe runs alone on its route.
                         always(allowance == .max || table.allowance(way, now) == 0, "seed \(seed)")
                     }
                 } else if !running.isEmpty {
@@ -201,7 +202,7 @@ import Transfers
                     }
                 }
             }
-            // Nothing runs: each pause ends with time alone, and one answer clears it.
+            // No task runs now. Each pause ends with time alone, and one response clears it.
             for (way, began) in running { table.abandoned(way, began: began) }
             for way in ways {
                 let later = (table.blockedUntil(way, now) ?? now) + 0.001

@@ -6,17 +6,18 @@ struct LibcurlURL: Equatable {
     var scheme: String
     var user: String?
     var password: String?
-    /// The host: names in punycode and in lower case, IPv6 addresses in brackets.
+    /// The host. Names are in punycode and in lower case, and IPv6 addresses are in brackets.
     var host: String
     var port: Int
     var path: String
     var query: String?
 
-    /// Returns nil if libcurl refuses the URL.
+    /// Parses a text, or returns nil if libcurl refuses the URL.
     ///
     /// - Parameter flags: the flags for parsing, from `CURLU_…`.
     init?(parsing text: String, flags: Int32 = 0) {
-        // libidn2 decodes text in the encoding of the thread's locale, which is ASCII unless another one was set.
+        // The library libidn2 decodes text in the encoding of the thread's locale, which is ASCII unless another locale
+        // was set.
         let locale = newlocale(1 << LC_CTYPE, "C.UTF-8", nil)
         let previous = locale.map { uselocale($0) }
         defer {

@@ -3,8 +3,8 @@ import Sessions
 import Testing
 import Transfers
 
-/// The parts of a request that are sent to another origin, as a pure rule. `HTTPTransportTests` covers every code path
-/// to it.
+/// Tests of the rule for the parts of a request that may be sent to another origin. `HTTPTransportTests` test every
+/// code path that uses the rule.
 @Suite struct OriginMoveTests {
     private static let home = "https://example.org/a"
 

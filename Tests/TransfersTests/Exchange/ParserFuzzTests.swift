@@ -2,7 +2,8 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// Arbitrary bytes in every parser: no parser traps, and each result is valid. The inputs are the same in each run.
+/// Tests of every parser with arbitrary bytes: no parser traps, and each result is valid. The inputs are the same in
+/// each run.
 @Suite struct ParserFuzzTests {
     /// Calls `body` with random bytes, and with well-formed `samples` into which random bytes were inserted.
     private func forInputs(

@@ -31,17 +31,17 @@ import Testing
         Case(set: ["a=1", "a=2"], expected: "a=2"),
         Case(set: ["a=1"], given: "a=0; b=2", expected: "b=2; a=1"),
         Case(set: [], given: "a=0; b=2", expected: "a=0; b=2"),
-        // Invalid bytes, and combining characters that join the character before them.
+        // The fields contain invalid bytes, and combining characters that join the character before them.
         Case(set: ["a=1\u{1}", "b\u{7f}=2", "c=\t3"], expected: "c=3"),
         Case(set: ["\u{1F600}=", "a=b; \u{1F600}=; o\u{308}\u{301}=x"], expected: "\u{1F600}=; a=b"),
         Case(set: ["a=\u{301}1;\u{301}Path=/"], expected: "a=\u{301}1"),
-        // Paths.
+        // These cases differ in the path.
         Case(set: ["a=1"], to: "https://www.example.org/other", expected: nil),
         Case(set: ["a=1"], to: "https://www.example.org/directory", expected: nil),
         Case(set: ["a=1; Path=/"], to: "https://www.example.org/other", expected: "a=1"),
         Case(set: ["a=1; Path=/dir/b"], expected: "a=1"),
         Case(set: ["b=2; Path=/", "a=1; Path=/dir"], expected: "a=1; b=2"),
-        // Hosts.
+        // These cases differ in the host.
         Case(set: ["a=1"], to: "https://www.example.org:8443/dir/b", expected: "a=1"),
         Case(set: ["a=1"], to: "https://img.www.example.org/dir/b", expected: nil),
         Case(set: ["a=1; Domain=www.example.org"], to: "https://img.www.example.org/dir/b", expected: "a=1"),
@@ -50,12 +50,12 @@ import Testing
         Case(set: ["a=1; Domain=org"], to: "https://evil.org/dir/b", expected: nil),
         Case(set: ["a=1; Domain=other.org"], expected: nil),
         Case(set: ["a=1; Domain=0.0.1"], from: "http://127.0.0.1/dir/a", to: "http://10.0.0.1/dir/b", expected: nil),
-        // Without encryption.
+        // These cases differ in encryption.
         Case(set: ["a=1; Secure"], expected: "a=1"),
         Case(set: ["a=1; Secure"], to: "http://www.example.org/dir/b", expected: nil),
         Case(set: ["a=1; secure"], from: "http://www.example.org/dir/a", expected: nil),
         Case(set: ["__Host-a=1"], from: "http://www.example.org/dir/a", expected: nil),
-        // Deleted by the server: the app's own cookie of that name is not sent either.
+        // The server deletes the cookie, so the app's own cookie of that name is not sent either.
         Case(set: ["a=1", "a=; Max-Age=0"], given: "a=0; b=2", expected: "b=2"),
         Case(set: ["a=; Expires=Thu, 01 Jan 1970 00:00:00 GMT"], given: "a=0", expected: nil),
         Case(set: ["a=1; Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT"], expected: "a=1"),

@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Testing
 
-/// The end of a response's body, according to its head.
+/// Tests of the end of a response's body according to its head.
 @Suite struct ResponseFramingTests {
     private static func framing(
         _ status: Int = 200, method: String = "GET", version: String = "1.1", lengths: [String] = [],
@@ -49,7 +49,7 @@ import Testing
                 #expect(framing == .empty && framing.length == 0)
             }
         }
-        // 205 has no content, but a body that is framed like any other (RFC 9110, section 15.3.6).
+        // A 205 has no content, but its body is framed like any other (RFC 9110, section 15.3.6).
         #expect(Self.framing(205, lengths: ["0"]) == .length(0))
         #expect(Self.framing(205) == .connection)
     }

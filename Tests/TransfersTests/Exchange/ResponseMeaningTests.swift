@@ -4,9 +4,10 @@ import Testing
 
 @testable import Transfers
 
-/// The table of docs/transfers.md: status, kind of request, framing and end, in every combination.
+/// Tests of the table in docs/transfers.md: status, kind of request, framing and end, in every combination.
 @Suite struct ResponseMeaningTests {
-    /// `nightshift get`, an app, and a task that fails at errors without waiting for a better response.
+    /// The policies of `nightshift get`, of an app, and of a task that fails on errors without waiting for a better
+    /// response.
     private static let policies = [
         strict, lenient, ResponsePolicy(retry: .never, failsOnHTTPError: true),
     ]
@@ -47,11 +48,11 @@ import Testing
             answer: [.passing, .passing, .passing]),
     ]
 
-    /// All other successes: 200, 203, 206 with all bytes, and statuses that are not in the registry.
+    /// The row of all other successes: 200, 203, 206 with all bytes, and statuses that are not in the registry.
     private static let success = Row(
         statuses: [], whole: [.whole, .whole, .whole], rest: [.whole, .whole, .whole],
         answer: [.result, .result, .result])
-    /// All other statuses: redirects that cannot be followed, 407, 421, 451, 501, 505, 600 to 999.
+    /// The row of all other statuses: redirects that cannot be followed, 407, 421, 451, 501, 505, and 600 to 999.
     private static let failure = Row(
         statuses: [], whole: [.refused, .result, .refused], rest: [.refused, .result, .refused],
         answer: [.refused, .result, .refused])
@@ -91,7 +92,7 @@ import Testing
     private struct Framed: Sendable {
         var fields: [HeaderField]
         var version = "1.1"
-        /// Whether five bytes are announced; otherwise only the end of the connection or stream marks the end of the
+        /// Whether five bytes are announced. Otherwise only the end of the connection or stream marks the end of the
         /// body.
         var hasLength: Bool
 
@@ -231,7 +232,7 @@ import Testing
         #expect(failure.isPermanent && failure.message.contains("not a valid HTTP status"))
     }
 
-    // MARK: Parts with the status of a whole
+    // MARK: Parts with status 200
 
     @Test(arguments: [200, 203, 218])
     func `T8: The tail of a file with status 200 is never treated as the whole`(status: Int) {
@@ -240,7 +241,7 @@ import Testing
             Issue.record("\(judge(tail, partial(10)))")
             return
         }
-        // Without a matching version, the part does not continue the file.
+        // Without a matching version, the part cannot continue the file.
         for fields in [
             ["Content-Range": "bytes 10-99/100", "Last-Modified": newDate],
             ["Content-Range": "bytes 10-99/100", "ETag": "\"b\""],
@@ -252,7 +253,7 @@ import Testing
         ] as [KeyValuePairs<String, String>] {
             #expect(judge(head(status, fields), partial(10)).startsAgain, "\(fields)")
         }
-        // A response without validators may not come from the file's server.
+        // A response without validators may come from another server than that of the file.
         let bare = head(status, ["Content-Range": "bytes 10-99/100", "Content-Length": "90"])
         guard case .doubt = judge(bare, partial(10)) else {
             Issue.record("\(judge(bare, partial(10)))")

@@ -2,18 +2,18 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// Downloads from servers that misbehave at random, checked byte by byte: no file is mixed, and no exchange is endless
-/// (B2).
+/// Tests of downloads from servers that misbehave at random, checked byte by byte. No file is mixed, and no exchange is
+/// endless (B2).
 @Suite struct ResumptionTests {
     /// A server with correct validators, whose other fields may all be wrong.
     private struct Server {
         var version = 0
         var length: Int64 = 60
-        /// Whether the versions differ in length.
+        /// Whether the versions of the file differ in length.
         var sizesDiffer: Bool
         var tag: Tag
         var sendsDate: Bool
-        /// Whether all versions have the same Last-Modified, which is the second of the response.
+        /// Whether all versions have the same `Last-Modified`, which is the second of the response.
         var sameSecond: Bool
 
         enum Tag: CaseIterable { case none, strong, weak, weakAndConstant, malformed }
@@ -47,7 +47,7 @@ import Transfers
             return fields
         }
 
-        /// A response, and the range of the file that its body has.
+        /// Returns a response, and the range of the file that its body contains.
         func answer(_ plan: ExchangePlan, _ random: inout ExchangeRandom) -> (ResponseHead, Range<Int64>) {
             var fields = validators.filter { $0.name == "Date" || !random.chance(0.1) }
             if random.chance(0.1) { fields.append(HeaderField(name: "Accept-Ranges", value: "none")) }
@@ -97,7 +97,7 @@ import Transfers
         var continued = 0
         for _ in 0..<8_000 {
             var server = Server(random: &random)
-            /// The version that each byte belongs to.
+            /// The version of the file to which each byte belongs.
             var file: [Int] = []
             var partial: PartialBytes?
             var immediate = 0
@@ -163,7 +163,7 @@ import Transfers
                 file.removeLast(file.count - start - received)
             }
         }
-        // The test is meaningful only if enough files are finished and enough bytes continued.
+        // The test is meaningful only if enough files are finished and enough bytes are continued.
         always(finished > 2_000 && continued > 2_000, "seed \(seed): \(finished) finished, \(continued) continued")
     }
 

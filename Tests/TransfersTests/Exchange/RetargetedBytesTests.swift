@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// Requests to a new URL for bytes of an old one, and the verdicts on the responses.
+/// Tests of requests to a new URL for bytes of an old one, and of the verdicts on the responses.
 @Suite struct RetargetedBytesTests {
     private static let overlap = RetargetedBytes.overlap
     private static let total: Int64 = 1_000_000
@@ -19,7 +19,7 @@ import Transfers
         return bytes
     }
 
-    /// Bytes without a digest.
+    /// Returns partial bytes of a file without a known digest.
     private static func unverified(
         from place: String? = nil, tag: String? = "\"a\"", kept: Bool = false, condition: RangeCondition = .entityTag
     ) -> PartialBytes {
@@ -80,7 +80,7 @@ import Transfers
             return
         }
         #expect(representation.total == Self.total)
-        // The same if the part contains the bytes to compare.
+        // The verdict is the same if the part contains the bytes to compare.
         guard case .append = judge(part(tag: "\"a\""), Self.bytes(condition: .unconditional)) else {
             Issue.record("not continued")
             return
@@ -96,7 +96,7 @@ import Transfers
         ]
         for answer in answers {
             #expect(judge(answer, Self.bytes()).condition == .unconditional, "\(answer)")
-            // Too few bytes for a comparison: from the start.
+            // There are too few bytes for a comparison, so the download starts from byte 0.
             let few = Self.bytes(1_000)
             let verdict = judge(answer, few)
             #expect(verdict.condition == nil && verdict.lossReason != nil || verdict.condition == .unconditional)
@@ -116,7 +116,7 @@ import Transfers
         }
         #expect(offset == Self.count - Self.overlap && length == Self.total - offset)
         #expect(representation.validators.entityTag == "\"b\"" && representation.total == Self.total)
-        // A cache sends an earlier range: all of it is compared.
+        // A cache sends an earlier range, and all of it is compared.
         guard case .compare(_, offset: 0, length: Self.total) = judge(part(from: 0), bytes) else {
             Issue.record("an earlier part is not compared")
             return
@@ -136,7 +136,7 @@ import Transfers
         #expect(judge(part(from: Self.count, to: other - 1, of: other), Self.bytes()).startsAgain)
         #expect(judge(head(200, ["Content-Length": "5"]), Self.bytes()).lossReason?.contains("5 bytes") == true)
         #expect(judge(head(200, ["Content-Length": "1000000"]), bytes).lossReason != nil)
-        // A 416 with this length is no proof that all bytes are on disk.
+        // A 416 with this length does not prove that all bytes are on disk.
         #expect(judge(head(416, ["Content-Range": "bytes */1000000"]), Self.bytes(Self.total)).startsAgain)
     }
 
@@ -165,7 +165,7 @@ import Transfers
             Issue.record("a signed link was renewed")
             return
         }
-        // A row of an older version of the service does not contain the query.
+        // A row that an older version of the service wrote does not contain the query.
         for place in [
             "http://old.example:80/file?", "http://example.org:80/other?", "http://example.org:80/file?id=1",
             "http://example.org:80/file", nil,
@@ -188,7 +188,7 @@ import Transfers
         answer.url = "http://example.org/file?\(new)"
         let verdict = judge(answer, Self.unverified(from: place))
         if case .append = verdict { #expect(isSame) } else { #expect(!isSame, "\(verdict)") }
-        // If redirects lead to another query, the tag alone is not enough either.
+        // The tag alone is not enough if redirects lead to another query.
         var own = partial(Self.count, of: Self.total, modified: nil)
         own.place = place
         if case .append = judge(answer, own) { #expect(isSame) } else { #expect(!isSame) }

@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// The order in which a download's URLs are requested, and the outcome.
+/// Tests of the order in which a download's URLs are requested, and of the outcome.
 @Suite struct SourceRoundTests {
     private static let gone = TransferFailure(.httpStatus, "gone", status: 404)
     private static let down = TransferFailure(.cannotConnect, "down")

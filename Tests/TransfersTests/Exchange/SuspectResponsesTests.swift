@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// Suspect responses, which do not look like a new version of a file (T8, B2).
+/// Tests of suspect responses, which do not look like a new version of a file (T8, B2).
 @Suite struct SuspectResponsesTests {
     private static func known(
         _ count: Int64 = 10, of total: Int64? = 3_000_000, type: String? = "application/zip", tag: String? = "\"a\"",
@@ -35,32 +35,33 @@ import Transfers
             (head(200, ["Content-Type": "image/png", "ETag": "\"b\""]), true),
             (head(200, ["Content-Length": "18"]), true), (head(200), true),
             (head(204, ["Content-Type": "text/html"]), true), (head(204), true),
-            // Ordinary new versions.
+            // These are ordinary new versions.
             (head(200, ["Content-Type": "Application/ZIP", "ETag": "\"b\"", "Content-Length": "18"]), false),
             (head(200, ["ETag": "\"b\""]), false), (head(200, ["Last-Modified": newDate]), false),
             (head(206, ["Content-Type": "application/zip", "ETag": "\"b\""]), false),
-            // One of several servers, which sends no validators.
+            // This response comes from one of several servers, and has no validators.
             (head(200, ["Content-Type": "application/zip", "Content-Length": "3000000"]), false),
-            // Responses with an error status, which are no file.
+            // These responses have an error status, so they are not the file.
             (head(404, ["Content-Type": "text/html"]), false), (head(503, ["Content-Type": "text/html"]), false),
         ] as [(ResponseHead, Bool)])
     func `T8: A response that does not look like a new version is suspect`(_ answer: ResponseHead, _ isDoubted: Bool) {
         #expect((Self.doubt(judge(answer, Self.known())) != nil) == isDoubted, "\(judge(answer, Self.known()))")
     }
 
-    /// The few known facts about the file, a response with as few, and whether it is suspect.
+    /// The cases consist of the few known facts about the file, a response with as few facts, and whether it is
+    /// suspect.
     @Test(
         arguments: [
-            // A page of unknown length instead of a page.
+            // Here a page of unknown length arrives instead of another page.
             (known(type: "text/html"), head(200, ["Content-Type": "text/html"]), true),
             (known(type: "text/html"), head(200, chunked("text/html")), true),
             (known(type: "text/html"), head(200, ["Content-Type": "text/html", "ETag": "\"b\""]), false),
             (known(type: "text/html"), head(200, ["Content-Type": "text/html", "Content-Length": "3000000"]), false),
-            // Neither media type is known.
+            // Here neither media type is known.
             (known(type: nil), head(200, ["Transfer-Encoding": "chunked"]), true),
             (known(type: nil), head(200, ["Content-Length": "3000000"]), false),
             (known(of: nil, type: nil), head(200, ["Content-Length": "18"]), true),
-            // Only the length was known.
+            // Here only the length was known.
             (known(type: nil, tag: nil, modified: nil), page, true),
             (known(type: nil, tag: nil, modified: nil), head(200, chunked("text/html")), true),
             (
@@ -68,7 +69,7 @@ import Transfers
                 head(200, ["Content-Type": "text/html", "Content-Length": "3000000"]), false
             ),
             (known(type: nil, tag: nil, modified: nil), head(200, ["Content-Length": "18"]), false),
-            // Only the media type was known. A generated file has another length each time.
+            // Here only the media type was known. A generated file has another length each time.
             (known(tag: nil, modified: nil), head(200, ["Content-Length": "18"]), true),
             (known(tag: nil, modified: nil), head(200, chunked("application/zip")), false),
         ] as [(PartialBytes, ResponseHead, Bool)])
@@ -106,7 +107,7 @@ import Transfers
             bytes.doubt = found
         }
         #expect(judge(Self.page, bytes).lossReason != nil)
-        // The count starts again for another kind of response.
+        // The count of repetitions starts again for another kind of response.
         let other = head(200, ["Content-Type": "image/png", "Content-Length": "18"])
         #expect(Self.doubt(judge(other, bytes))?.times == 1)
     }
@@ -167,7 +168,7 @@ import Transfers
     ) {
         let answer = head(200, ["Content-Type": "\(type)", "Content-Length": "18"])
         #expect((Self.doubt(judge(answer, nil, Self.first(name))) != nil) == isDoubted)
-        // Behind a captive portal no page is trusted, but every other response is.
+        // Behind a captive portal the service trusts no page, but every other response.
         let isPage = type.contains("html")
         #expect((Self.doubt(judge(answer, nil, Self.first(name, isBehindPortal: true))) != nil) == isPage)
     }

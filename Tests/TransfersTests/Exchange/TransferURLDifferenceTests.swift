@@ -4,8 +4,8 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// ``TransferURL`` compared with libcurl's parser, which receives the URLs from it. The inputs are the same in each
-/// run.
+/// Tests that compare ``TransferURL`` with the parser of libcurl, which receives its URLs. The inputs are the same in
+/// each run.
 @Suite struct TransferURLDifferenceTests {
     private static let seeds: [UInt64] = [1, 2, 3, 4]
 
@@ -19,14 +19,14 @@ import Transfers
 
     private func origin(_ url: LibcurlURL) -> String { "\(url.scheme)://\(url.host):\(url.port)" }
 
-    /// The path and query.
+    /// Returns the path and the query of a URL.
     private func target(_ url: LibcurlURL) -> String { url.path + (url.query.map { "?\($0)" } ?? "") }
 
     private func target(_ url: TransferURL) -> String {
         String(url.string.drop { $0 != ":" }.dropFirst(3).drop { $0 != "/" })
     }
 
-    /// The decoded bytes of a percent-encoded text.
+    /// Returns the decoded bytes of a percent-encoded text.
     private func decoded(_ text: String) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

@@ -8,20 +8,20 @@ enum URLDifference: CaseIterable {
     case controls
     /// A backslash is a slash for browsers, and an ordinary character for libcurl.
     case backslash
-    /// Other schemes, and URLs without one, cannot be used for transfers.
+    /// Transfers need the scheme http or https. URLs with another scheme, or without one, are not allowed.
     case scheme
-    /// Browsers accept any number of slashes after the scheme; libcurl accepts one to three.
+    /// Browsers accept any number of slashes after the scheme, but libcurl accepts one to three.
     case slashes
-    /// For browsers the host begins after the last `@`; libcurl refuses a second one.
+    /// For browsers the host begins after the last `@`, but libcurl refuses a second `@`.
     case severalAts
     /// No connection is possible to port 0.
     case portZero
     /// The URL Standard does not allow zones of IPv6 addresses.
     case zone
-    /// A name with an empty label is invalid, and so is one that is longer than DNS allows.
+    /// A name is invalid if it has an empty label, or if it is longer than DNS allows.
     case label
-    /// No domain ends in a number: such a host is an IPv4 address, even with a dot after it, or it is invalid. libcurl
-    /// looks it up as a name, and does not recognise an address with encoded digits or dots.
+    /// No domain ends in a number. A host that does is an IPv4 address, even with a dot after it, or it is invalid.
+    /// libcurl resolves such a host as a name, and does not recognise an address with encoded digits or dots.
     case numberAtEnd
     /// libcurl does not normalise an IPv6 address that contains an IPv4 address.
     case mixedAddress
@@ -31,10 +31,10 @@ enum URLDifference: CaseIterable {
     /// A label in two directions, and a joiner without characters to join, break IDNA rules that libidn2 does not
     /// check. Next to a label of invalid punycode, libidn2 maps `ß` as IDNA 2003 did.
     case idna
-    /// `%2e` is a dot segment for browsers, and for libcurl since 8.7.
+    /// The text `%2e` is a dot segment for browsers, and for libcurl since version 8.7.
     case encodedDots
 
-    /// The reason why the two parsers may read `text` differently.
+    /// Finds the reason why the two parsers may read `text` differently.
     ///
     /// - Parameter theirs: the result of libcurl.
     init?(_ text: String, ours: TransferURL?, theirs: LibcurlURL?) {

@@ -1,4 +1,4 @@
-/// A generator for URLs: correct ones, and such as people, pages and attackers write.
+/// A generator of URLs: correct ones, and those that people, pages and attackers write.
 struct URLGenerator {
     var random: ExchangeRandom
 

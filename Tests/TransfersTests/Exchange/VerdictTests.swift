@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// The rows of the integrity matrix (T8, B2): the verdict on each response to a request for the rest.
+/// Tests of the integrity matrix (T8, B2): the verdict on each response to a request for the rest.
 @Suite struct VerdictTests {
     private let known = Validators(entityTag: "\"a\"", lastModified: oldDate, date: serverDate)
 
@@ -13,12 +13,12 @@ import Transfers
             return
         }
         #expect(failure.code == .protocolError && failure.message.contains("100 and 90"))
-        // The same length twice is a known, harmless server error.
+        // Sending the same length twice is a known and harmless error of servers.
         let twice = head(200, ["Content-Length": "100", "Content-Length": "100", "ETag": "\"a\""])
         #expect(judge(twice, nil).representation?.total == 100)
     }
 
-    // MARK: A part arrived
+    // MARK: Responses with a part
 
     @Test func `A part that starts exactly at the requested byte is appended`() {
         let answer = head(206, ["Content-Range": "bytes 10-99/100", "Content-Length": "90", "ETag": "\"a\""])
@@ -105,7 +105,7 @@ import Transfers
         #expect(judge(answer, partial(10, tag: nil)).startsAgain)
     }
 
-    // MARK: A part arrived although the whole was requested
+    // MARK: Unrequested parts
 
     @Test func `An unrequested part that covers the whole file is accepted`() {
         let answer = head(206, ["Content-Range": "bytes 0-99/100", "Content-Length": "100", "ETag": "\"a\""])
@@ -123,7 +123,7 @@ import Transfers
         #expect(failure.code == .protocolError)
     }
 
-    // MARK: The whole arrived
+    // MARK: Responses with the whole file
 
     @Test func `A requested whole file is accepted with its validators`() {
         let answer = head(
@@ -216,7 +216,7 @@ import Transfers
         for status in [304, 412, 416] {
             #expect(judge(head(status, ["Content-Length": "0"]), nil, policy).representation?.total == 0)
         }
-        // This response has no body; its length describes bytes that were not sent.
+        // This response has no body. Its length describes bytes that were not sent.
         #expect(judge(head(304, ["Content-Length": "100"]), nil, policy).representation?.total == 0)
         let failing = ResponsePolicy(retry: .never, failsOnHTTPError: true)
         guard case .fail(let failure) = judge(head(304), nil, failing) else {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Transfers
 
-/// The reported progress of a transfer that has a connection.
+/// Tests of the progress that a transfer with a connection reports.
 @Suite struct ActiveTransferTests {
-    /// The transport's thread writes bytes before the service has processed their response.
+    /// A test in which the transport's thread writes bytes before the service has processed their response.
     @Test func `T4: Received bytes are reported together with the expected number`() throws {
         let directory = try TemporaryDirectory()
         let receiver = DownloadReceiver(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Transfers
 
-/// Files that arrived with a content coding, and the delivered files.
+/// Tests of files that arrived with a content coding, and of the delivered files.
 @Suite struct DecodedFileTests {
     private static let text = Data("hello, hello, hello\n".utf8)
     private static let gzip = "H4sIAAAAAAACA8tIzcnJ11HIQKK4AOdCblIUAAAA"
@@ -23,7 +23,7 @@ import Testing
         Checksum(algorithm: .sha256, hex: try #require(Verification.sha256(data)))
     }
 
-    /// Verifies a file with these bytes.
+    /// Verifies a file that consists of these bytes.
     ///
     /// - Returns: the finding and the decoded bytes.
     private func verify(
@@ -80,7 +80,7 @@ import Testing
         let came = try Self.bytes(Self.gzip)
         #expect(try verify(Self.text, .gzip).decoded == nil)
         #expect(try verify(came.dropLast(9), .gzip).decoded == nil)
-        // 65 MiB of zeros; gzip compresses them to 66 KB.
+        // The file has 65 MiB of zeros, which gzip compresses to 66 KB.
         let source = scratch.path("zeros")
         #expect(FileManager.default.createFile(atPath: source, contents: nil))
         #expect(truncate(source, 65 << 20) == 0)

@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// The next step after the end of a download's exchange.
+/// Tests of the next step after the end of a download's exchange.
 @Suite struct DownloadConclusionTests {
     private static let lost = TransferFailure(.connectionLost, "gone")
     private static let full = TransferFailure(.diskFull, "full")
@@ -45,7 +45,7 @@ import Transfers
             return
         }
         #expect(Self.end(part, .cancelled, count: 30) == .interrupted)
-        // The last part completes the file, however the connection ended. No server sends more than was announced.
+        // The last part completes the file, however the connection ended. No server sends more bytes than it announced.
         let last = Verdict.append(Self.whole, offset: 10, length: 90)
         #expect(Self.end(last, .cancelled, count: 100) == .whole)
         guard case .worthless = Self.end(part, .cancelled, count: 100) else {

@@ -1,4 +1,4 @@
-import CDispatch  // needed for stat(2), which the compiler attributes to this module
+import CDispatch  // This import is needed for stat(2), which the compiler attributes to this module.
 import Foundation
 import Glibc
 import NightshiftAPI
@@ -8,7 +8,7 @@ import Testing
 
 @testable import Transfers
 
-/// The attributes of finished files, and existing files with the same name.
+/// Tests of the attributes of finished files, and of existing files with the same name.
 @Suite struct FileAttributesTests {
     private let directory: TemporaryDirectory
     private let publisher: Publisher
@@ -108,7 +108,8 @@ import Testing
         #expect(try fileBytes(path) == Self.content)
     }
 
-    /// Another user's file may be written to, but this user cannot create a file with the same owner.
+    /// A test with a file of another user. The service may write to that file, but cannot create a file with the same
+    /// owner.
     @Test(arguments: ["", "something that is longer than what is written into it"])
     func `T4: Bytes are written into a file that must keep another user as owner`(old: String) throws {
         let path = "\(downloads)/f"

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Complete files that wait for their names.
+/// Tests of the queue of complete files that wait for their names.
 @Suite struct FinishQueueTests {
     @Test func `Batches come in order, and one caller publishes all of them`() {
         var queue = FinishQueue<Int>(batch: 2)
@@ -15,7 +15,7 @@ import Transfers
         #expect(queue.beginDraining() == true)
         #expect(queue.beginDraining() == false)
         #expect(queue.nextBatch() == [1, 2])
-        // The name of this file was taken meanwhile.
+        // The name of this file was taken in the meantime.
         queue.append(1)
         #expect(queue.nextBatch() == [3, 1])
         #expect(queue.nextBatch() == nil)
@@ -33,7 +33,8 @@ import Transfers
         #expect(queue.beginSettling() == true)
     }
 
-    /// Compared with a list: no file is lost, doubled or overtaken, and no file waits without a caller.
+    /// A test that compares the queue with a list: no file is lost, doubled or overtaken, and no file waits without a
+    /// caller.
     @Test(arguments: 1...100) func `Each file is published once, whatever the order of events`(_ seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         var queue = FinishQueue<Int>(batch: 3)

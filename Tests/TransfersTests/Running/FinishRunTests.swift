@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// The decisions between a file's last byte and its name, input by input.
+/// Tests of the decisions between a file's last byte and its name, input by input.
 @Suite struct FinishRunTests {
     static let now = TaskMachineTests.start
     static let mismatch = TransferFailure(.checksumMismatch, "other bytes")
@@ -11,7 +11,7 @@ import Transfers
     static let refused = TransferFailure(.destinationUnavailable, "not here")
     static let publication = Publication(from: "/p/a", to: "/d/a", inode: 1, size: 1_000, overwrite: false)
 
-    /// A download of 1,000 bytes that have all arrived.
+    /// Returns a download of 1,000 bytes that have all arrived.
     static func record(_ state: TaskState = .waiting, isChecked: Bool = false) -> TaskRecord {
         var record = TaskMachineTests.record(state)
         record.partial = TransferRunScene.partial(1_000)
@@ -29,7 +29,7 @@ import Transfers
         return (run, actions)
     }
 
-    /// A run whose intent is on disk.
+    /// Returns a run whose intent is on disk.
     private static func publishing() -> FinishRun {
         var run = FinishRun(record: record())
         _ = run.arrived(size: 1_000, hasHoles: false, now: now)
@@ -69,7 +69,7 @@ import Transfers
         }
     }
 
-    /// A run whose file was decoded to 4,000 bytes.
+    /// Returns a run whose file was decoded to 4,000 bytes.
     private static func decoded() -> FinishRun {
         var record = record()
         record.partial?.coding = .gzip
@@ -128,7 +128,7 @@ import Transfers
             let actions = run.verified(.failure(Self.mismatch), now: Self.now, random: { 0.5 })
             #expect(actions.map(\.kind) == [.closeFile, .save])
             #expect(actions.record?.state == (wasContinued ? .waiting : .failed))
-            // None of the bytes is kept after the commit.
+            // No bytes are kept after the commit.
             #expect(run.saved(true).map(\.kind) == [.removeAll, .release])
         }
     }
@@ -155,7 +155,7 @@ import Transfers
             #expect(record.state == .waiting)
             pauses.append((record.notBefore ?? Self.now.bootSeconds) - Self.now.bootSeconds)
         }
-        // The first time may be chance.
+        // The first change may be accidental, so the first retry has no pause.
         #expect(pauses.first == 0)
         #expect(zip(pauses, pauses.dropFirst()).allSatisfy(<), "\(pauses)")
     }
@@ -193,7 +193,7 @@ import Transfers
         var actions = run.unprepared(Self.full, now: Self.now, random: { 0.5 })
         #expect(actions.map(\.kind) == [.closeFile, .save])
         #expect(actions.record?.wait?.reason == .retry)
-        // Its bytes are still valid.
+        // The bytes of the file are still valid.
         #expect(run.saved(true) == [.release])
         (run, _) = Self.arrived()
         actions = run.replaced(TransferFailure(.inputOutput, "touched"), now: Self.now)
@@ -340,7 +340,7 @@ import Transfers
 }
 
 extension FinishAction {
-    /// The kind of the action, without its values.
+    /// The kind of an action, without its values.
     enum Kind: Hashable, Sendable {
         case closeFile, save, verify, arrive, queue, publish, reopen, removeAll, removeRest, settleLater, release, fault
     }
@@ -372,7 +372,7 @@ extension FinishAction {
 }
 
 extension [FinishAction] {
-    /// The record to commit.
+    /// The record that the actions commit.
     var record: TaskRecord? {
         compactMap { if case .save(let record, _) = $0 { record } else { nil } }.last
     }

@@ -3,8 +3,8 @@ import Store
 import Testing
 import Transfers
 
-/// Files that wait for their names, with every possible result of disks and the store in random order, including
-/// crashes. They are checked against a model.
+/// Tests of files that wait for their names, with every possible result of disks and the store in random order,
+/// including crashes. A model checks the results.
 @Suite struct FinishRunWalkTests {
     private struct Walk {
         var run: FinishRun
@@ -35,7 +35,7 @@ import Transfers
             let (size, hasHoles) = (random.chance(0.9) ? Int64?.some(1_000) : 5, random.chance(0.05))
             carryOut(run.arrived(size: size, hasHoles: hasHoles, now: now))
             var restarts = 0
-            // A row that still says 'finishing' is continued: after a while, or by the next run of the service.
+            // A row with the state 'finishing' is continued after a while, or by the next run of the service.
             while end == .release, row.state == .finishing, restarts < 200 {
                 restarts += 1
                 takeUp()
@@ -100,7 +100,7 @@ import Transfers
                 isOpen = isSame != nil
                 carryOut(run.reopened(isSame: isSame))
             case .remove(.all):
-                // No bytes are removed that the row still names.
+                // The run does not remove bytes that the row still names.
                 always(row.partial == nil, "bytes removed under a row, seed \(seed)")
                 hasBytes = false
             case .remove(.rest): always(row.state.isTerminal, "seed \(seed)")
@@ -133,7 +133,7 @@ import Transfers
                 carryOut(run.unprepared(failure, now: now, random: { 0.5 }))
             case 1: carryOut(run.replaced(TransferFailure(.inputOutput, "touched"), now: now))
             default:
-                // A file of another length than was written gets no name.
+                // A file with another length than was written does not get a name.
                 if isOther { return carryOut(run.replaced(TransferFailure(.inputOutput, "another"), now: now)) }
                 var publication = FinishRunTests.publication
                 publication.verified = run.verified

@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// The handling of finished bytes that cannot be used, or cannot get their name.
+/// Tests of finished bytes that cannot be used, or cannot get their name.
 @Suite struct FinishTroubleTests {
     private static let mismatch = TransferFailure(.checksumMismatch, "other bytes")
     private static let broken = TransferFailure(.inputOutput, "unreadable")
@@ -65,7 +65,7 @@ import Transfers
         #expect(Self.wrongBytes(Self.broken, of: &record).isHold(.retry))
         record.lastError = Self.broken
         #expect(Self.wrongBytes(Self.broken, of: &record) == .fail(Self.broken, file: nil, resumeData: nil))
-        // A full disk is waited for.
+        // The task waits while the disk is full.
         #expect(Self.wrongBytes(Self.full, of: &record).isHold(.retry))
     }
 
@@ -112,7 +112,7 @@ import Transfers
 }
 
 extension TaskEvent {
-    /// Whether it is a pause after a failure of this machine, begun at boot second 100.
+    /// Returns whether the event is a wait with this reason that ends after boot second 100.
     fileprivate func isHold(_ reason: WaitReason) -> Bool {
         guard case .hold(let hold) = self, let until = hold.notBefore else { return false }
         return hold.reason == reason && until > 100

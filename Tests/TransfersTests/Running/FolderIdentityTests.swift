@@ -7,7 +7,7 @@ import Testing
 
 @testable import Transfers
 
-/// A destination is one folder on one file system, not any folder with its path.
+/// Tests that a destination is one folder on one file system, not any folder with its path.
 @Suite struct FolderIdentityTests {
     private let directory: TemporaryDirectory
     private let publisher: Publisher
@@ -52,7 +52,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: downloads, withIntermediateDirectories: false)
         #expect(publisher.openFolder(of: &record) != nil)
 
-        // A complete file does not get its name there either.
+        // A complete file does not get its name in that folder either.
         record.state = .finishing
         let created = try PartialStorage.create(publisher.partials.freshPath(for: record), total: nil).get()
         record.partial = PartialFile(path: created.path, bootID: "b")
@@ -96,7 +96,8 @@ import Testing
     @Test func `Folders are compared by the facts that are known for both`() {
         let folder = FolderIdentity(type: 0xef53, fileSystem: "fsid 1", inode: 7)
         #expect(folder.isSame(as: folder))
-        // The empty folder under a file system that is not mounted; another USB stick; a folder that was created again.
+        // These are the empty folder under a file system that is not mounted, another USB stick, and a folder that was
+        // created again.
         #expect(!folder.isSame(as: FolderIdentity(type: 0x0102_1994, fileSystem: nil, inode: 7)))
         #expect(!folder.isSame(as: FolderIdentity(type: 0xef53, fileSystem: "fsid 2", inode: 7)))
         #expect(!folder.isSame(as: FolderIdentity(type: 0xef53, fileSystem: "fsid 1", inode: 8)))

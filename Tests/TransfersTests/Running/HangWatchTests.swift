@@ -2,7 +2,7 @@ import Mounts
 import Testing
 import Transfers
 
-/// The detection of file systems that do not respond.
+/// Tests of the detection of file systems that do not respond.
 @Suite struct HangWatchTests {
     private let slow = FileSystemKey(device: "0:40")
     private let other = FileSystemKey(device: "8:1")
@@ -52,7 +52,7 @@ import Transfers
     }
 }
 
-/// The file system that contains a path.
+/// Tests of the search for the file system that contains a path.
 @Suite struct MountTableTests {
     private let table = MountTable(
         parsing: """

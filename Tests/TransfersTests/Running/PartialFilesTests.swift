@@ -7,7 +7,7 @@ import Testing
 
 @testable import Transfers
 
-/// Partial files in directories that other users can write to: no other user can create or replace the file.
+/// Tests of partial files in directories that other users can write to. No other user can create or replace the file.
 @Suite struct PartialFilesTests {
     private let directory: TemporaryDirectory
 
@@ -18,7 +18,7 @@ import Testing
     @Test func `A new partial file replaces an existing file and does not reuse it`() throws {
         let path = try directory.write("mine", to: "a.part")
         let planted = try #require(FileStanding(name: path))
-        // The second link prevents the reuse of the inode.
+        // The second link prevents the file system from reusing the inode.
         try #require(link(path, directory.path("spare")) == 0)
         let created = try PartialStorage.create(path, total: nil).get()
         defer { close(created.descriptor) }
@@ -48,7 +48,7 @@ import Testing
         #expect(FileStanding(name: created.path)?.inode == created.inode)
     }
 
-    /// The size is like that of a 5 GiB file on FAT. If space is not reserved, or such files are allowed, the disk has
+    /// A test with the size of a 5 GiB file on FAT. If space is not reserved, or such files are allowed, the disk has
     /// too little space.
     @Test func `A file too large for the file system is refused before any byte arrives`() throws {
         let path = directory.path("a.part")
@@ -110,7 +110,7 @@ import Testing
         return paths
     }
 
-    /// A partial file as an exchange leaves it.
+    /// Returns a partial file in the state in which an exchange leaves it.
     private func written() throws -> (file: CreatedFile, partial: PartialFile) {
         let created = try PartialStorage.create(directory.path("a.part"), total: nil).get()
         try #require(write(created.descriptor, Self.bytes, Self.bytes.count) == Self.bytes.count)
@@ -134,7 +134,8 @@ import Testing
         if deed == .append { #expect(FileStanding(name: file.path)?.size == 1_000) }
     }
 
-    /// NFS with `all_squash`, vboxsf, CIFS and sshfs behave like this. Only root can create such files in this test.
+    /// A test of file systems that assign files to another user, such as NFS with `all_squash`, vboxsf, CIFS and sshfs.
+    /// Only root can create such files in this test.
     @Test(.enabled(if: geteuid() == 0))
     func `A partial file that the file system assigns to another user is continued`() throws {
         let paths = try home()
@@ -143,7 +144,7 @@ import Testing
         defer { close(made.file.descriptor) }
         guard fchown(made.file.descriptor, 65_534, 65_534) == 0 else { return }
         #expect(PartialStorage(paths: paths).open(partial, bootID: "b").file == nil)
-        // The owner when the file was created.
+        // This was the owner when the file was created.
         partial.owner = 65_534
         let opened = PartialStorage(paths: paths).open(partial, bootID: "b").file
         if let opened { close(opened.descriptor) }
@@ -162,7 +163,7 @@ import Testing
             Issue.record("It is not prepared.")
             return
         }
-        // At the last moment.
+        // The change comes between preparation and publication.
         try deed.commit(on: file.path, Self.bytes, spare: directory.path("spare"))
         let outcome = publisher.publish([prepared]).first
         switch outcome {

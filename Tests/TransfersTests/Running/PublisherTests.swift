@@ -7,7 +7,7 @@ import Testing
 
 @testable import Transfers
 
-/// The last steps of a download, with changes by other processes in between.
+/// Tests of the last steps of a download, with changes by other processes in between.
 @Suite struct PublisherTests {
     private let directory: TemporaryDirectory
     private let publisher: Publisher
@@ -26,7 +26,7 @@ import Testing
 
     private static let content = Array("what was written".utf8)
 
-    /// A download whose bytes have all arrived.
+    /// Returns a download whose bytes have all arrived.
     private func download(id: Int64 = 0, overwrite: Bool = false, ifTaken: TakenName? = nil) throws -> (
         job: Publisher.Job, path: String
     ) {
@@ -162,7 +162,8 @@ import Testing
         #expect(standing.flaw(owner: nil) == nil)
     }
 
-    /// A bind mount behaves like this: the source and the destination have one device, but a rename between them fails.
+    /// A test with the behaviour of a bind mount: the source and the destination have one device, but a rename between
+    /// them fails.
     @Test func `B2: A file that cannot be renamed is copied next to its name and published there`() throws {
         var (job, path) = try download()
         guard case .ready(let first)? = publisher.prepare([job]).first else {
@@ -203,8 +204,8 @@ import Testing
         close(job.descriptor)
     }
 
-    /// NFS with `all_squash`, vboxsf, CIFS and sshfs behave like this: a new file belongs to another user. Only root
-    /// can create such files in this test.
+    /// A test of file systems that assign a new file to another user, such as NFS with `all_squash`, vboxsf, CIFS and
+    /// sshfs. Only root can create such files in this test.
     @Test(.enabled(if: geteuid() == 0))
     func `B2: A file that its file system assigns to another user is published`() throws {
         let (job, path) = try download()
@@ -212,7 +213,7 @@ import Testing
         try expectPublished(job)
     }
 
-    /// FAT and FUSE behave like this: a file may have another inode number after a rename.
+    /// A test with the behaviour of FAT and FUSE, on which a file may have another inode number after a rename.
     @Test func `B2: A file whose inode number changes is published`() throws {
         let (job, path) = try download()
         guard case .ready(var prepared)? = publisher.prepare([job]).first else {
@@ -240,7 +241,7 @@ import Testing
         close(waiting.descriptor)
         try #require(rename(from, to) == 0)
         #expect(Publisher.inspect(publication).finding == .done)
-        // The file to replace may still exist.
+        // The file that is to be replaced may still exist.
         publication.overwrite = true
         #expect(Publisher.inspect(publication).finding == .lost)
     }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Tasks that are about to be started or changed.
+/// Tests of tasks that are about to be started or changed.
 @Suite struct TaskClaimsTests {
     @Test func `Requests that change one task are counted`() {
         var claims = TaskClaims()
@@ -15,7 +15,7 @@ import Transfers
         #expect(claims.isHeld(task) && claims.contains(task) && !claims.isStarting(task))
         claims.letGo(task)
         #expect(!claims.contains(task))
-        // A task that was not blocked.
+        // This task was not blocked.
         claims.letGo(task)
         #expect(claims.count == 0)
     }
@@ -47,7 +47,7 @@ import Transfers
             claims.wakeWaiters(for: other)
             claims.wakeWaiters(for: task)
         }
-        // A second call finds no caller. Resuming a continuation twice would crash the process.
+        // A second call finds no waiting caller. Resuming a continuation twice would crash the process.
         claims.wakeWaiters(for: task)
         #expect(claims.count == 0)
     }

@@ -9,7 +9,7 @@ import Transfers
         ResponseHead(status: status, headers: headers, httpVersion: "1.1", url: "http://h/", method: "PUT")
     }
 
-    /// An upload whose request is running.
+    /// Returns an upload whose request is running.
     private static func scene(_ change: (inout TaskRecord) -> Void = { _ in }) -> TransferRunScene {
         var scene = TransferRunScene(change)
         _ = scene.run.exchangeBegan()
@@ -53,7 +53,7 @@ import Transfers
         #expect(scene.run.concludeAgain(scene.context).map(\.kind) == [.keepBody])
         let record = scene.run.bodyKept("/f/1", scene.context).compactMap(\.record).last
         #expect(record?.state == .completed && record?.file == "/f/1")
-        // A stopping service leaves this to its next run.
+        // A stopping service leaves the commit to its next run.
         scene = Self.scene()
         _ = Self.answered(&scene, Self.head(200), body: "{}")
         scene.isServiceStopping = true
@@ -116,7 +116,7 @@ import Transfers
             let actions = scene.run.bodyKept("/f/1", scene.context)
             #expect(actions.flatMap(\.entries).map(\.decision) == [.finishing, .completed])
             #expect(scene.saved(false) == [.concludeLater])
-            // The task still looks like a running one.
+            // The shown state does not change before the commit.
             #expect(scene.run.record.state == .waiting && scene.run.shown.state == .waiting)
             #expect(scene.run.interrupt(.wait(.starting)) == [])
             #expect(scene.run.concludeAgain(scene.context) == [.keepBody(.memory(Array("{}".utf8)))])
@@ -134,7 +134,7 @@ import Transfers
         return DeviceState(conditions: conditions)
     }()
 
-    /// A device state without the power that a task requires.
+    /// The state of a device on battery, which lacks the power that a task requires.
     private static let onBattery: DeviceState = {
         var conditions = DeviceConditions()
         conditions.network.isAvailable = true

@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Transfers
 
-/// A run with all its inputs, and a stand-in for the service that executes its actions.
+/// A run with all its inputs. It executes the run's actions in place of the service.
 struct TransferRunScene {
     var run: TransferRun
     var hosts = HostTable()
@@ -31,7 +31,7 @@ struct TransferRunScene {
             random: { 0.5 }, token: { "token" })
     }
 
-    /// Bytes from the task's own URL that can be continued.
+    /// Returns bytes from the task's own URL that can be continued.
     static func partial(_ count: Int64) -> PartialFile {
         var partial = PartialFile(path: "/p/a", bootID: "b")
         partial.total = 1_000_000
@@ -56,7 +56,7 @@ struct TransferRunScene {
 }
 
 extension TransferAction {
-    /// The kind of the action, without its values.
+    /// The kind of an action, without its values.
     enum Kind: Hashable, Sendable {
         case ask, cancel, closeFile, syncFile, cutFile, save, note, finish, question, saveQuestion, discard
         case abandonUpload, release, report, fault, keepBody, concludeLater, admitOthers, removeCopies
@@ -86,7 +86,7 @@ extension TransferAction {
         }
     }
 
-    /// Whether the action continues or ends the run: the result of an input.
+    /// Whether the action continues or ends the run, as the result of an input.
     var isStep: Bool {
         switch kind {
         case .ask, .syncFile, .cutFile, .save, .finish, .question, .saveQuestion, .release, .keepBody, .concludeLater:
@@ -95,7 +95,7 @@ extension TransferAction {
         }
     }
 
-    /// The record to commit.
+    /// The record that the actions commit.
     var record: TaskRecord? {
         switch self {
         case .save(let record, _), .note(let record, _), .saveQuestion(_, let record, _): record

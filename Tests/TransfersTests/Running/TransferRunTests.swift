@@ -297,7 +297,7 @@ import Transfers
         let actions = scene.run.beginningNoted(scene.now)
         #expect(Self.kinds(actions) == [.note] && actions.flatMap(\.entries).map(\.decision) == [.started])
         #expect(scene.run.isNoted && scene.run.beginningNoted(scene.now) == [])
-        // An earlier checkpoint of a download or upload commits the start as well.
+        // An earlier checkpoint of a download or upload commits the start, too.
         scene.run.entries = [JournalEntry(time: scene.now.date, decision: .started)]
         let told = scene.run.checkpointed(true, received: 0, synced: 0, scene.now).flatMap(\.entries).map(\.decision)
         #expect(told == [.started] && scene.run.entries.isEmpty)
@@ -316,7 +316,7 @@ import Transfers
         #expect(scene.saved() == [.ask])
     }
 
-    /// A download whose connections have ended with `conclusion`, with bytes after a gap.
+    /// Returns a download whose connections have ended with `conclusion`, with bytes after a gap.
     private func refused(_ conclusion: DownloadConclusion) -> (actions: [TransferAction], scene: TransferRunScene) {
         var map = SegmentMap(total: 1_000_000, count: 10, synced: 10)
         map.write(500..<900)

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Runs with random ends of exchanges and stops at any time, checked against a model of legal sequences.
+/// Tests of runs with random ends of exchanges and stops at any time, compared with a model of legal sequences.
 @Suite struct TransferRunWalkTests {
-    /// One run, with its invariants.
+    /// One run with its invariants.
     private struct Walk {
         var scene: TransferRunScene
         var random: ExchangeRandom
@@ -15,10 +15,10 @@ import Transfers
         var isUnderWay = false
         /// Whether the exchange was cancelled.
         var isCancelled = false
-        /// Whether the task has to stop, not only to change its connection.
+        /// Whether the task must stop, rather than only change its connection.
         var isStopped = false
         var questions = 0
-        /// The number of questions for the app.
+        /// The number of challenges that were sent to the app.
         var asked = 0
         var written: [JournalEntry] = []
         var end: TransferAction.Kind?
@@ -38,7 +38,7 @@ import Transfers
                 }
                 if hasChecksum { record.request.checksum = Checksum(algorithm: .md5, hex: "0") }
             }
-            // Half of the runs are the probe of their route.
+            // Half of the runs are probes of their route.
             if random.chance(0.5) {
                 scene.hosts.failed(
                     TransferRunScene.way, .address, TransferRunScene.lost, of: TaskID(2), began: 0, refusedUntil: nil,
@@ -66,7 +66,7 @@ import Transfers
             always(scene.hosts.allowance(TransferRunScene.way, later) > 0, "a probe for ever, seed \(seed)")
         }
 
-        /// A random event during an exchange.
+        /// Applies a random event during an exchange.
         private mutating func step() {
             scene.now.bootSeconds += 1
             scene.hold = random.chance(0.2) ? .network : nil
@@ -94,14 +94,14 @@ import Transfers
             }
         }
 
-        /// A device state that forbids or allows the task.
+        /// Returns a device state that forbids or allows the task.
         private mutating func moment() -> DeviceState {
             var conditions = DeviceConditions()
             conditions.network.isAvailable = random.chance(0.9)
             return DeviceState(conditions: conditions)
         }
 
-        /// A stop at any time, for any reason.
+        /// Interrupts the run at any time, for any reason.
         private mutating func interrupt() {
             let interruptions: [Interruption] = [
                 .wait(.smallerFirst), .wait(.starting), .hold(.network, detail: nil, inputs: [:]), .reconnect,
@@ -226,7 +226,7 @@ import Transfers
                 always(faults.isEmpty, "\(faults), seed \(seed)")
                 let states: [TaskState] = isConcluding ? [.completed, .failed] : [.waiting, .failed]
                 always(states.contains(record.state), "\(record.state), seed \(seed)")
-                // No end is visible before it is on disk.
+                // The run shows no end before the end is on disk.
                 always(!scene.run.shown.state.isTerminal, "an end is seen too soon, seed \(seed)")
             }
             let entries = action.entries

@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// The kept response at the end of an upload's exchange.
+/// Tests of the stored response at the end of an upload's exchange.
 @Suite struct UploadAnswerTests {
     private static let head = ResponseHead(
         status: 201, headers: [], httpVersion: "1.1", url: "http://h/", method: "PUT")
@@ -38,7 +38,7 @@ import Transfers
         #expect(Self.answer(.failed(lost)) == nil)
         #expect(Self.answer(.cancelled, file: 1 << 20) == nil)
         #expect(Self.answer(.complete, head: nil) == nil)
-        // A failure before the response needed a file does not concern the response.
+        // A failure before the response needed a file says nothing about the response.
         #expect(Self.answer(.failed(TransferFailure(.inputOutput, "no descriptors"))) == nil)
     }
 }

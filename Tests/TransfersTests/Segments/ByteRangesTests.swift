@@ -4,7 +4,7 @@ import Testing
 import Transfers
 
 @Suite struct ByteRangesTests {
-    /// Compared with a set of single bytes.
+    /// A test that compares ranges with a set of single bytes.
     @Test func `Sets of random ranges equal sets of their single bytes`() throws {
         let seed = ExchangeRandom.printedSeed("byte ranges")
         var random = ExchangeRandom(seed: seed)

@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// The verdicts on responses to requests for parts.
+/// Tests of the verdicts on responses to requests for parts.
 @Suite struct SegmentAnswerTests {
     static let file = SourceIdentity(
         total: 100, validators: Validators(entityTag: "\"a\"", lastModified: oldDate, date: serverDate),
@@ -95,7 +95,7 @@ import Transfers
             return
         }
         #expect(doubt.times < SuspectResponses.enough)
-        // A part of the file ends the suspicion.
+        // A part of the file ends the suspicion against the server.
         guard case .serves(_, let served) = Self.answer(Self.part("40-59/100"), request) else {
             Issue.record("\(Self.answer(Self.part("40-59/100"), request))")
             return
@@ -124,7 +124,7 @@ import Transfers
         #expect(SegmentAnswer(unanswered: .cancelled) == nil)
     }
 
-    /// The sequence of request forms of single downloads applies to parts as well.
+    /// A test that parts use the same sequence of request forms as downloads over one connection.
     @Test func `An ignored condition is replaced by the next form of the request`() {
         let whole = head(200, ["ETag": "\"a\"", "Content-Length": "100", "Last-Modified": oldDate])
         #expect(Self.answer(whole) == .again(.lastModified))
@@ -159,8 +159,8 @@ import Transfers
         head(206, ["Content-Range": "bytes 40-59/100", "Last-Modified": modified, "Date": serverDate])
     }
 
-    /// Neither entity tags nor dates are comparable across resources, nor both together. Only a digest of the whole
-    /// decides.
+    /// A test that neither entity tags nor dates, nor both together, are comparable across resources. Only a digest of
+    /// the whole file decides.
     @Test(arguments: [part("40-59/100"), part("40-59/100", tag: "\"m\""), dated(oldDate), dated(newDate)])
     func `B2: A mirror is used only if a digest can detect another file`(_ answer: ResponseHead) {
         guard case .distrusted(let reason) = Self.answer(answer, Self.unknown), reason.contains("nothing proves") else {
@@ -236,7 +236,7 @@ import Transfers
         }
     }
 
-    /// A mirror's second response is compared with its own first one.
+    /// A test in which a mirror's second response is compared with its first.
     @Test func `A mirror's later responses must match its own first response`() {
         let first = Self.answer(Self.part("40-59/100", tag: "\"m\""), Self.unknown, hasChecksum: true)
         guard case .serves(_, let own) = first else {

@@ -2,13 +2,13 @@ import Store
 import Testing
 import Transfers
 
-/// Servers and routes in virtual time, following a script, and the resulting file.
+/// Scripted servers and routes in virtual time, and the resulting file.
 ///
-/// It executes the actions of the scheduler and checks its invariants.
+/// The network executes the actions of the scheduler and checks its invariants.
 final class SegmentNetwork {
-    /// The behaviour of the servers.
+    /// The behaviour of the servers and routes.
     struct Script {
-        /// Seconds from the request to the first byte.
+        /// The seconds from the request to the first byte.
         var latency = 0.02
         /// The rate of a connection in bytes per second, by its number and the time.
         var rate: (Int, Double) -> Double = { _, _ in 10_000_000 }
@@ -16,17 +16,17 @@ final class SegmentNetwork {
         var place: (Int) -> Double = { _ in .infinity }
         /// The total rate of all connections to a source in bytes per second.
         var total: (Int) -> Double = { _ in .infinity }
-        /// The total rate of all connections at a time.
+        /// The total rate of all connections in bytes per second, by the time.
         var totalAt: (Double) -> Double = { _ in .infinity }
-        /// Seconds between bursts of a connection, as with rate-limited servers; 0 for a steady flow.
+        /// The seconds between bursts of a connection, as with rate-limited servers, or 0 for a steady flow.
         var burst: Double = 0
         /// The number of bytes after which a connection breaks, by its number.
         var dies: (Int) -> Int64? = { _ in nil }
-        /// The most bytes of one response.
+        /// The largest number of bytes of one response.
         var cap: Int64 = .max
         /// The number of connections to one source above which the server answers 503.
         var refusesBeyond = Int.max
-        /// A response to a connection that does not match the request.
+        /// The response to a connection, by its number, that does not match the request.
         var answer: (Int) -> SegmentEnd? = { _ in nil }
         /// The number of additional bytes before the requested ones.
         var early: Int64 = 0
@@ -44,7 +44,7 @@ final class SegmentNetwork {
         var received: Double = 0
         var heardAt = 0.0
         var place = 0
-        /// The bytes of the next burst, and its time.
+        /// The bytes that the next burst will send, and the time of the burst.
         var held: Double = 0
         var burstAt = 0.0
     }
@@ -95,7 +95,7 @@ final class SegmentNetwork {
         execute(scheduler.change(limits, now: now))
     }
 
-    /// Lets time pass until the scheduler is done, or for this many seconds.
+    /// Lets time pass until the scheduler is done, or until this many seconds have passed.
     func run(for seconds: Double = .infinity, limit: Double = 10_000) {
         let until = min(now + seconds, limit)
         while outcome == nil, now < until {
@@ -109,7 +109,7 @@ final class SegmentNetwork {
         if seconds == .infinity { always(outcome != nil, "it ends") }
     }
 
-    /// Reports the positions to the scheduler.
+    /// Reports the positions of all connections to the scheduler.
     func reportProgress() {
         execute(scheduler.progressed(running.mapValues(\.position), now: now))
     }
@@ -140,7 +140,7 @@ final class SegmentNetwork {
             let bound = max(0, min(connection.end, connection.servedEnd) - connection.position)
             connection.held += rate * step
             if now >= connection.burstAt {
-                // The first burst has the bytes allowed for the time until the second.
+                // The first burst contains the bytes that are allowed until the second burst.
                 let isFirst = connection.received == 0
                 connection.received += isFirst ? max(connection.held, rate * script.burst) : connection.held
                 connection.held = 0
@@ -247,6 +247,6 @@ final class SegmentNetwork {
         most = max(most, running.count)
     }
 
-    /// The number of bytes received twice.
+    /// The number of bytes that were received twice.
     var wasted: Int64 { received - file.count }
 }

@@ -2,7 +2,7 @@ import Store
 import Testing
 import Transfers
 
-/// Single decisions of the scheduler.
+/// Tests of single decisions of the scheduler.
 @Suite struct SegmentSchedulerTests {
     static let mebibyte: Int64 = 1 << 20
     static let first = ConnectionID(0)
@@ -17,7 +17,7 @@ import Transfers
             sources: sources, now: 0)
     }
 
-    /// A scheduler with two connections that have just received their first bytes.
+    /// Returns a scheduler with two connections that have just received their first bytes.
     static func two() -> SegmentScheduler {
         var scheduler = scheduler(forced: 2)
         _ = scheduler.adopt(position: 0, servedEnd: 64 * mebibyte, begunAt: 0, answeredAt: 0.1, now: 0.1)
@@ -41,7 +41,7 @@ import Transfers
         }
     }
 
-    /// Both connections end at the same time, which halves of the bytes would not.
+    /// A test in which both connections end at the same time. They would not if each got half of the bytes.
     @Test func `The rest is shared so that both connections end at the same time`() {
         var scheduler = Self.scheduler(forced: 2, sources: 1)
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
@@ -69,7 +69,7 @@ import Transfers
         #expect(answered.first == .setEnd(Self.first, range.lowerBound))
     }
 
-    /// A connection may write bytes of another connection's part while that has no response.
+    /// A test in which a connection writes bytes of another connection's part while that one has no response.
     @Test func `A connection continues until another one has a response for its part`() {
         var scheduler = Self.scheduler(forced: 2)
         let begun = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
@@ -111,7 +111,7 @@ import Transfers
         #expect(scheduler.start(now: 7).isEmpty)
     }
 
-    /// Wrong claims of a second connection do not count: the first continues to the end of the file.
+    /// A test in which the second connection makes wrong claims, and the first continues to the end of the file.
     @Test func `A distrusted second connection leaves the first to finish the file`() {
         var scheduler = Self.scheduler(forced: 2)
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
@@ -121,7 +121,7 @@ import Transfers
         #expect(scheduler.progressed([Self.first: 64 << 20], now: 5) == [.stop(Self.first, .finished), .finished])
     }
 
-    /// The task handles the server's refusal, and the bytes after a gap stay.
+    /// A test in which the task handles the server's refusal, and the bytes after a gap stay.
     @Test func `A refusal of the only connection keeps the bytes after gaps`() {
         var map = SegmentMap(total: 100 << 20, count: 10 << 20, synced: 0)
         map.write(20 << 20..<30 << 20)
@@ -132,7 +132,8 @@ import Transfers
         #expect(scheduler.map.count == 20 << 20)
     }
 
-    /// A server's connection limit may look like a refusal: connections without a response may still bring parts.
+    /// A test of a server whose connection limit looks like a refusal. Connections without a response may still bring
+    /// parts.
     @Test func `A refusal ends the download only when no other connection is left`() {
         for flows in [true, false] {
             var scheduler = Self.scheduler(forced: 2)
@@ -234,7 +235,8 @@ import Transfers
         #expect(scheduler.map.written.ranges == [32 << 20..<34 << 20], "what it had brought stays")
     }
 
-    /// The connection has had its second, and is less than a tenth as fast as the other one.
+    /// A test of a connection that is less than a tenth as fast as the other one. The scheduler replaces it after its
+    /// first second.
     @Test func `A connection that is far slower than the other is replaced`() {
         var scheduler = Self.two()
         var stops: [SegmentAction] = []
@@ -262,7 +264,7 @@ import Transfers
         _ = scheduler.progressed([Self.first: 1 << 20, Self.second: 33 << 20], now: 0.4)
         for look in 1...100 {
             let now = 0.4 + Double(look) / 10
-            // The result if the first connection had received bytes at this reading.
+            // This is the result if the first connection has received bytes at this reading.
             var other = scheduler
             let actions = other.progressed([Self.first: 2 << 20], now: now)
             #expect(!actions.contains(.stop(Self.first, .stalled)))
@@ -272,7 +274,8 @@ import Transfers
         Issue.record("the second was not stopped")
     }
 
-    /// Each reading is three times as late as it should be, so two thirds of the silence do not count.
+    /// A test in which each reading is three times as late as it should be, so that two thirds of the silence do not
+    /// count.
     @Test func `Silence between late readings on a busy machine counts only in part`() {
         var (quiet, busy) = (Self.two(), Self.two())
         let positions: [ConnectionID: Int64] = [Self.first: 1 << 20, Self.second: 33 << 20]
@@ -282,7 +285,8 @@ import Transfers
         #expect(late.after >= soon.after * 2, "\(late.after) s, and \(soon.after) s where somebody listens")
     }
 
-    /// Two connections are silent from `start` on, with a reading `every` so many seconds.
+    /// Returns the connections that the scheduler stops while both are silent, and the time until then. The silence
+    /// begins at `start`, with a reading every `interval` seconds.
     private static func silence(
         _ scheduler: inout SegmentScheduler, from start: Double, every interval: Double = 0.1
     ) -> (stopped: [ConnectionID], after: Double) {
@@ -294,7 +298,7 @@ import Transfers
         return ([], .infinity)
     }
 
-    /// The only connection with bytes is silent, and it is unknown whether the server supports ranges.
+    /// A test in which the only connection with bytes is silent, and it is unknown whether the server supports ranges.
     @Test func `The only connection is kept until another one receives a part`() {
         var scheduler = Self.scheduler()
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
@@ -317,7 +321,7 @@ import Transfers
         Issue.record("nobody was asked beside it: \(begun)")
     }
 
-    /// Reports about ended connections, and positions beyond the end, change nothing.
+    /// A test that reports about ended connections, and positions after the end, have no effect.
     @Test func `The scheduler ignores reports of ended connections, and positions after the end`() {
         var scheduler = Self.two()
         #expect(scheduler.ended(ConnectionID(9), position: 64 << 20, .complete, now: 1).isEmpty)

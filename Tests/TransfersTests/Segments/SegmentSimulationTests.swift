@@ -2,7 +2,7 @@ import Store
 import Testing
 import Transfers
 
-/// The resulting number of connections and distribution of bytes, in virtual time.
+/// Tests of the number of connections and of the distribution of bytes, in virtual time.
 @Suite struct SegmentSimulationTests {
     static let mebibyte: Int64 = 1 << 20
 
@@ -17,7 +17,8 @@ import Transfers
         return network
     }
 
-    /// 64 MiB with one of four connections at 0.1 MB/s and the others at 10 MB/s, compared with 30.1 MB/s.
+    /// A test with 64 MiB, where one of four connections has 0.1 MB/s and the others have 10 MB/s. The result is
+    /// compared with 30.1 MB/s.
     @Test(arguments: [0, 1, 2, 3], [nil, 4])
     func `One slow connection of four does not delay the download`(slow: Int, forced: Int?) {
         var script = SegmentNetwork.Script()
@@ -31,7 +32,7 @@ import Transfers
         #expect(network.wasted <= 2 * Self.mebibyte)
     }
 
-    /// The same, but the replacement of the slow connection is slow as well.
+    /// A test in which both the slow connection and its replacement are slow.
     @Test(arguments: [0, 1, 2, 3], [nil, 4])
     func `A slow connection with a slow replacement does not delay the download`(slow: Int, forced: Int?) {
         var script = SegmentNetwork.Script()
@@ -44,7 +45,7 @@ import Transfers
         #expect(network.now <= ideal * 1.3, "\(network.now) s against \(ideal) s")
     }
 
-    /// 20 MB/s per connection, 100 MB/s in total: five connections use it fully.
+    /// A test with 20 MB/s per connection and 100 MB/s in total, which five connections use fully.
     @Test(arguments: [6, 16]) func `The scheduler opens five or six connections if the server limits the rate of each`(
         limit: Int
     ) {
@@ -60,8 +61,8 @@ import Transfers
         #expect(network.now <= ideal * 1.15)
     }
 
-    /// More connections do not help: the scheduler settles at one within a second, and tries others less and less
-    /// often.
+    /// A test in which more connections do not help. The scheduler settles at one within a second, and tries others
+    /// less and less often.
     @Test func `The scheduler settles at one connection if more of them bring no speed`() {
         var script = SegmentNetwork.Script()
         script.rate = { _, _ in 50_000_000 }
@@ -77,7 +78,8 @@ import Transfers
         #expect(network.wasted <= Self.mebibyte)
     }
 
-    /// The same with rates that vary by a fifth: one or two connections, with almost no loss.
+    /// A test of the same bottleneck with rates that vary by a fifth. The scheduler uses one or two connections, with
+    /// almost no loss.
     @Test func `A bottleneck with noisy rates keeps one or two connections`() {
         let seed = ExchangeRandom.printedSeed("noise")
         var random = ExchangeRandom(seed: seed)
@@ -109,7 +111,8 @@ import Transfers
         return script
     }
 
-    /// Rate-limited servers send a burst and wait (nginx's limit_rate: for a second), so short measurements are chance.
+    /// A test of rate-limited servers, which send a burst and wait (for a second with nginx's `limit_rate`). Short
+    /// measurements of their rate are unreliable.
     @Test(arguments: [0.15, 0.25, 0.4, 1.0], (2..<12).map { Double($0) / 100 })
     func `Bursts of a rate-limited server do not hide that more connections help`(burst: Double, latency: Double) {
         let network = Self.network(Self.bursts(of: burst, after: latency, rate: 1_000_000))
@@ -120,7 +123,7 @@ import Transfers
         #expect(network.now <= ideal * 1.3, "\(network.now) s against \(ideal) s")
     }
 
-    /// Bursts, where more connections do not help.
+    /// A test of bursts where more connections do not help.
     @Test(arguments: [0.15, 0.25, 0.4, 1.0], (2..<12).map { Double($0) / 100 })
     func `Bursts of a bottleneck do not add useless connections`(burst: Double, latency: Double) {
         var script = Self.bursts(of: burst, after: latency, rate: 50_000_000)
@@ -132,7 +135,8 @@ import Transfers
         #expect(network.now <= 128 * 1_048_576 / 5_000_000.0 * 1.1, "\(network.now)")
     }
 
-    /// A path with a high latency: measurements take longer, and the number is still found.
+    /// A test of a path with a high latency. Measurements take longer, but the scheduler still finds the number of
+    /// connections.
     @Test func `The scheduler finds the number of connections on a path with high latency`() {
         var script = SegmentNetwork.Script()
         script.latency = 0.3
@@ -144,7 +148,7 @@ import Transfers
         #expect(network.now <= ideal * 1.3)
     }
 
-    /// Connections break after this many bytes, wherever they are.
+    /// A test in which connections break after this many bytes, wherever they are.
     @Test(arguments: [1, 70_000, 1_000_000, 3_333_333])
     func `Connections that break after some bytes do not stop the download`(after bytes: Int64) {
         for dying in 1...6 {
@@ -157,7 +161,8 @@ import Transfers
         }
     }
 
-    /// The single response breaks at each point; the other connections continue, or the task waits with its bytes.
+    /// A test in which the first connection breaks at each point. The other connections continue, or the task waits
+    /// with its bytes.
     @Test func `The download survives the loss of its first connection after 64 KiB`() {
         for bytes in stride(from: Int64(1), to: 60 << 20, by: 2_345_678) {
             var script = SegmentNetwork.Script()
@@ -180,7 +185,7 @@ import Transfers
         #expect(network.outcome == .finished)
     }
 
-    /// With very short parts, more connections help little, and cost almost nothing.
+    /// A test with very short parts. More connections help little, and cost almost no time.
     @Test(arguments: [128 << 10, 1 << 20, 5_000_000]) func `Ranges that a server caps cost almost no speed`(cap: Int64)
     {
         var script = SegmentNetwork.Script()
@@ -192,7 +197,7 @@ import Transfers
         #expect(network.now <= (cap > 1 << 20 ? 0.5 : 1.05) * alone, "\(network.now / alone)")
     }
 
-    /// Such parts are not worth their requests: the first response continues alone.
+    /// A test with parts that are not worth their requests, so the first response continues alone.
     @Test func `A server that sends tiny parts is left with one connection`() {
         var script = SegmentNetwork.Script()
         script.cap = 10_000
@@ -211,7 +216,7 @@ import Transfers
         #expect(network.outcome == .finished)
     }
 
-    /// A connection becomes silent: other connections fetch its bytes within its timeout.
+    /// A test in which a connection becomes silent. Other connections fetch its bytes within its timeout.
     @Test(arguments: [0, 1, 2]) func `Other connections fetch the bytes of a connection that becomes silent`(
         number: Int
     ) {
@@ -225,7 +230,7 @@ import Transfers
         #expect(network.now <= ideal * 1.2, "\(network.now / ideal)")
     }
 
-    /// The last bytes of a connection that slows down are raced.
+    /// A test in which two connections fetch the last bytes of one that slows down.
     @Test func `A connection that slows down does not delay the end of the download`() {
         var script = SegmentNetwork.Script()
         script.rate = { number, time in number == 1 && time > 1.3 ? 20_000 : 10_000_000 }
@@ -235,7 +240,8 @@ import Transfers
         #expect(network.now <= 32 * 1_048_576 / 20_000_000.0 * 1.4, "\(network.now)")
     }
 
-    /// The network is gone silently: connections are replaced after growing timeouts, then the task waits.
+    /// A test in which the network stops silently. Connections are replaced after growing timeouts, and then the task
+    /// waits.
     @Test func `Connections to a dead network are replaced after growing timeouts, then the task waits`() {
         var script = SegmentNetwork.Script()
         script.rate = { _, time in time > 1 ? 0 : 10_000_000 }
@@ -248,7 +254,8 @@ import Transfers
         #expect(network.log.count < 100)
     }
 
-    /// A mirror at a tenth of the speed loses its part; both together are not slower than the fast one alone.
+    /// A test with a mirror at a tenth of the speed, which loses its part. Both servers together are not slower than
+    /// the fast one alone.
     @Test func `A slow mirror does not slow the download`() {
         var script = SegmentNetwork.Script()
         script.total = { $0 == 0 ? 20_000_000 : 2_000_000 }

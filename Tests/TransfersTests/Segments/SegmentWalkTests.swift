@@ -2,7 +2,7 @@ import Store
 import Testing
 import Transfers
 
-/// Random servers, events and crashes, checked with the invariants of ``SegmentNetwork``.
+/// Tests with random servers, events and crashes, which check the invariants of ``SegmentNetwork``.
 @Suite struct SegmentWalkTests {
     @Test func `Random servers and events never break an invariant of segments`() throws {
         let seed = ExchangeRandom.printedSeed("segments")
@@ -40,7 +40,8 @@ import Transfers
         #expect(outcomes["none"] == nil)
     }
 
-    /// The service or the machine crashes repeatedly. The next run continues only bytes that the checkpoints prove.
+    /// A test in which the service or the machine crashes repeatedly. The next run continues only bytes that the
+    /// checkpoints prove.
     @Test func `After random crashes the next run continues only the bytes that checkpoints prove`() throws {
         let seed = ExchangeRandom.printedSeed("crashes")
         var random = ExchangeRandom(seed: seed)
@@ -71,7 +72,7 @@ import Transfers
     private func script(_ random: inout ExchangeRandom) -> SegmentNetwork.Script {
         var script = SegmentNetwork.Script()
         let salt = UInt64.random(in: 0...UInt64.max, using: &random)
-        /// A generator that is the same for the same number, and differs between numbers.
+        /// Returns a random number generator that depends only on the number and the kind.
         func chance(_ number: Int, _ kind: UInt64) -> ExchangeRandom {
             ExchangeRandom(seed: salt ^ (UInt64(number) << 8 | kind))
         }

@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 import Transfers
 
-/// The state that scheduling decisions keep from one pass to the next.
+/// Tests of the state that scheduling decisions keep from one pass to the next.
 @Suite struct AdmissionsTests {
     @Test func `One scheduling pass runs at a time, and one more follows for all requests meanwhile`() {
         var loop = PumpLoop()

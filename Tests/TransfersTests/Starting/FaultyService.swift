@@ -2,11 +2,11 @@ import NightshiftAPI
 import TestSupport
 import Transfers
 
-/// A service with one task that crashes it, from the view of ``StartTrials``.
+/// A service with one task that crashes it, as ``StartTrials`` sees it.
 struct FaultyService {
     let guilty: TaskID
     let count: Int64
-    /// Seconds from the task's start, or from its server's response, to the crash.
+    /// The seconds from the task's start, or from its server's response, to the crash.
     let fuse: Double
     private let isFuseOfAnswer: Bool
     private let killsAtRandom: Bool
@@ -23,14 +23,15 @@ struct FaultyService {
         random = SplitMix64(seed: seed)
         count = Int64.random(in: 1...40, using: &random)
         guilty = TaskID(Int64.random(in: 1...count, using: &random))
-        // At once, after seconds, or after minutes.
+        // The crash comes at once, within seconds, or within minutes.
         let longest = ([0, 6, 60, 390] as [Double]).randomElement(using: &random) ?? 0
         fuse = Double.random(in: 0...longest, using: &random)
         isFuseOfAnswer = Bool.random(using: &random)
         killsAtRandom = Int.random(in: 0..<3, using: &random) == 0
     }
 
-    /// How often the suspects can be halved until one is left, if they cannot be tried one by one.
+    /// The number of times that the crash suspects can be halved until one is left, if they cannot be retried one by
+    /// one.
     var halvings: Int {
         let windows = Double(count) * ((fuse + Life.slowestAnswer) * 1.5 + 2)
         guard windows > StartTrials.timeout else { return 0 }
@@ -51,14 +52,14 @@ struct FaultyService {
         var now: Double = 0
         var trials: StartTrials
         var killedAt: Double = .infinity
-        /// The running tasks, the latest start first.
+        /// The running tasks, with the latest start first.
         var underWay: [(task: TaskID, since: Double, answer: Double)] = []
 
         init(_ service: FaultyService) {
             trials = StartTrials.examine(service.legacy, known: service.known).trials
         }
 
-        /// Whether the service runs without further crashes.
+        /// Returns whether the service runs without further crashes.
         mutating func isOver(_ service: inout FaultyService) -> Bool {
             let (_, findings) = StartTrials.examine(service.legacy, known: service.known)
             service.held.formUnion(findings.held.keys)
@@ -100,7 +101,7 @@ struct FaultyService {
             underWay.insert((task, now, answer), at: 0)
         }
 
-        /// The next response to a tried task, before its trial ends.
+        /// Returns the next response to a task in an isolated retry, if it comes before the end of that retry.
         private func nextAnswer() -> (task: TaskID, at: Double)? {
             guard let trial = trials.trial else { return nil }
             let open = underWay.filter { trial.tasks.contains($0.task) && $0.answer > now && $0.answer < trial.until }

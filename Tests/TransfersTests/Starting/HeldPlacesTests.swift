@@ -2,7 +2,7 @@ import Testing
 
 @testable import Transfers
 
-/// The explanation for a task that waits for a place of the service.
+/// Tests of the explanation for a task that waits for a place of the service.
 @Suite struct HeldPlacesTests {
     @Test func `T4: A waiting task names the hosts that hold the places, and how many are slow`() {
         #expect(HeldPlaces([]).sentence == "0 transfers run.")

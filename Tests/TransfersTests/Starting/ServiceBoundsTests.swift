@@ -4,7 +4,7 @@ import Testing
 
 @testable import Transfers
 
-/// The limits of the service, and its life cycle.
+/// Tests of the limits of the service, and of its life cycle.
 @Suite struct ServiceBoundsTests {
     private static func moment(_ change: (inout DeviceConditions) -> Void) -> DeviceState {
         var conditions = DeviceConditions()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Transfers
 
-/// The next process finds the tasks that were running, and only those.
+/// Tests that the next process finds exactly the tasks that were running.
 @Suite struct StartLogTests {
     private let directory: TemporaryDirectory
     private var path: String { directory.path("starts") }
@@ -23,10 +23,10 @@ import Testing
         for number in 1...5 { log.begin(TaskID(Int64(number)), at: 10, faults: 0) }
         log.end(TaskID(2))
         log.begin(TaskID(6), at: 10, faults: 0)
-        // A change during the run.
+        // The task changes during the run.
         log.begin(TaskID(1), at: 10, faults: 0)
         #expect(underWay == [1, 6, 5, 4, 3].map { TaskID($0) })
-        // This process has taken the file over.
+        // This process has taken over the log file.
         #expect(underWay == [])
     }
 
@@ -35,7 +35,7 @@ import Testing
         log.begin(TaskID(7), at: 10, faults: 0)
         log.noteFault(SIGTRAP, at: 10)
         let legacy = StartLog.Legacy(fault: SIGTRAP, underWay: [.init(TaskID(7))])
-        // The process was killed before that.
+        // The process was killed before it had taken over the log.
         #expect(StartLog(path: path, bootID: "boot-1").legacy == legacy)
         let next = StartLog(path: path, bootID: "boot-1")
         #expect(next.legacy == legacy)
@@ -112,7 +112,7 @@ import Testing
         #expect(underWay == [TaskID(5_000), TaskID(7)])
     }
 
-    /// Real crashes, in separate processes.
+    /// A test with real crashes, in separate processes.
     @Test func `A trap is recorded and still ends the process`() async throws {
         let file = "/tmp/nightshift-start-log-\(getpid())"
         defer { unlink(file) }
@@ -121,12 +121,12 @@ import Testing
             log.begin(TaskID(3), at: SystemClock().now().bootSeconds, faults: 0)
             log.catchFaults()
             let number: Int? = CommandLine.arguments.isEmpty ? 1 : nil
-            print(number!)  // nil, which traps
+            print(number!)  // The value is nil, so this traps.
         }
         let legacy = StartLog(path: file, bootID: "boot-1").legacy
         #expect(legacy.fault != nil && legacy.underWay.map(\.task) == [TaskID(3)], "\(legacy)")
-        // The handler uses the same clock as attempts. With no time, or another clock, the result would be zero or
-        // days.
+        // The handler uses the same clock as attempts. Without a time, or with another clock, the result would be zero
+        // or days.
         #expect(legacy.underWay.allSatisfy { (0..<3_600).contains($0.seconds) && $0.seconds > 0 }, "\(legacy)")
     }
 }

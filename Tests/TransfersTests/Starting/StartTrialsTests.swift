@@ -3,11 +3,12 @@ import TestSupport
 import Testing
 import Transfers
 
-/// A crash counts against the right tasks, and the guilty one is found whatever else was running.
+/// Tests that a crash counts against the right tasks, and that the service finds the task that causes crashes whatever
+/// else was running.
 @Suite struct StartTrialsTests {
     private func ids(_ numbers: ClosedRange<Int64>) -> [TaskID] { numbers.map { TaskID($0) } }
 
-    /// The trials after a crash, with these tasks running for this many seconds.
+    /// Returns the isolated retries after a crash in which these tasks had run for this many seconds.
     private func afterFault(_ numbers: ClosedRange<Int64>, seconds: Double = 0, faults: Int = 0) -> StartTrials {
         let underWay = ids(numbers).map { StartLog.Attempt($0, seconds: seconds, faults: faults) }
         return StartTrials.examine(.init(fault: 4, underWay: underWay), known: [:]).trials
@@ -28,7 +29,7 @@ import Transfers
         let legacy = StartLog.Legacy(fault: 5, underWay: [.init(TaskID(3), faults: 1)])
         let second = StartTrials.examine(legacy, known: [TaskID(3): 1, TaskID(4): 1])
         #expect(second.findings.held == [TaskID(3): 2])
-        // The crash is explained.
+        // The second crash is explained, so the other task is cleared.
         #expect(second.findings.cleared == [TaskID(4)])
         #expect(second.trials.crashSuspects.isEmpty)
     }
@@ -65,7 +66,7 @@ import Transfers
         let known = Dictionary(uniqueKeysWithValues: ids(1...5).map { ($0, 1) })
         let (trials, _) = StartTrials.examine(.init(fault: 4, underWay: underWay), known: known)
         #expect(trials.crashSuspects == ids(1...2))
-        // A kill in the middle of the trials ends none of them.
+        // A kill during the isolated retries does not end any of them.
         let (others, _) = StartTrials.examine(.init(underWay: [underWay[0]]), known: known)
         #expect(Set(others.crashSuspects) == Set(ids(1...5)))
     }
@@ -82,12 +83,12 @@ import Transfers
         #expect(trials.trial?.until == 112.5)
         let early = trials.tick(now: 112.4)
         #expect(early == [] && trials.trial?.tasks == [TaskID(1)])
-        // The task is interrupted, so that the next one is isolated.
+        // The task is interrupted, so that the next one can run alone.
         let tried = trials.tick(now: 112.5)
         #expect(tried == [TaskID(1)] && trials.trial == nil)
         let interrupted = trials.ended(TaskID(1), now: 113)
         #expect(!interrupted)
-        // Its crash is remembered until an attempt has ended without a crash.
+        // The crash of the task is remembered until an attempt has ended without a crash.
         #expect(trials.faults[TaskID(1)] == 1)
         let (ended, again) = (trials.ended(TaskID(1), now: 114), trials.ended(TaskID(1), now: 115))
         #expect(ended && !again)
@@ -104,7 +105,7 @@ import Transfers
         #expect(trials.trial?.until == 125)
         trials.answered(TaskID(1), now: 124)
         #expect(trials.trial?.until == 141)
-        // A response to the same task, and to one that is not tried.
+        // One response belongs to the same task, and the other to a task that is not being retried.
         trials.answered(TaskID(1), now: 130)
         trials.answered(TaskID(2), now: 130)
         #expect(trials.trial?.until == 141)
@@ -140,19 +141,19 @@ import Transfers
         }
         #expect(now <= StartTrials.timeout)
         #expect(groups.map(\.count) == [16, 16])
-        // After another crash, only the tried tasks are suspects.
+        // After another crash, only the tasks that were being retried are crash suspects.
         let next = afterFault(1...4, seconds: 300, faults: 1)
         #expect(next.next(of: next.crashSuspects).count == 2)
         let quick = afterFault(1...32, seconds: 20)
         #expect(quick.next(of: quick.crashSuspects).count == 1)
-        // Two halves, however long it took.
+        // There are two halves, however long the crash took.
         let slow = afterFault(1...32, seconds: 86_400)
         #expect(slow.next(of: slow.crashSuspects).count == 16)
     }
 
     @Test func `No crash suspect is retried after the timeout of all isolated retries`() {
         var trials = afterFault(1...3, seconds: 86_400)
-        // A task that starts late and alone, any number of times.
+        // One task starts late and alone, any number of times.
         trials.begin([TaskID(1)], now: 0)
         trials.answered(TaskID(1), now: 0)
         #expect(trials.trial?.until == StartTrials.longest)
@@ -169,14 +170,14 @@ import Transfers
         #expect(afterFault(1...2, faults: 1).interruptsOthers(TaskID(1)))
     }
 
-    /// A service that crashes because of one task, a while after the start of the task or after its server's response.
-    /// It is killed from outside now and then.
+    /// A test of a service that one task crashes, some time after the start of the task or after its server's response.
+    /// Now and then the service is killed from outside.
     @Test(arguments: 0..<300) func `Only the task that causes the crashes is found and suspended`(seed: Int) {
         var model = FaultyService(seed: UInt64(seed))
         model.run()
         #expect(model.held == [model.guilty], "seed \(seed): \(model)")
-        // Allowed are one crash with all tasks running, one with the guilty task alone, and one for each halving of the
-        // suspects in between. A kill loses the recorded time of the crash, so the halving starts again.
+        // The model allows one crash with all tasks running, one with the guilty task alone, and one for each halving
+        // of the crash suspects in between. A kill loses the recorded time of the crash, so the halving starts again.
         #expect(model.faults <= 2 + model.halvings + model.kills * (1 + model.halvings), "seed \(seed): \(model)")
         #expect(model.longestWait < StartTrials.timeout + 0.001, "seed \(seed): \(model)")
     }

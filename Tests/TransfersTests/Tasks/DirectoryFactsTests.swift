@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Testing
 
-/// The owner of a home directory, and other users who could change it.
+/// Tests of the owner of a home directory, and of other users who could change it.
 @Suite struct DirectoryFactsTests {
     private static let viewer = DirectoryFacts.Viewer(user: 1_000, privateGroup: 1_000)
 
@@ -16,7 +16,7 @@ import Testing
             (facts(0o700), nil), (facts(0o755), nil), (facts(0o775), nil), (facts(0o775, group: 50), "chmod 700"),
             (facts(0o702), "chmod 700"), (facts(0o1777), "chmod 700"), (facts(0o700, owner: 1_001), "chown 1000"),
             (facts(0o700, owner: 0), "chown 1000"),
-            // The group permissions are then the upper limit for all users in the access list.
+            // With an access list, the group permissions are the upper limit for all users in the list.
             (facts(0o775, hasAccessList: true), "chmod 700"), (facts(0o755, hasAccessList: true), nil),
         ] as [(DirectoryFacts, String?)])
     func `A private directory must belong to you and be writable by nobody else`(facts: DirectoryFacts, remedy: String?)

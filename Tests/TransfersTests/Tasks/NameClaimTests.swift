@@ -4,7 +4,7 @@ import Store
 import Testing
 import Transfers
 
-/// The decision about a download whose file name is taken.
+/// Tests of the decision about a download whose file name is taken.
 @Suite struct NameClaimTests {
     private static func record(
         _ id: Int64, _ ifTaken: TakenName?, session: SessionID = .terminal,

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Transfers
 
-/// Discarded bytes are not progress.
+/// Tests that discarded bytes are not progress.
 @Suite struct ProgressTests {
     private static func record(tag: String?) -> TaskRecord {
         var record = TaskMachineTests.record()
@@ -14,7 +14,7 @@ import Testing
         return record
     }
 
-    /// An attempt that has fetched `count` bytes.
+    /// Adds an attempt that has fetched `count` bytes.
     private static func attempt(_ record: inout TaskRecord, _ count: Int64) {
         record.beginAttempt()
         record.received = count
@@ -57,12 +57,12 @@ import Testing
         record.received = 600_000
         record.noteProgress()
         #expect(!record.hasAdvanced && record.fruitless == 1)
-        // The bytes also have to be continued.
+        // The bytes must also be continued.
         record.noteContinuation(from: 600_000)
         #expect(record.hasAdvanced && record.fruitless == 0 && record.failures == 0)
     }
 
-    /// A response, and then a broken connection.
+    /// Applies a response, and then a broken connection.
     private static func broken(
         _ record: inout TaskRecord, at count: Int64, offset: Int64 = 0, restart: String? = nil
     ) throws {

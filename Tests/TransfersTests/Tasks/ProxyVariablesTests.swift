@@ -23,7 +23,7 @@ import Testing
         Case(["no_proxy": "*"], "http://a/", nil),
         Case(["http_proxy": p], "http://a/", p),
         Case(["http_proxy": p], "https://a/", nil),
-        // Only in lower case: a web server sets HTTP_PROXY from a request's Proxy field.
+        // The variable counts only in lower case, because a web server sets HTTP_PROXY from a request's Proxy field.
         Case(["HTTP_PROXY": p], "http://a/", nil),
         Case(["HTTPS_PROXY": p], "https://a/", p),
         Case(["https_proxy": p, "HTTPS_PROXY": "http://q"], "https://a/", p),
@@ -31,7 +31,7 @@ import Testing
         Case(["all_proxy": "socks5h://s:1080"], "https://a/", "socks5h://s:1080"),
         Case(["ALL_PROXY": p, "https_proxy": "http://q"], "https://a/", "http://q"),
         Case(["https_proxy": "p:3128"], "https://a/", p),
-        // GNOME's form: any version of SOCKS, and the proxy resolves the names.
+        // This is GNOME's form: any version of SOCKS, with names that the proxy resolves.
         Case(["all_proxy": "socks://s:1080/"], "https://a/", "socks5h://s:1080/"),
         Case(["all_proxy": "SOCKS://u:p@s:1080"], "http://a/", "socks5h://u:p@s:1080"),
         Case(["all_proxy": "socks4://s:1080"], "https://a/", "socks4://s:1080"),

@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Testing
 
-/// The display form of URLs.
+/// Tests of the form in which URLs are shown.
 @Suite struct RedactionTests {
     @Test(arguments: [
         "X-Amz-Signature=abc", "a=1&X-Amz-Credential=AKIA", "X-Goog-Signature=ff", "sv=2024&sig=a%3D", "signature=4711",
@@ -28,7 +28,7 @@ import Testing
         ("Expires=1&Signature=a&Key-Pair-Id=K2&response-content-type=b", "response-content-type=b"),
         ("sp=r&sv=1&se=2&spr=https&rscd=name&sig=a", "rscd=name"), ("GoogleAccessId=a&Expires=1&Signature=b", ""),
         ("md5=x&expires=5&f=a.zip", "f=a.zip"),
-        // Without a signature these are ordinary names, and so is a value that only looks random.
+        // Without a signature these names are ordinary, and so is a value that only looks random.
         ("se=2&ts=3&expires=4", "se=2&ts=3&expires=4"),
         ("id=8c5f0c1e-9d6b-4a57-8f0e-2b1d3c4e5f60&sig=a", "id=8c5f0c1e-9d6b-4a57-8f0e-2b1d3c4e5f60"),
     ])

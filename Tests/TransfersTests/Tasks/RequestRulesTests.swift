@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Every rule for requests, with the field that the problem names.
+/// Tests of every rule for requests, with the field that the problem names.
 @Suite struct RequestRulesTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String

@@ -1,7 +1,7 @@
 import NightshiftAPI
 import Testing
 
-/// Numbers from outside are converted to integers without a trap.
+/// Tests that numbers from outside are converted to integers without a trap.
 @Suite struct SaturatingConversionsTests {
     @Test(
         arguments: [

@@ -2,14 +2,14 @@ import NightshiftAPI
 import Store
 import Transfers
 
-/// The legal events in each state and their results, written a second time to check the state machine.
+/// The legal events in each state, and their results. They are written a second time here to check the state machine.
 enum TaskLegality {
     enum Kind: String, CaseIterable, Sendable {
         case suspend, resume, accept, checkpoint, interrupt, hold, finish, publish, complete, fetchAgain, fail, cancel
         case ask, answer, loosen, retarget, keep, sendOn, sendAgain, setAside, begin, retry
     }
 
-    /// The state after an event; nil if the event is not allowed.
+    /// Returns the state after an event, or nil if the event is not allowed.
     static func exit(from state: TaskState, by kind: Kind) -> TaskState? {
         switch (state, kind) {
         case (.suspended, .resume): .waiting
@@ -31,7 +31,7 @@ enum TaskLegality {
         }
     }
 
-    /// The violated invariants of a record.
+    /// Returns the violated invariants of a record.
     static func faults(_ record: TaskRecord) -> [String] {
         var faults: [String] = []
         func claim(_ holds: Bool, _ text: String) {

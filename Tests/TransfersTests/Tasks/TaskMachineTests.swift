@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// The task's state machine compared with its legality model.
+/// Tests that compare the task's state machine with its legality model.
 @Suite struct TaskMachineTests {
     static let start = ClockReading(bootID: "b", bootSeconds: 100, wallSeconds: 1_800_000_000)
 
@@ -131,7 +131,7 @@ import Transfers
             now.bootSeconds += 1
             now.wallSeconds += Double.random(in: -50...50, using: &random)
             let kind = TaskLegality.Kind.allCases.randomElement(using: &random) ?? .hold
-            // Ends come late, so that walks are long.
+            // Events that end a task are rare, so that walks are long.
             if [.cancel, .fail, .complete].contains(kind), Int.random(in: 0..<6, using: &random) > 0 { continue }
             let before = record
             let entries = try? record.apply(Self.event(kind, &random), now: now)
@@ -291,7 +291,7 @@ import Transfers
         #expect(!record.isDiscretionForced)
     }
 
-    /// An attempt that fetches `received` bytes of a file, and fails.
+    /// Adds an attempt that fetches `received` bytes of a file, and fails.
     private static func attempt(_ record: inout TaskRecord, received: Int64, isContinuable: Bool = true) throws {
         _ = try record.apply(.begin, now: start)
         var partial = PartialFile(path: "/p/a", bootID: "b")
@@ -320,7 +320,8 @@ import Transfers
         for _ in 0..<4 { try Self.attempt(&record, received: 500, isContinuable: false) }
         #expect(record.failures == 4 && record.fruitless == 4)
         #expect(record.wait?.detail?.contains("from byte 0") == true)
-        // The first time, a file may really have changed. From then on, an attempt must get further than ever.
+        // The first time, a file may really have changed. From then on, an attempt must get further than all attempts
+        // before.
         record = Self.record()
         var failures: [Int] = []
         for round in 0..<5 {
@@ -330,7 +331,7 @@ import Transfers
         }
         #expect(failures == [1, 1, 2, 3, 4])
         #expect(record.wait?.detail?.contains("repeatedly") == true)
-        // One more byte is on disk, but it does not count before a response continues after it.
+        // One more byte is on disk. The byte does not count before a response continues after it.
         try Self.attempt(&record, received: 501)
         #expect(record.failures == 5 && record.fruitless > 0)
         _ = try record.apply(.begin, now: Self.start)

@@ -4,7 +4,7 @@ import Store
 import Testing
 import Transfers
 
-/// The visible status of a task.
+/// Tests of the status of a task that clients see.
 @Suite struct TaskStatusTests {
     static let now = ClockReading(bootID: "b", bootSeconds: 100, wallSeconds: 1_800_000_000)
 
@@ -44,7 +44,7 @@ import Transfers
         let record = try RequestRules.record(
             request, session: .terminal, settings: SessionSettings(), now: Self.now, pointer: "")
         #expect(record.status(now: Self.now).deadline == Date(timeIntervalSince1970: 1_800_000_500))
-        // The wall clock was set back by an hour: the deadline moves with it.
+        // The wall clock was set back by an hour, and the deadline moves with it.
         let later = ClockReading(bootID: "b", bootSeconds: 200, wallSeconds: 1_800_000_100 - 3_600)
         #expect(record.status(now: later).deadline == Date(timeIntervalSince1970: 1_800_000_500 - 3_600))
     }
@@ -59,7 +59,7 @@ import Transfers
         record.partial = partial
         #expect(record.status(now: Self.now).countOfBytesExpectedToReceive == 77)
         #expect(record.status(now: Self.now).method == "GET")
-        // The file is complete, but stored by the service because it did not reach its destination.
+        // The file is complete. The service has stored it, because it could not reach its destination.
         (record.partial, record.state, record.received, record.file) = (nil, .failed, 78, "/files/3")
         #expect(record.status(now: Self.now).countOfBytesExpectedToReceive == 78)
         record.request.kind = .upload

@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// The original request with the draft's fields, and the verdicts on its responses.
+/// Tests of the original request with the draft's fields, and of the verdicts on its responses.
 @Suite struct DraftCreationTests {
     // MARK: - The request
 
@@ -160,7 +160,7 @@ import Transfers
     }
 
     @Test(arguments: [
-        // NIO sends the field of the other version.
+        // NIO sends the field of the other protocol version.
         [String: String](), ["Upload-Complete": "?1"], ["Upload-Incomplete": "?0"], ["Upload-Offset": "100"],
         ["Upload-Complete": "1"], ["Upload-Complete": "?1", "Upload-Incomplete": "?1"],
     ])

@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// Offset queries and appends in the draft's protocol.
+/// Tests of offset queries and appends in the draft's protocol.
 @Suite struct DraftResumptionTests {
     // MARK: - Queries
 
@@ -74,7 +74,7 @@ import Transfers
         }
         #expect(scene.upload.resource?.offset == 40)
         #expect(scene.send().purpose == .query)
-        // A server that always fails is not tried for ever.
+        // The service does not try for ever if a server always fails.
         #expect(scene.answer(status).isStartAgain == (status >= 500))
     }
 

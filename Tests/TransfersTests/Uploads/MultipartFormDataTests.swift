@@ -18,8 +18,8 @@ import Transfers
             ])
     }
 
-    /// The body, with the pictures' bytes as the content of files, read in pieces of at most `limit` bytes from
-    /// `offset` on.
+    /// Returns the bytes of the body from `offset` on, read in pieces of at most `limit` bytes. The bytes of the
+    /// pictures are the content of its files.
     private static func bytes(_ body: MultipartBody, from offset: Int64 = 0, limit: Int64 = .max) -> [UInt8] {
         var result: [UInt8] = []
         while let piece = body.piece(at: offset + Int64(result.count), limit: limit) {
@@ -75,7 +75,7 @@ import Transfers
         #expect(body.piece(at: -1) == nil)
     }
 
-    /// Python's message parser, an independent implementation, finds the parts.
+    /// A test with Python's message parser, an independent implementation, which finds the parts.
     @Test func `Another parser finds the parts of a form`() throws {
         let form = try Self.form()
         let python = Process()

@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// tus 1.0.0, in the same state machine.
+/// Tests of tus 1.0.0, which uses the same state machine.
 @Suite struct TusTests {
     private func created(_ fields: [String: String] = [:]) -> UploadScene {
         var scene = UploadScene(.tus)

@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// Suspect responses, which do not look like those of the upload's server (T8).
+/// Tests of suspect responses, which do not look like those of the upload's server (T8).
 @Suite struct UploadDoubtsTests {
     private static let page = ["Content-Type": "text/html; charset=utf-8"]
 
@@ -86,7 +86,7 @@ import Transfers
         }
         var other = scene
         other.send()
-        // The count starts again for another kind of response.
+        // The count of repetitions starts again for another kind of response.
         #expect(other.answer(403, Self.page).doubtCode != nil && other.upload.resource?.doubt?.times == 1)
         scene.send()
         #expect(scene.answer(200, Self.page).isStartAgain)
@@ -114,7 +114,7 @@ import Transfers
                 #expect(scene.upload.resource?.doubt?.times == 1)
             }
         }
-        // A response that discards nothing is waited for as usual, and the server's own responses are trusted.
+        // After a response that discards no bytes the upload waits as usual. The server's own responses are trusted.
         var busy = UploadScene.broken()
         busy.send()
         #expect(busy.answer(503, ["Retry-After": "3"], isBehindPortal: true).retryCode == .serverUnavailable)

@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// The allowed locations of upload resources, and the recipients of secrets.
+/// Tests of the allowed locations of upload resources, and of the recipients of secrets.
 @Suite struct UploadOriginTests {
     private static let fields = [
         HeaderField(name: "Authorization", value: "Bearer x"), HeaderField(name: "X-Upload-Token", value: "y"),
@@ -13,7 +13,7 @@ import Transfers
     ]
 
     @Test(arguments: [
-        // Location, the URL that responded, the resource, and whether secrets are sent there.
+        // Each case has the Location, the URL that responded, the resource, and whether secrets are sent to it.
         ("/uploads/1", UploadScene.url, "https://example.org/uploads/1", true),
         ("../uploads/1", UploadScene.url, "https://example.org/uploads/1", true),
         ("https://example.org:443/u", UploadScene.url, "https://example.org/u", true),
@@ -21,7 +21,7 @@ import Transfers
         ("https://example.org:8443/u", UploadScene.url, "https://example.org:8443/u", false),
         ("https://cdn.example.org/u", UploadScene.url, "https://cdn.example.org/u", false),
         ("/u", "https://cdn.example.org/x", "https://cdn.example.org/u", false),
-        // A resource at this origin that another origin has named gets no secrets.
+        // A resource at this origin that another origin has named does not get secrets.
         (UploadScene.resource, "https://cdn.example.org/x", UploadScene.resource, false),
     ])
     func `Secrets are sent to the request's own origin if it named the resource itself`(

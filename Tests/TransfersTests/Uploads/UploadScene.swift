@@ -3,7 +3,7 @@ import Store
 import Testing
 import Transfers
 
-/// An upload of 100 bytes and the responses of its server.
+/// An upload of 100 bytes, with the responses of its server.
 struct UploadScene {
     var upload: ResumableUpload
     var sent: UploadRequest?
@@ -24,7 +24,7 @@ struct UploadScene {
         upload = ResumableUpload(target, resource: resource, uploadProtocol: uploadProtocol)
     }
 
-    /// An upload whose first request was interrupted after `offset` acknowledged bytes.
+    /// Returns an upload whose first request was interrupted after `offset` acknowledged bytes.
     static func broken(_ version: InteropVersion = .v8, at offset: Int64 = 40) -> UploadScene {
         var scene = UploadScene(.draft(version))
         scene.send()
@@ -34,7 +34,7 @@ struct UploadScene {
         return scene
     }
 
-    /// An upload that is about to append.
+    /// Returns an upload that is about to append.
     static func continued(_ version: InteropVersion = .v8, at offset: Int64 = 40) -> UploadScene {
         var scene = broken(version, at: offset)
         scene.send()
@@ -51,7 +51,7 @@ struct UploadScene {
         return request
     }
 
-    /// The 104 that makes the upload resumable.
+    /// Applies the 104 that makes the upload resumable, and returns the verdict.
     mutating func supported(_ version: InteropVersion, location: String = "/uploads/1") -> InterimVerdict {
         interim(version, ["Location": location])
     }
@@ -64,7 +64,7 @@ struct UploadScene {
         return upload.interim(head(status, fields, url: url), now: 1_000)
     }
 
-    /// A final response to the last request.
+    /// Applies a final response to the last request, and returns the verdict.
     mutating func answer(
         _ status: Int, _ fields: [String: String] = [:], url: String? = nil, method: String? = nil,
         isBehindPortal: Bool = false
@@ -83,7 +83,7 @@ struct UploadScene {
 }
 
 extension UploadRequest {
-    /// The fields of the upload protocols.
+    /// The header fields of the upload protocols.
     var protocolFields: [String: String] {
         let names = headers.filter { $0.name.hasPrefix("Upload-") || $0.name.hasPrefix("Tus-") }
         return Dictionary(names.map { ($0.name, $0.value) }) { first, _ in first }

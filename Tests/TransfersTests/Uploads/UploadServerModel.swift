@@ -3,20 +3,21 @@ import Transfers
 
 /// A server of resumable uploads that stores bytes and misbehaves at random.
 ///
-/// It may lose bytes, refuse, send wrong fields, break connections and send invalid responses. It reports an upload as
-/// complete only if it is.
+/// The server may lose bytes, refuse, send wrong fields, break connections and send invalid responses. It reports an
+/// upload as complete only if it is.
 struct UploadServerModel {
     enum Dialect: CaseIterable {
         case unaware
         case exactly3, exactly5, exactly6, exactly8
-        /// NIO: versions 3, 5 and 6, a 400 for others, and final responses with the other version's field.
+        /// The server of NIO: it supports versions 3, 5 and 6, responds with 400 to others, and its final responses
+        /// have the other version's field.
         case nio
         case tus
     }
 
     let dialect: Dialect
     let length: Int64
-    /// The most bytes in one request's content.
+    /// The largest number of bytes in the content of one request.
     let maximumPart: Int64?
     let announcesLimit: Bool
     let sendsInterim: Bool
@@ -39,7 +40,7 @@ struct UploadServerModel {
 
     /// An event that the client sees, in order.
     enum Event {
-        /// An interim response after that many bytes of content.
+        /// An interim response after this many bytes of content.
         case interim(ResponseHead, after: Int)
         case final(ResponseHead)
         /// A captive portal has answered, and the network reports it.
@@ -136,7 +137,7 @@ struct UploadServerModel {
 
     private mutating func query(_ request: UploadRequest, _ random: inout ExchangeRandom) -> [Event] {
         guard let bytes = kept[request.url] else { return [.final(head(404, [:], request))] }
-        // A server that has lost some bytes and reports that.
+        // The server has lost some bytes, and reports that.
         if random.chance(trouble * 0.1), !complete.contains(request.url) {
             kept[request.url] = bytes.dropLast(random.number(0..<bytes.count + 1))
         }
@@ -161,7 +162,7 @@ struct UploadServerModel {
         return receive(request.url, request, content, &random)
     }
 
-    /// Stores content as far as it arrives.
+    /// Stores the content that arrives.
     private mutating func receive(
         _ name: String, _ request: UploadRequest, _ content: [UInt8], _ random: inout ExchangeRandom
     ) -> [Event] {
@@ -176,7 +177,8 @@ struct UploadServerModel {
         if sendsInterim, dialect != .tus, random.chance(0.5) {
             events.append(.interim(head(104, ["Upload-Offset": "\(count)"], request), after: content.count))
         }
-        // In tus the last byte completes an upload; in the draft it is the end of the request that says so.
+        // In tus the last byte completes an upload. In the draft the end of the request declares that the upload is
+        // complete.
         let isComplete = dialect == .tus ? count == length : request.completes && !breaks && !isTooLarge
         if isComplete {
             complete.insert(name)

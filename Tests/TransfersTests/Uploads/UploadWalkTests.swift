@@ -4,8 +4,8 @@ import Store
 import Testing
 import Transfers
 
-/// Uploads to servers that misbehave at random, with crashes in between: every byte arrives in order, no claim is
-/// false, and each upload ends.
+/// Tests of uploads to servers that misbehave at random, with crashes in between. Every byte arrives in order, no claim
+/// is false, and each upload ends.
 @Suite struct UploadWalkTests {
     private static let url = "https://example.org/files/a"
 
@@ -15,7 +15,7 @@ import Transfers
         var server: UploadServerModel
         var upload: ResumableUpload
         let target: UploadTarget
-        /// The committed resource, as in the row.
+        /// The resource that is committed in the row.
         var committed: UploadResource?
         var waits = 0
         var sentBytes = 0
@@ -49,7 +49,7 @@ import Transfers
                 case .retryLater, .doubt:
                     immediate = 0
                     waits += 1
-                    // Servers recover at some time, and then the uploads must end.
+                    // At some time the servers stop misbehaving, and then the uploads must end.
                     if waits > 30 { server.trouble = 0 }
                     always(waits < 60, "waits for ever, seed \(seed), \(server.dialect)")
                     if waits >= 60 { return nil }
@@ -128,7 +128,7 @@ import Transfers
         #expect(resumed > 400)
     }
 
-    /// The acknowledged offset of one resource, whatever the server reports.
+    /// A test of the acknowledged offset of one resource, whatever the server reports.
     @Test func `An offset never decreases`() {
         let seed = ExchangeRandom.printedSeed("uploadOffsets")
         var random = ExchangeRandom(seed: seed)
