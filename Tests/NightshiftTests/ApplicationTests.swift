@@ -26,7 +26,7 @@ import Testing
         return command
     }
 
-    @Test func `L1: A user's launch makes the app active; transitions are reported and acknowledged`()
+    @Test func `L1: An app that the user launches becomes active, and its delegate gets each transition`()
         async throws
     {
         let world = try World()
@@ -56,7 +56,7 @@ import Testing
     }
 
     /// The service is too slow for longer than any of the requests is retried. The channel remains the same.
-    @Test func `L1 L2: Reports for which the service was too slow are sent when it responds again`() async throws {
+    @Test func `L1 L2: The library sends delayed reports when a slow service responds again`() async throws {
         let world = try World()
         let application = Application(connection: world.process().connection)
         application.launch(environment: [:])
@@ -122,7 +122,7 @@ import Testing
 
     /// The first acknowledgement is sent to a service that is ending. It fails after the command of the next service
     /// has arrived.
-    @Test func `L1: A command repeated during its acknowledgement is acknowledged to the new channel`()
+    @Test func `L1: A command repeated during its acknowledgement is acknowledged on the new channel`()
         async throws
     {
         let (world, gate, line) = (try World(), Gate(), "POST /v1/process/acknowledge")
@@ -150,7 +150,7 @@ import Testing
         try await world.service.state.wait(for: "both acknowledgements") { Set($0.acknowledgedCommands) == [1, 2] }
     }
 
-    @Test func `T7: A background launch handles a session's events and never becomes active`() async throws {
+    @Test func `T7: A background launch handles a session's events without making the app active`() async throws {
         let world = try World()
         let early = world.process()
         early.session(Recorder()).downloadTask(with: url()).resume()
@@ -188,7 +188,7 @@ import Testing
     }
 
     /// Each instance of the service numbers its commands from the beginning.
-    @Test func `L1: An acknowledgement to an ended service does not complete a command of the next one`()
+    @Test func `L1: An acknowledgement to an ended service completes no command of the next service`()
         async throws
     {
         let acknowledge = "POST /v1/process/acknowledge"
@@ -214,7 +214,7 @@ import Testing
         #expect(world.service.state.read { $0.acknowledgedCommands } == [7])
     }
 
-    @Test func `L1: A refusal of the old channel does not close the next one, which has no greeting yet`()
+    @Test func `L1: A refusal on the old channel does not close a new channel that has no greeting yet`()
         async throws
     {
         let world = try World()
@@ -235,7 +235,7 @@ import Testing
         #expect(world.service.state.read(openings) == 2)
     }
 
-    @Test func `T7: Session events are finished only after the last message`() async throws {
+    @Test func `T7: The delegate learns that session events are finished only after the last message`() async throws {
         let world = try World()
         let process = world.process()
         let (application, delegate) = launched(process)
@@ -258,7 +258,7 @@ import Testing
         #expect(delegate.recorder.heard.read { $0.dropLast().last } == "2 completed")
     }
 
-    @Test func `T7: Commands that arrive before the app's launch are delivered after it`() async throws {
+    @Test func `T7: The library delivers early commands after the app's launch`() async throws {
         let world = try World()
         let process = world.process()
         // This happens if a delegate makes a session, or registers a task, in a property.
@@ -280,7 +280,7 @@ import Testing
         withExtendedLifetime(process) {}
     }
 
-    @Test func `T7: Session events are finished before the session is invalid`() async throws {
+    @Test func `T7: The delegate learns that events are finished before the session becomes invalid`() async throws {
         let world = try World()
         let process = world.process()
         let (application, delegate) = launched(process)
@@ -299,7 +299,7 @@ import Testing
         #expect(delegate.recorder.heard.read { $0.suffix(3) } == ["1 completed", "finished events", "invalid"])
     }
 
-    @Test func `T7: An app without an events handler completes when its session has all messages`() async throws {
+    @Test func `T7: A wake of an app without an events handler ends after the session's last message`() async throws {
         let world = try World()
         let process = world.process()
         let application = Application(connection: process.connection)
@@ -317,8 +317,7 @@ import Testing
         #expect(recorder.heard.read { $0.last } == "finished events")
     }
 
-    @Test func `T11: A wake is completed if the delegate cannot be notified that its events are finished`() async throws
-    {
+    @Test func `T11: A wake ends even if the delegate cannot be notified that the events are finished`() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             let process = world.process()
@@ -375,7 +374,7 @@ import Testing
         try await world.service.state.wait(for: "it once more") { $0.acknowledgedCommands == [1, 1] }
     }
 
-    @Test func `L1: Never-resumed tasks are sent before the service may stop an app in the background`()
+    @Test func `L1: The library sends never-resumed tasks before the service may stop the app`()
         async throws
     {
         let world = try World()

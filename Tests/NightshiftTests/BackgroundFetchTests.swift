@@ -25,7 +25,7 @@ import Testing
     @Test(arguments: [
         (BackgroundFetchResult.newData, RefreshResult.newData), (.noData, .noData), (.failed, .failed),
     ])
-    func `R1: A fetch is acknowledged once, with the delegate's result`(
+    func `R1: The library acknowledges a fetch once, with the delegate's result`(
         _ said: BackgroundFetchResult, _ acknowledged: RefreshResult
     ) async throws {
         let world = try World()
@@ -52,7 +52,7 @@ import Testing
         try await world.service.state.wait(for: "the acknowledgement") { $0.results == [1: .failed] }
     }
 
-    @Test func `R1: A fetch that arrives before the end of the launch waits for it`() async throws {
+    @Test func `R1: A fetch that arrives during the launch waits until the launch has ended`() async throws {
         let world = try World()
         let process = world.process()
         try process.connection.openChannel(until: .now + .seconds(60))
@@ -70,7 +70,7 @@ import Testing
         try await delegate.heard.wait(for: "the fetch") { $0 == ["launched", "fetch"] }
     }
 
-    @Test func `R1: A fetch whose acknowledgement was lost is not repeated under any command number`()
+    @Test func `R1: A fetch whose acknowledgement was lost is not run again, whatever its command number`()
         async throws
     {
         let world = try World()
@@ -93,7 +93,7 @@ import Testing
         try await delegate.heard.wait(for: "the next fetch") { $0.count == 3 }
     }
 
-    @Test func `R9: A fetch without a delegate method ends with no data, and one line says why`() async throws {
+    @Test func `R9: A fetch without a delegate method ends with no data, and a message says why`() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             let process = world.process()
@@ -113,7 +113,7 @@ import Testing
         #expect(said.components(separatedBy: "DeafDelegate does not implement the method").count == 2, "\(said)")
     }
 
-    @Test func `R1: The expiration of a fetch is acknowledged, and the app can still complete the fetch`() async throws
+    @Test func `R1: The library acknowledges the expiration of a fetch, which the app can still complete`() async throws
     {
         let world = try World()
         let delegate = CallingDelegate()
@@ -129,7 +129,7 @@ import Testing
 
     // MARK: - The interval
 
-    @Test func `R1: The interval is sent asynchronously, and again when the service is back`()
+    @Test func `R1: The library sends the interval asynchronously, and again when the service is back`()
         async throws
     {
         let world = try World()
@@ -146,7 +146,7 @@ import Testing
         try await world.service.state.wait(for: "the last") { $0.refresh.intervals.last == .never }
     }
 
-    @Test func `R1: Intervals are UIKit's constants, or seconds up to a year`() {
+    @Test func `R1: The library accepts UIKit's constants as intervals, and seconds up to a year`() {
         #expect(Application.backgroundFetchIntervalMinimum == 0)
         #expect(Application.backgroundFetchIntervalNever == .greatestFiniteMagnitude)
         for (interval, expected) in [
@@ -163,7 +163,7 @@ import Testing
             ([.transfer], [], "X-Nightshift-BackgroundModes=fetch;"),
             ([.fetch], ["org.example.refresh"], "X-Nightshift-TaskIdentifiers"),
         ] as [(Set<BackgroundMode>, [String], String)])
-    func `R9: An interval that the desktop entry makes ineffective is reported once, with the key`(
+    func `R9: A message names the desktop entry's key that makes an interval ineffective`(
         _ modes: Set<BackgroundMode>, _ tasks: [String], _ key: String
     ) async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -190,7 +190,7 @@ import Testing
 
     // MARK: - The user's setting
 
-    @Test func `R1: The status is the one that the service reports, and changes are posted`() async throws {
+    @Test func `R1: The refresh status is the one that the service reports, and changes are posted`() async throws {
         let world = try World()
         let application = Application(connection: world.process().connection)
         // Reading the status waits for the service's greeting.
@@ -213,7 +213,8 @@ import Testing
         #expect(application.backgroundRefreshStatus == .restricted)
     }
 
-    @Test func `R1: Without a service the status is restricted, and only the first reading waits`() async throws {
+    @Test func `R1: Without a service the refresh status is restricted, and only the first reading waits`() async throws
+    {
         let world = try World()
         world.service.stop()
         let application = Application(connection: world.process().connection)

@@ -6,7 +6,7 @@ import Testing
 
 /// Row L2: the ledger of background tasks as a value.
 @Suite @MainActor struct BackgroundTaskLedgerTests {
-    @Test func `L2: If time runs out while a task is requested, its handler is called once the app has it`() {
+    @Test func `L2: If time runs out while a task is requested, its handler runs after the task begins`() {
         var ledger = BackgroundTaskLedger()
         var calls = 0
         let number = ledger.add("a") { calls += 1 }
@@ -23,7 +23,7 @@ import Testing
         #expect(due == [] && !isQuietLate)
     }
 
-    @Test func `L2: A task whose request was not answered is ended at the service`() {
+    @Test func `L2: The library ends a task whose request got no answer`() {
         var ledger = BackgroundTaskLedger()
         _ = ledger.refuse(ledger.add("refused", nil), mayBeKnown: false)
         #expect(ledger.news == nil)
@@ -34,7 +34,7 @@ import Testing
         #expect(ledger.news == nil)
     }
 
-    @Test func `L2: The end of a task is reported after its beginning, even during that report`() throws {
+    @Test func `L2: The library reports the end of a task after its beginning, even if it ends meanwhile`() throws {
         var ledger = BackgroundTaskLedger()
         let (first, second) = (ledger.add("first", nil), ledger.add("second", nil))
         for number in [first, second] {
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: 1...50)
-    func `L2: No walk calls a handler twice, too early or too late, or loses the end of a task`(_ seed: UInt64) {
+    func `L2: Random walks call each handler once and in time, and lose no end of a task`(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var ledger = BackgroundTaskLedger()
         var asked: Set<Int64> = []

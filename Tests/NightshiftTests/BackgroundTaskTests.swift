@@ -8,7 +8,7 @@ private let path = "/v1/process/background-tasks"
 
 /// Row L2: background tasks, as the service and the app see them.
 @Suite struct BackgroundTaskTests {
-    @Test func `L2: A task begins with the service's answer, and ends are reported asynchronously in order`()
+    @Test func `L2: A task begins with the service's answer, and its end is reported asynchronously`()
         async throws
     {
         let world = try World()
@@ -102,7 +102,7 @@ private let path = "/v1/process/background-tasks"
         return (application.beginBackgroundTask(withName: "a") { withExtendedLifetime(ending) {} }, isGone)
     }
 
-    @Test func `L2: An object that only a task's handler holds may end tasks when it is released`() async {
+    @Test func `L2: An object that only a task's handler retains may end tasks during its release`() async {
         await #expect(processExitsWith: .success) {
             let world = try World()
             let application = Application(connection: world.process().connection)
@@ -126,7 +126,7 @@ private let path = "/v1/process/background-tasks"
         #expect(done.dropLast().allSatisfy { $0 == "POST \(path)" }, "\(done)")
     }
 
-    @Test func `L2: When the service is back, the open tasks are reported before anything else`() async throws {
+    @Test func `L2: When the service is back, the library first reports the open tasks`() async throws {
         let world = try World()
         let application = Application(connection: world.process().connection)
         let tasks = (1...4).map { application.beginBackgroundTask(withName: "\($0)") }
@@ -147,7 +147,7 @@ private let path = "/v1/process/background-tasks"
 
     /// The end of a task is being sent when the service restarts. The request arrives before the channel, is handled
     /// when the channel is open, and only then are the open tasks reported.
-    @Test func `L2: A restarted service does not handle earlier requests before it knows the open tasks`()
+    @Test func `L2: A restarted service handles earlier requests only after it knows the open tasks`()
         async throws
     {
         let world = try World()
@@ -179,7 +179,7 @@ private let path = "/v1/process/background-tasks"
         #expect(world.service.state.read { $0.backgroundTasks } == [1: "1", 3: "3"])
     }
 
-    @Test func `L2: Without a service, an app in the foreground gets its tasks, which are reported later`()
+    @Test func `L2: Without a service, an app in the foreground gets its tasks and reports them later`()
         async throws
     {
         let world = try World()
@@ -198,7 +198,7 @@ private let path = "/v1/process/background-tasks"
     }
 
     /// The service is busy for longer than the beginning of a task waits. The channel remains the same.
-    @Test func `L2: A service that was too slow gets a task and its end when it responds again`()
+    @Test func `L2: A service that was too slow receives a task and its end when it responds again`()
         async throws
     {
         let world = try World()
@@ -229,8 +229,7 @@ private let path = "/v1/process/background-tasks"
 
     // MARK: - Expiration
 
-    @Test func `L2: Handlers run on the main thread, once each, oldest first, before the acknowledgement`() async throws
-    {
+    @Test func `L2: Handlers run once on the main thread, oldest first, before the acknowledgement`() async throws {
         let world = try World()
         let application = Application(connection: world.process().connection)
         let heard = Watched<[String]>([])
@@ -264,7 +263,7 @@ private let path = "/v1/process/background-tasks"
         #expect(heard.read { $0 } == ["2", "3", "5", "7"])
     }
 
-    @Test func `L2: If the returned service refuses a task, the task's handler is called`() async throws {
+    @Test func `L2: The handler of a task runs if the service refuses the task after its return`() async throws {
         let world = try World()
         let application = Application(connection: world.process().connection)
         let calls = Watched(0)

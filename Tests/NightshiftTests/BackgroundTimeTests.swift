@@ -50,7 +50,7 @@ import Testing
         #expect(world.service.state.read { $0.log.count } == asked)
     }
 
-    @Test func `L2: After a restart of the service, its new clock file is used`() async throws {
+    @Test func `L2: After a restart of the service, the library reads the new clock file`() async throws {
         let world = try World()
         let file = try world.directory.write(Self.bytes(.standing(1_000_000_000)), to: "clock")
         world.service.state.update { $0.hello.clock = file }
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test @MainActor func `L2: An app launched in the background can read its time when it is notified of its launch`()
+    @Test @MainActor func `L2: An app launched in the background can read its time during its launch callback`()
         async throws
     {
         let world = try World()

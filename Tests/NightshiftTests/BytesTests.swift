@@ -23,7 +23,7 @@ import Testing
         #expect(found == content.bytes(0..<content.size))
     }
 
-    @Test func `T1: Lines end with CR, LF or both, and empty lines are omitted`() async throws {
+    @Test func `T1: CR, LF or both end a line, and the library omits empty lines`() async throws {
         origin.serve("/lines", .text("a\r\nb\n\nc ä\rd"))
         let (bytes, _) = try await URLSession(configuration: .ephemeral).bytes(for: URLRequest(url: address("/lines")))
         var lines: [String] = []
@@ -31,7 +31,7 @@ import Testing
         #expect(lines == ["a", "b", "c ä", "d"])
     }
 
-    @Test func `T1: A response that asks for credentials is the result unless it is answered`() async throws {
+    @Test func `T1: A response that asks for credentials is the result unless the app answers it`() async throws {
         let resource = Resource.seeded(size: 10, seed: 1, .requireBasic(user: "u", password: "p"))
         origin.serve("/secret", resource)
         let (_, refused) = try await URLSession.shared.bytes(from: address("/secret"))
@@ -53,7 +53,7 @@ import Testing
         #expect(count == 400)
     }
 
-    @Test func `T1: Cancelling the reader ends a waiting load`() async throws {
+    @Test func `T1: Cancelling the reader of bytes ends its load`() async throws {
         origin.serve("/stalled", .seeded(size: 1_000, seed: 1, .stallAfter(10)))
         let (bytes, _) = try await URLSession.shared.bytes(from: address("/stalled"))
         let hasBegun = Watched(false)

@@ -7,7 +7,7 @@ import Testing
 
 /// Row T9: the service's commands to handle a session's events.
 @Suite struct CommandHandlerTests {
-    @Test func `T9: Events finish after the app gets this command, not another one for the session`()
+    @Test func `T9: Events finish after this command, not after another one for the session`()
         async throws
     {
         let world = try World()
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// The commands are completed as in an app whose delegate does not implement the method.
-    @Test func `T9: Each command is completed by its own events`() async throws {
+    @Test func `T9: Only a command's own events complete it`() async throws {
         let world = try World()
         let process = world.process()
         let receiver = PatientReceiver()

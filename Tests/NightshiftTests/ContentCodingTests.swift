@@ -52,12 +52,12 @@ import Testing
     private func data(_ text: String) throws -> Data { try #require(Data(base64Encoded: text)) }
 
     @Test(arguments: [("gzip", gzip), ("x-gzip", gzip), (" GZIP ", gzip), ("deflate", zlib), ("deflate", raw)])
-    func `T7: Apps get the decoded content of a coded body`(coding: String, bytes: String) async throws {
+    func `T7: An app gets a coded body in decoded form`(coding: String, bytes: String) async throws {
         #expect(try await delivered(data(bytes), coding: coding) == Data(Self.text.utf8))
     }
 
     /// FoundationNetworking counts decoded bytes, and reports no expected number.
-    @Test func `T7: For a coded body, the bytes written are the bytes of the decoded file`() async throws {
+    @Test func `T7: The number of bytes written counts the decoded bytes of a coded body`() async throws {
         let world = try World()
         let file = "\(world.service.home)/state/files/coded"
         let bytes = try data(Self.gzip)
@@ -78,18 +78,18 @@ import Testing
         #expect(task.countOfBytesReceived == 20 && task.progress.fractionCompleted == 1)
     }
 
-    @Test func `T7: Data in the last bits of a body is delivered too`() async throws {
+    @Test func `T7: The app also gets data from the last bits of a body`() async throws {
         let bytes = try data(Self.zeros)
         #expect(try await delivered(bytes, coding: "deflate") == Data(count: 65_600))
         #expect(try await delivered(bytes.dropLast(1), coding: "deflate") == bytes.dropLast(1))
     }
 
-    @Test func `T7: All members of a gzip file are decoded`() async throws {
+    @Test func `T7: The library decodes all members of a gzip file`() async throws {
         let two = try data(Self.gzip) + data(Self.gzip)
         #expect(try await delivered(two, coding: "gzip") == Data((Self.text + Self.text).utf8))
     }
 
-    @Test func `T7: Other codings, and files that are compressed themselves, are delivered unchanged`() async throws {
+    @Test func `T7: The app gets other codings, and compressed files, unchanged`() async throws {
         let plain = Data("plain".utf8)
         #expect(try await delivered(plain, coding: "gzip") == plain)
         #expect(try await delivered(plain, coding: "br") == plain)
@@ -108,7 +108,7 @@ import Testing
         return try Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3]) + data(Self.zeros) + Data(trailer)
     }
 
-    @Test func `T7: A file that expands several hundredfold fails its task, and the next one is delivered`()
+    @Test func `T7: A file that expands several hundredfold fails its task, and the next task succeeds`()
         async throws
     {
         let member = try zerosMember()

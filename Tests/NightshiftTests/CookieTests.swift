@@ -31,7 +31,7 @@ import Testing
         return (storage.cookies ?? []).map { "\($0.domain) \($0.name)=\($0.value)" }.sorted()
     }
 
-    @Test func `T1: Cookies of responses and redirects are stored before the delegate is notified`()
+    @Test func `T1: The library stores cookies of responses and redirects before it calls the delegate`()
         async throws
     {
         #expect(try await stored(.always) == ["example.org sid=2", "login.example.net far=1"])
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [(true, true, true), (false, true, false), (true, false, false)])
-    func `T1: Cookies are sent after redirects if the session and the request handle them`(
+    func `T1: The library sends cookies after redirects if the session and the request handle them`(
         session: Bool, request: Bool, expected: Bool
     ) async throws {
         let world = try World()
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `T1: Cookies that a session does not accept are not sent after redirects`(hasStorage: Bool) async throws {
+    func `T1: A session that accepts no cookies does not send cookies after redirects`(hasStorage: Bool) async throws {
         let world = try World()
         let session = world.process().session(Recorder()) { configuration in
             if hasStorage {
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `T1: The attributes of a cookie are stored`() async throws {
+    @Test func `T1: The library stores the attributes of a cookie`() async throws {
         let world = try World()
         let delegate = Recorder()
         let storage = HTTPCookieStorage.sharedCookieStorage(forGroupContainerIdentifier: UUID().uuidString)
@@ -152,7 +152,7 @@ import Testing
         #expect(sent == [["lang=de", "sid=2"], ["lang=de", "sid=2"], ["own=1"]])
     }
 
-    @Test func `T1: A comma between joined fields is distinguished from a comma in a date`() {
+    @Test func `T1: The parser distinguishes a comma between joined fields from a comma in a date`() {
         let joined = "a=1; Expires=Fri, 01 Jan 2100 00:00:00 GMT, b=2; Path=/,c=x,y, d"
         #expect(
             SetCookie.fields(joined: joined) == [
@@ -183,7 +183,7 @@ import Testing
         ("http://example.org/dir/file", "below=1; all=1"), ("https://example.org/dir/file", "below=1; all=1; secret=1"),
         ("http://example.org/account", "account=1; all=1"),
     ])
-    func `T1: A request gets the cookies of the storage that match its URL`(address: String, expected: String)
+    func `T1: A request sends the stored cookies that match its URL`(address: String, expected: String)
         async throws
     {
         let world = try World()
@@ -194,7 +194,7 @@ import Testing
         #expect(request.headers?.first("Cookie") == expected)
     }
 
-    @Test func `T1: An expired cookie is not sent`() async throws {
+    @Test func `T1: The library does not send an expired cookie`() async throws {
         let world = try World()
         let storage = HTTPCookieStorage.sharedCookieStorage(forGroupContainerIdentifier: UUID().uuidString)
         let properties: [HTTPCookiePropertyKey: Any] = [

@@ -37,7 +37,7 @@ import Testing
         #expect(session.downloadTask(with: url()).taskIdentifier == 3)
     }
 
-    @Test func `T1: A data task loads after one resume, even if its progress was paused repeatedly`() async throws {
+    @Test func `T1: One resume starts a data task, even if its progress was paused repeatedly`() async throws {
         origin.serve("/hello", .text("hello"))
         let delegate = Recorder()
         let task = world.process().session(delegate).dataTask(with: request("/hello"))
@@ -59,14 +59,14 @@ import Testing
         }
     }
 
-    @Test func `T1: A delegate without a method for responses gets the data`() async throws {
+    @Test func `T1: A delegate without a response method still gets the data`() async throws {
         origin.serve("/hello", .text("hello"))
         let delegate = Recorder()
         world.process().session(delegate).dataTask(with: request("/hello")).resume()
         #expect(try await delegate.heard.are(["1 received 'hello'", "1 completed"]))
     }
 
-    @Test func `T1: A response that the app cancels delivers no body, and the task ends as cancelled`() async throws {
+    @Test func `T1: A data task whose response the app cancels ends as cancelled, without a body`() async throws {
         origin.serve("/hello", .text("hello"))
         let delegate = ResponseRecorder { _ in .cancel }
         let task = world.process().session(delegate).dataTask(with: request("/hello"))
@@ -75,7 +75,7 @@ import Testing
         #expect(task.state == .completed)
     }
 
-    @Test func `T1: A body waits for the app's decision about the response`() async throws {
+    @Test func `T1: A data task delivers its body only after the app has decided about the response`() async throws {
         origin.serve("/hello", .text("hello"))
         let delegate = ResponseRecorder { _ in nil }
         world.process().session(delegate).dataTask(with: request("/hello")).resume()
@@ -91,7 +91,7 @@ import Testing
         #expect(try await delegate.heard.are(["1 response 200", "1 received 'hello'", "1 completed"]))
     }
 
-    @Test func `T1: A data task can become a download by the service`() async throws {
+    @Test func `T1: A data task can become a download that the service performs`() async throws {
         origin.serve("/hello", .text("hello"))
         let delegate = ResponseRecorder { _ in .becomeDownload }
         let session = world.process().session(delegate)
@@ -131,7 +131,7 @@ import Testing
         #expect(heard.first == "1 response 200" && heard.last == "1 completed -1005", "\(heard)")
     }
 
-    @Test func `T1: A refused connection and a cancellation are errors`() async throws {
+    @Test func `T1: A data task reports a refused connection and a cancellation as errors`() async throws {
         let delegate = Recorder()
         let session = world.process().session(delegate)
         let address = origin.url("/nothing")
@@ -152,7 +152,7 @@ import Testing
         return session
     }
 
-    @Test func `T1: A data task that is cancelled while its load begins ends once and loads nothing`() async throws {
+    @Test func `T1: A data task cancelled while its load begins ends once and loads no bytes`() async throws {
         origin.serve("/hello", .text("hello"))
         let (delegate, value) = (ResponseRecorder(), ValueInUse())
         let session = await session(delegate, value)
@@ -167,7 +167,7 @@ import Testing
             ]))
     }
 
-    @Test func `T1: A data task that is suspended and resumed while its load begins loads once`() async throws {
+    @Test func `T1: A data task suspended and resumed while its load begins loads once`() async throws {
         origin.serve("/hello", .text("hello"))
         let (delegate, value) = (ResponseRecorder(), ValueInUse())
         let session = await session(delegate, value)
@@ -186,7 +186,7 @@ import Testing
             ]))
     }
 
-    @Test func `T1: A session that is invalidated ends its data tasks, then itself`() async throws {
+    @Test func `T1: An invalidated session ends its data tasks, then itself`() async throws {
         origin.serve("/held", .text("hello", .stallAfter(1)))
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -199,7 +199,9 @@ import Testing
 
     // MARK: - Credentials
 
-    @Test func `T7: Basic credentials are requested before the response, and used`() async throws {
+    @Test func `T7: A data task asks for Basic credentials before it delivers the response, and uses them`()
+        async throws
+    {
         origin.serve("/secret", .text("hello", .requireBasic(user: "ada", password: "abc")))
         let delegate = Recorder(onChallenge: { challenge in
             #expect(challenge.previousFailureCount == 0 && challenge.protectionSpace.host == "127.0.0.1")
@@ -213,7 +215,7 @@ import Testing
             ]))
     }
 
-    @Test func `T12: A delegate that chooses default handling uses the storage's default credential`()
+    @Test func `T12: Default handling uses the default credential of the storage`()
         async throws
     {
         origin.serve("/secret", .text("hello", .requireBasic(user: "ada", password: "abc")))
@@ -237,7 +239,7 @@ import Testing
         #expect(proposed.read { $0 } == ["ada"])
     }
 
-    @Test func `T7: Credentials are sent only to the server that has requested them`() async throws {
+    @Test func `T7: The library sends credentials only to the server that requested them`() async throws {
         let other = try OriginServer()
         other.serve("/secret", .text("hello", .requireBasic(user: "ada", password: "abc")))
         origin.serve("/hop", .text("", .redirect(to: other.url("/secret"))))
@@ -252,7 +254,7 @@ import Testing
         #expect(other.requests(for: "/secret").compactMap { $0.field("authorization") }.count == 1)
     }
 
-    @Test func `T7: After a redirect, another origin gets no secrets`() async throws {
+    @Test func `T7: After a redirect, another origin does not receive secrets`() async throws {
         let other = try OriginServer()
         other.serve("/file", .text("hello"))
         origin.serve("/secret", .text("", .redirect(to: other.url("/file"))))
@@ -315,7 +317,7 @@ import Testing
         }
     }
 
-    @Test func `T7: Without credentials, and for Digest, the 401 is the response`()
+    @Test func `T7: Without credentials, and for Digest, the 401 response is the result`()
         async throws
     {
         origin.serve("/basic", .text("hello", .requireBasic(user: "ada", password: "abc")))

@@ -32,7 +32,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: The file exists during didFinishDownloadingTo, and is deleted afterwards`() async throws {
+    @Test func `T7: The file exists during didFinishDownloadingTo and is deleted afterwards`() async throws {
         let world = try World()
         let kept = world.directory.path("kept")
         let delegate = Recorder { try? FileManager.default.moveItem(at: $0, to: URL(filePath: kept)) }
@@ -52,7 +52,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T9: A 404 is a result, with its body as the file`() async throws {
+    @Test func `T9: A 404 response is a result, and its body is the file`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -65,7 +65,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: An upload reports its body's progress, then the response's body`() async throws {
+    @Test func `T7: An upload first reports its body's progress, then the response's body`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -110,7 +110,7 @@ import Testing
 
     /// The process ends between the callback and the acknowledgement. The file of handled messages contains the
     /// message.
-    @Test func `T7: A message whose acknowledgement was lost is not delivered again`() async throws {
+    @Test func `T7: The library does not deliver a message again whose acknowledgement was lost`() async throws {
         let world = try World()
         let path = "/v1/process/sessions/org.example.photos"
         let refusal = Problem(type: "/problems/invalid", title: "Not now", status: 422)
@@ -138,7 +138,8 @@ import Testing
 
     /// The process ends during the callback. The message is not in the file of handled messages, so it is delivered
     /// again.
-    @Test func `T7: A message whose callback did not return is delivered again, with its file`() async throws {
+    @Test func `T7: The library delivers a message again, with its file, if its callback did not return`() async throws
+    {
         let world = try World()
         let gate = DispatchSemaphore(value: 0)
         let isInside = Watched(false)
@@ -172,7 +173,7 @@ import Testing
         return (task, links)
     }
 
-    @Test func `T7: A finished file is delivered after a temporary error in this process`() async throws {
+    @Test func `T7: A finished file is delivered after a temporary error in the app's process`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -187,7 +188,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: A session cancelled while a finished file cannot be handed over ends`() async throws {
+    @Test func `T7: A session that is cancelled ends although a finished file cannot be handed over`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -213,7 +214,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: An upload does not complete while its response cannot be read temporarily`() async throws {
+    @Test func `T7: An upload completes only once its response can be read`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -240,7 +241,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: A message that the app removes from its queue is added again, before later ones`()
+    @Test func `T7: A message that the app removes from its queue is queued again before later ones`()
         async throws
     {
         let world = try World()
@@ -261,7 +262,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: Messages are delivered one at a time, and acknowledged after the method returns`()
+    @Test func `T7: The library delivers one message at a time and acknowledges it after the callback`()
         async throws
     {
         let world = try World()
@@ -333,8 +334,7 @@ import Testing
 
     /// Progress is not a message. It can arrive before the message with the offset, and again after it.
     @Test(arguments: [0, 3] as [Int64])
-    func `T7: Bytes received before the resume data was made are never reported as written`(offset: Int64) async throws
-    {
+    func `T7: Bytes received before the resume data was made never count as written`(offset: Int64) async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -367,7 +367,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: Records of messages that the service no longer has are removed`() async throws {
+    @Test func `T7: The library removes records of messages that the service no longer has`() async throws {
         let world = try World()
         let folder = world.directory.path("state/delivered")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -382,7 +382,7 @@ import Testing
         try await eventually("nothing is noted") { !FileManager.default.fileExists(atPath: record) }
     }
 
-    @Test func `T7: A record truncated by a full disk does not become the record of another message`() async {
+    @Test func `T7: A record truncated by a full disk is not mistaken for another message's record`() async {
         await #expect(processExitsWith: .success) {
             let directory = try TemporaryDirectory()
             let paths = ServicePaths(
@@ -410,7 +410,7 @@ import Testing
         }
     }
 
-    @Test func `T7: A session that is to end gives its delegate the missed messages first`() async throws {
+    @Test func `T7: A session that is about to end gives its delegate the missed messages first`() async throws {
         let world = try World()
         let process = world.process()
         process.session(Recorder()).downloadTask(with: url()).resume()

@@ -48,7 +48,7 @@ import Testing
 
     // MARK: - Regions
 
-    @Test func `R6: Every manager's delegate gets a region event and its state before the wake ends`()
+    @Test func `R6: Each manager's delegate gets a region event and its state before the wake ends`()
         async throws
     {
         let world = try World()
@@ -73,7 +73,7 @@ import Testing
         withExtendedLifetime(managers) {}
     }
 
-    @Test func `R6: A region event waits for the manager that an app makes during its launch`() async throws {
+    @Test func `R6: A region event waits for the manager that an app creates during its launch`() async throws {
         let world = try World()
         let process = try await connect(world)
         world.service.tell(1, try crossing(.entered, "home"), limit: 600)
@@ -92,7 +92,7 @@ import Testing
         withExtendedLifetime(manager) {}
     }
 
-    @Test func `R6: A later event for a region replaces an earlier one, and completes its wake`()
+    @Test func `R6: A later event for a region replaces the earlier event and completes its wake`()
         async throws
     {
         let world = try World()
@@ -125,7 +125,7 @@ import Testing
         withExtendedLifetime(manager) {}
     }
 
-    @Test func `R6: A region event that the app's last process received is not delivered to the next`() async throws {
+    @Test func `R6: The app's next process does not get a region event that its last process received`() async throws {
         let world = try World()
         for (number, count) in [(1, 1), (2, 0)] as [(Int64, Int)] {
             let process = try await connect(world)
@@ -157,7 +157,7 @@ import Testing
         withExtendedLifetime(manager) {}
     }
 
-    @Test func `R6: A region event without a receiver is delivered to the app's next process`() async throws {
+    @Test func `R6: The app's next process gets a region event that no manager received`() async throws {
         let world = try World()
         let first = try await connect(world)
         world.service.tell(1, try crossing(.entered, "home"), wake: 7, limit: 0.2)
@@ -174,7 +174,7 @@ import Testing
         withExtendedLifetime(manager) {}
     }
 
-    @Test func `R8: A wake without a receiver ends in time, prints advice, and keeps its event`()
+    @Test func `R8: A wake without a receiver ends in time, prints advice and keeps its event`()
         async throws
     {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -201,7 +201,7 @@ import Testing
         #expect(said.contains("the entry into the region 'home'"), "\(said)")
     }
 
-    @Test func `R6: A region event that no delegate method handles is reported once`() async throws {
+    @Test func `R6: A message reports once that no delegate method handles a region event`() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             let process = world.process()
@@ -236,7 +236,7 @@ import Testing
 
     // MARK: - Significant changes
 
-    @Test func `R7: A significant change is delivered, with place and time, to managers that monitor it`()
+    @Test func `R7: Managers that monitor significant changes get each one with its location and time`()
         async throws
     {
         let world = try World()
@@ -262,7 +262,7 @@ import Testing
         withExtendedLifetime(second) {}
     }
 
-    @Test func `R7: A change without a known location is reported as a temporary error`() async throws {
+    @Test func `R7: The delegate gets a change without a known location as a temporary error`() async throws {
         let world = try World()
         let process = try await connect(world)
         let manager = CLLocationManager(connection: process.connection)

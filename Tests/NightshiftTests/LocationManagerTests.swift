@@ -41,7 +41,7 @@ import Testing
 
     // MARK: - Permission
 
-    @Test func `R6: The permission is reported once for each new manager, and at each change`()
+    @Test func `R6: Each new manager's delegate gets the permission once, and each change of it`()
         async throws
     {
         let app = try App { $0.known.permission = .ask }
@@ -63,7 +63,7 @@ import Testing
         withExtendedLifetime(manager) {}
     }
 
-    @Test func `R6: A delegate from before iOS 14 is notified of the permission`() async throws {
+    @Test func `R6: A delegate written before iOS 14 also gets the permission`() async throws {
         let app = try App { $0.known.permission = .whenInUse }
         let delegate = OldDelegate()
         let manager = CLLocationManager(connection: app.connection)
@@ -72,7 +72,7 @@ import Testing
         withExtendedLifetime(manager) {}
     }
 
-    @Test func `R6: The user is asked only if the answer can change the permission`() async throws {
+    @Test func `R6: The library asks the user only if the answer can change the permission`() async throws {
         let app = try App { $0.known.permission = .ask }
         app.manager.requestWhenInUseAuthorization()
         try await app.service.state.wait(for: "the question") { $0.location.asked == [.whenInUse] }
@@ -113,7 +113,7 @@ import Testing
 
     // MARK: - Regions
 
-    @Test func `R6: monitoredRegions combines the service's regions with later requests`() async throws {
+    @Test func `R6: monitoredRegions contains the service's regions, with later requests applied`() async throws {
         let app = try App()
         try await app.may(.authorizedAlways)
         let region = circle("home", radius: 250)
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A region that is too large, or exceeds the limit, fails for every delegate`() async throws {
+    @Test func `R6: Every delegate gets an error for a region that is too large or exceeds the limit`() async throws {
         let app = try App()
         try await app.may(.authorizedAlways)
         app.manager.startMonitoring(for: circle("huge", radius: app.manager.maximumRegionMonitoringDistance + 1))
@@ -178,7 +178,9 @@ import Testing
         #expect(app.manager.monitoredRegions.count == 2)
     }
 
-    @Test func `R6: A region without a location source is stored, and the error says so`() async throws {
+    @Test func `R6: A region is stored without a location source, and the error says why it has no events`()
+        async throws
+    {
         let app = try App { $0.known.canMonitorRegions = false }
         try await app.may(.authorizedAlways)
         app.manager.startMonitoring(for: circle("home"))
@@ -186,7 +188,7 @@ import Testing
         #expect(app.manager.monitoredRegions.count == 1)
     }
 
-    @Test func `R6: Without a service, calls return, and requests are sent in order when it is back`() async throws {
+    @Test func `R6: Without a service, calls return, and their requests are sent in order later`() async throws {
         let world = try World()
         world.service.stop()
         let (manager, listener) = (CLLocationManager(connection: world.process().connection), LocationListener())
@@ -212,7 +214,7 @@ import Testing
 
     // MARK: - States of regions
 
-    @Test func `R6: A region's state that is not known yet is reported when it is known`() async throws {
+    @Test func `R6: The delegate gets a region's unknown state once the state is known`() async throws {
         let app = try App()
         try await app.may(.authorizedAlways)
         app.manager.startMonitoring(for: circle("home"))
@@ -227,7 +229,7 @@ import Testing
         #expect(app.listener.heard.read { $0 } == ["may authorizedAlways", "started home", "inside home"])
     }
 
-    @Test func `R6: The state of a region that is not monitored is computed from the last location`() async throws {
+    @Test func `R6: The last location determines the state of a region that is not monitored`() async throws {
         let app = try App { state in
             state.known.place = Coordinate(latitude: 52.5, longitude: 13.41).map {
                 Place($0, accuracy: 50, time: Date())
@@ -246,7 +248,7 @@ import Testing
 
     // MARK: - Significant changes
 
-    @Test func `R7: Significant changes are monitored until no manager monitors them`() async throws {
+    @Test func `R7: The library monitors significant changes while any manager does`() async throws {
         let app = try App()
         let second = CLLocationManager(connection: app.connection)
         app.manager.startMonitoringSignificantLocationChanges()
@@ -261,7 +263,7 @@ import Testing
     }
 
     @Test(arguments: [(LocationPermission.denied, true, 1), (.always, false, 0)])
-    func `R7: If changes cannot be monitored, the delegate gets the reason`(
+    func `R7: The delegate gets the reason if changes cannot be monitored`(
         _ permission: LocationPermission, _ canMonitor: Bool, _ code: Int
     ) async throws {
         let app = try App { state in
@@ -283,7 +285,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `R7: A denial during the start of monitoring is reported once`(_ isRefused: Bool) async throws {
+    func `R7: The delegate gets a denial during the start of monitoring once`(_ isRefused: Bool) async throws {
         let app = try App()
         try await app.may(.authorizedAlways)
         let (line, gate) = ("PUT /v1/process/location/significant-changes", Gate())
@@ -306,7 +308,7 @@ import Testing
         #expect(try await app.listener.heard.are(heard + ["failed 1"]))
     }
 
-    @Test func `R7: A second denial after a permission is reported again`() async throws {
+    @Test func `R7: The delegate gets another error for a denial after a permission`() async throws {
         let app = try App()
         try await app.may(.authorizedAlways)
         app.manager.startMonitoringSignificantLocationChanges()
@@ -322,7 +324,7 @@ import Testing
 
     // MARK: - Location and settings
 
-    @Test func `R6: An app with permission can read the location, and settings are stored`() async throws {
+    @Test func `R6: An app with permission can read the location, and the library stores its settings`() async throws {
         let app = try App { state in
             state.known.place = Coordinate(latitude: 48.9, longitude: 2.3).map {
                 Place($0, accuracy: 12, time: Date(timeIntervalSince1970: 1_800_000_000))
@@ -347,7 +349,7 @@ import Testing
         #expect(manager.showsBackgroundLocationIndicator && manager.accuracyAuthorization == .fullAccuracy)
     }
 
-    @Test func `R6: The class methods describe the device, using the process's own connection`() async {
+    @Test func `R6: The class methods describe the device, and use the process's own connection`() async {
         await #expect(processExitsWith: .success) {
             let world = try World.ofThisProcess()
             world.service.state.update { $0.location.known.canMonitorSignificantChanges = false }

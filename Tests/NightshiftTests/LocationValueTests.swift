@@ -11,14 +11,14 @@ import Testing
             (90, 180, true), (-90, -180, true), (0, 0, true), (90.001, 0, false), (0, -180.001, false),
             (.nan, 0, false), (0, .infinity, false),
         ] as [(Double, Double, Bool)])
-    func `R6: A coordinate is valid within the poles and the antimeridian`(
+    func `R6: A coordinate is valid up to the poles and the antimeridian`(
         _ latitude: Double, _ longitude: Double, _ isValid: Bool
     ) {
         #expect(CLLocationCoordinate2DIsValid(CLLocationCoordinate2DMake(latitude, longitude)) == isValid)
         #expect(!CLLocationCoordinate2DIsValid(kCLLocationCoordinate2DInvalid))
     }
 
-    @Test func `R6: A distance follows the earth's curve, also over the antimeridian, without altitudes`() {
+    @Test func `R6: A distance follows the earth's curve, crosses the antimeridian and ignores altitudes`() {
         func location(_ latitude: Double, _ longitude: Double, _ altitude: Double = 0) -> CLLocation {
             CLLocation(
                 coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude), altitude: altitude,
@@ -31,7 +31,7 @@ import Testing
         #expect(location(52, 13).distance(from: location(91, 13)).isNaN)
     }
 
-    @Test func `R6: A location from two numbers has the current time, and other values are unknown`() {
+    @Test func `R6: A location made from two numbers has the current time and no other known values`() {
         let before = Date()
         let location = CLLocation(latitude: 52.5, longitude: 13.4)
         #expect(location.coordinate.latitude == 52.5 && location.coordinate.longitude == 13.4)
@@ -42,7 +42,7 @@ import Testing
         #expect(location.description.hasPrefix("<+52.50000000,+13.40000000> +/- 0.00m"))
     }
 
-    @Test func `R6: Regions with one identifier are equal, and copies are independent`() throws {
+    @Test func `R6: Regions with the same identifier are equal, and copies are independent`() throws {
         let center = CLLocationCoordinate2D(latitude: 52.5, longitude: 13.4)
         let home = CLCircularRegion(center: center, radius: 100, identifier: "home")
         #expect(home.notifyOnEntry && home.notifyOnExit)
@@ -55,7 +55,7 @@ import Testing
         #expect(Set<CLRegion>([home, copy]).count == 1)
     }
 
-    @Test func `R6: A circle contains its boundary, nothing beyond it, and no invalid coordinate`() {
+    @Test func `R6: A circle contains its boundary, but no point beyond it and no invalid coordinate`() {
         let degree = 2 * Double.pi * 6_371_008.8 / 360
         let circle = CLCircularRegion(
             center: CLLocationCoordinate2D(latitude: 0, longitude: 180), radius: degree, identifier: "line")
@@ -69,7 +69,7 @@ import Testing
     @Test(
         arguments: [(-1, 0, 0), (.nan, 0, 0), (10_000_001, 0, 0), (5, 91, 0), (5, 0, .nan)]
             as [(Double, Double, Double)])
-    func `R6: An invalid circle cannot be monitored`(
+    func `R6: The library refuses to monitor an invalid circle`(
         _ radius: Double, _ latitude: Double, _ longitude: Double
     ) {
         let center = CLLocationCoordinate2D(latitude: latitude, longitude: longitude)
@@ -102,7 +102,7 @@ import Testing
             identifier: identifier, center: try #require(Coordinate(latitude: 52.5, longitude: 13.4)), radius: radius)
     }
 
-    @Test func `R6: Regions in the book combine the service's regions with later requests`() throws {
+    @Test func `R6: The region state contains the service's regions, with later requests applied`() throws {
         var book = LocationManagers()
         var answer = ProcessLocation(permission: .always)
         answer.regions = [RegionStatus(region: try region("home"), state: .inside)]
@@ -147,7 +147,7 @@ import Testing
         #expect(book.status == .denied && book.place == nil)
     }
 
-    @Test func `R6: A location from an event is newer than the response to an earlier request`() throws {
+    @Test func `R6: A location from an event replaces the response to an earlier request`() throws {
         let place = { (longitude: Double) in
             Coordinate(latitude: 1, longitude: longitude).map { Place($0, accuracy: 5, time: Date()) }
         }
@@ -168,7 +168,7 @@ import Testing
         #expect(book.place?.longitude == 4)
     }
 
-    @Test func `R6: A location is on one side of a boundary only if its accuracy proves it`() throws {
+    @Test func `R6: A location is on one side of a boundary only if its accuracy proves that`() throws {
         let home = try region("home", radius: 500)
         let place = { (longitude: Double, accuracy: Double) in
             Coordinate(latitude: 52.5, longitude: longitude).map { Place($0, accuracy: accuracy, time: Date()) }

@@ -27,7 +27,7 @@ import Testing
     // MARK: - Permission
 
     @Test(arguments: [(NotificationPermission.allowed, true), (.denied, false), (.ask, false)])
-    func `R3: The user's answer is the result, and a refusal is not an error`(
+    func `R3: A permission request returns the user's answer, and a refusal is not an error`(
         _ word: NotificationPermission, _ isGranted: Bool
     )
         async throws
@@ -44,7 +44,7 @@ import Testing
         #expect(world.service.state.read { $0.push.questions } == [false, false])
     }
 
-    @Test func `R3: Provisional permission is granted without asking the user`() async throws {
+    @Test func `R3: Provisional permission does not need the user's answer`() async throws {
         let world = try World()
         let center = center(world)
         #expect(try await center.requestAuthorization(options: [.alert, .provisional]))
@@ -52,7 +52,7 @@ import Testing
         #expect(await center.notificationSettings().authorizationStatus == .provisional)
     }
 
-    @Test func `R3: A permission request waits for the service, and a refusal gives the service's reason`()
+    @Test func `R3: A permission request waits for the service and can throw the service's reason`()
         async throws
     {
         let world = try World()
@@ -78,7 +78,7 @@ import Testing
             (.allowed, true, [2, 2, 2, 2, 2, 0]), (.provisional, true, [3, 1, 1, 1, 2, 0]),
             (.allowed, false, [2, 0, 0, 0, 0, 0]),
         ] as [(NotificationPermission, Bool, [Int])])
-    func `R3: Settings combine the user's permission and the abilities of the desktop`(
+    func `R3: Settings combine the user's permission with what the desktop supports`(
         _ permission: NotificationPermission, _ canShow: Bool, _ expected: [Int]
     ) async throws {
         let world = try World()
@@ -97,7 +97,7 @@ import Testing
         try await heard.wait(for: "the settings") { $0 == expected }
     }
 
-    @Test func `R3: Settings wait for a slow service, and are not reported as undetermined`() async throws {
+    @Test func `R3: Settings wait for a slow service instead of reporting an undetermined state`() async throws {
         let world = try World()
         world.service.state.update { $0.push.notifications = ProcessNotifications(permission: .allowed, canShow: true) }
         let attempts = world.service.isTooSlow(for: "GET /v1/process/notifications")
@@ -110,7 +110,7 @@ import Testing
 
     // MARK: - The app's own notifications
 
-    @Test func `R3: All properties of a notification are sent to the service`() async throws {
+    @Test func `R3: The library sends all properties of a notification to the service`() async throws {
         let world = try World()
         let content = content()
         content.title = "Title"
@@ -139,7 +139,7 @@ import Testing
         #expect(sent == NotificationRequest(notification: expected))
     }
 
-    @Test func `R3: A trigger's interval begins when the notification is added, not when it is sent`()
+    @Test func `R3: A trigger's interval begins when the app adds the notification`()
         async throws
     {
         let world = try World()
@@ -170,7 +170,7 @@ import Testing
         #expect((pending.last?.trigger as? UNTimeIntervalNotificationTrigger)?.timeInterval == 60)
     }
 
-    @Test func `R3: A refused notification has an error, and later notifications are shown`() async throws {
+    @Test func `R3: Adding a refused notification throws an error, and later notifications are shown`() async throws {
         let world = try World()
         let center = center(world)
         let post = "POST /v1/process/notifications"
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test(arguments: [.infinity, 1e300] as [TimeInterval], [false, true])
-    func `R3: A notification whose trigger never fires is not refused`(
+    func `R3: The service accepts a notification whose trigger never fires`(
         _ interval: TimeInterval, _ repeats: Bool
     ) async throws {
         let world = try World()
@@ -213,7 +213,7 @@ import Testing
 
     // MARK: - Lists
 
-    @Test func `R3: Delivered and pending notifications are listed and removed separately`() async throws {
+    @Test func `R3: An app lists and removes delivered and pending notifications separately`() async throws {
         let world = try World()
         var shown = notification("remote", isRemote: true)
         shown.userInfo = #"{"aps":{"alert":"x"}}"#
@@ -265,7 +265,7 @@ import Testing
         #expect(await listed == ["one"])
     }
 
-    @Test func `R3: A removal while the service is away is sent when it is back`() async throws {
+    @Test func `R3: The library sends a removal that the app made without a service when it is back`() async throws {
         let world = try World()
         world.service.state.update { state in state.push.notifications.delivered = [notification("a")] }
         world.service.stop()
@@ -278,7 +278,7 @@ import Testing
 
     // MARK: - Categories and the badge
 
-    @Test func `R3: Categories are sent with their actions`() async throws {
+    @Test func `R3: The library sends categories with their actions`() async throws {
         let world = try World()
         let center = center(world)
         let reply = UNNotificationAction(identifier: "reply", title: "Reply", options: [.foreground])
@@ -303,7 +303,7 @@ import Testing
         #expect(equal == plain && equal != message)
     }
 
-    @Test func `R3: The badge is sent, and a negative badge is an error`() async throws {
+    @Test func `R3: The library sends the badge, and a negative badge is an error`() async throws {
         let world = try World()
         let center = center(world)
         try await center.setBadgeCount(3)
@@ -316,7 +316,7 @@ import Testing
 
     // MARK: - Values
 
-    @Test func `R3: The values are the same as Apple's`() {
+    @Test func `R3: The enumerations have the same raw values as Apple's`() {
         let authorization: [UNAuthorizationOptions] = [.badge, .sound, .alert, .provisional]
         #expect(authorization.map(\.rawValue) == [1, 2, 4, 64])
         let presentation: [UNNotificationPresentationOptions] = [.badge, .sound, .alert, .list, .banner]
@@ -341,7 +341,7 @@ import Testing
         #expect(key == "UIApplicationLaunchOptionsRemoteNotificationKey")
     }
 
-    @Test func `R3: Content is copied, as mutable and as immutable content`() throws {
+    @Test func `R3: A content can be copied as mutable or immutable content`() throws {
         let content = content("Old")
         content.userInfo = ["a": 1]
         let copy = try #require(content.copy() as? UNNotificationContent)

@@ -71,7 +71,7 @@ import Testing
         #expect(delegate.heard.read { $0 } == ["later"])
     }
 
-    @Test func `R3: A delegate without the method hides notifications; without a delegate they are shown`()
+    @Test func `R3: A delegate without the method hides notifications; an app without one shows them`()
         async throws
     {
         let silent = try await launch(SilentDelegate())
@@ -86,7 +86,7 @@ import Testing
         #expect(none.world.service.state.read { $0.push.presentations } == [:])
     }
 
-    @Test func `R3: After the delegate is released, notifications are shown as without a delegate`() async throws {
+    @Test func `R3: After the release of the delegate, notifications are shown as without a delegate`() async throws {
         let app = try await {
             var app = try await launch(CallingDelegate())
             app.delegate = nil
@@ -98,7 +98,7 @@ import Testing
         #expect(app.world.service.state.read { $0.push.presentations } == [:])
     }
 
-    @Test func `R3: In a program without an application, the service decides the presentation`() async throws {
+    @Test func `R3: In a program without an application object, the service decides the presentation`() async throws {
         let world = try World()
         try world.process().connection.openChannel(until: .now + .seconds(60))
         try world.service.present(1, notification())
@@ -122,7 +122,7 @@ import Testing
         try await app.world.service.state.wait(for: "the acknowledgement") { $0.results == [1: .newData] }
     }
 
-    @Test func `R3: A response waits for the delegate that is set before the launch ends`() async throws {
+    @Test func `R3: A response waits until the launch has ended, for the delegate that is set by then`() async throws {
         let world = try World()
         let connection = world.process().connection
         try connection.openChannel(until: .now + .seconds(60))

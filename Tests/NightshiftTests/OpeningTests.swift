@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `A URL is opened by xdg-open, and its failure is reported`() async throws {
+    @Test func `Opening a URL runs xdg-open and reports its failure`() async throws {
         let desktop = try Desktop([
             "xdg-open": #"echo "$1" > "${0%/*}/opened"; [ "$1" = https://example.org/a ]"#
         ])
@@ -60,7 +60,7 @@ import Testing
         #expect(UIApplication.openSettingsURLString == "app-settings:")
     }
 
-    @Test func `A URL without a scheme, or for universal links only, is not opened`() async throws {
+    @Test func `The app does not open a URL without a scheme or one for universal links only`() async throws {
         let application = UIApplication.shared
         let relative = try #require(URL(string: "relative"))
         #expect(await application.open(relative) == false)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [(Double?.none, Float?.none), (0, 0), (37, 0.37), (100, 1), (250, 1)])
-    func `The battery level is a fraction`(percentage: Double?, level: Float?) {
+    func `The battery level is a fraction from 0 to 1`(percentage: Double?, level: Float?) {
         var conditions = DeviceConditions()
         conditions.batteryPercentage = percentage
         conditions.power = .battery
@@ -82,7 +82,7 @@ import Testing
         #expect(BatteryReading(conditions)?.isOnExternalPower == (level == nil ? nil : false))
     }
 
-    @Test func `A device has its names, and no battery without a service`() throws {
+    @Test func `The device has names, and its battery level is unknown without a service`() throws {
         let process = AppProcess(home: "/no/such/home")
         let release = SystemRelease(text: "NAME=\"Debian GNU/Linux\"\nVERSION_ID='12'\nID=debian\nbroken\n")
         let device = UIDevice(application: Application(connection: process.connection), system: release)
@@ -96,7 +96,7 @@ import Testing
         #expect(UIDevice.current.userInterfaceIdiom != .pad)
     }
 
-    @Test func `Apps of one vendor have one identifier, whichever process requests it first`() async throws {
+    @Test func `Apps of one vendor share one identifier, whichever process requests it first`() async throws {
         let home = try TemporaryDirectory()
         let paths = ServicePaths(environment: ["NIGHTSHIFT_HOME": home.path], homeDirectory: URL(filePath: home.path))
         func identifier(_ app: String) -> UUID? { VendorIdentifier(paths, of: AppID(rawValue: app)).value() }
@@ -123,7 +123,7 @@ import Testing
         #expect(device.identifierForVendor == nil)
     }
 
-    @Test func `A delegate as in Xcode's template has a window`() {
+    @Test func `The delegate of Xcode's template has a window property`() {
         final class Delegate: UIResponder, UIApplicationDelegate {
             var window: UIWindow?
 
@@ -155,7 +155,7 @@ import Testing
         #expect(content.attachments.isEmpty && CLLocation(latitude: 0, longitude: 0).floor == nil)
     }
 
-    @Test func `A calendar trigger is sent as the seconds until its time`() throws {
+    @Test func `The library sends a calendar trigger as the seconds until its time`() throws {
         var components = DateComponents(timeZone: TimeZone(secondsFromGMT: 0), hour: 9, minute: 30)
         components.calendar = Calendar(identifier: .gregorian)
         let trigger = UNCalendarNotificationTrigger(dateMatching: components, repeats: false)
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test(arguments: [(2_001, false), (nil, true)] as [(Int?, Bool)])
-    func `A calendar trigger that matches no future time, or repeats, is refused`(year: Int?, repeats: Bool)
+    func `The library refuses a calendar trigger that repeats or matches no future time`(year: Int?, repeats: Bool)
         throws
     {
         let components = DateComponents(year: year, hour: 9)
@@ -178,7 +178,7 @@ import Testing
         #expect(error?.code == .notificationInvalidNoDate)
     }
 
-    @Test func `A text input action is a button, and critical alerts are not supported`() {
+    @Test func `A text input action becomes a button, and critical alerts are not supported`() {
         let action = UNTextInputNotificationAction(
             identifier: "reply", title: "Reply", options: [], textInputButtonTitle: "Send", textInputPlaceholder: "Text"
         )

@@ -16,7 +16,7 @@ import Testing
         return try #require(world.service.state.read { $0.requests[1]?.request })
     }
 
-    @Test func `T4: A download's body is sent with its content type`() throws {
+    @Test func `T4: A download sends its body with its content type`() throws {
         let form = try sent {
             $0.httpMethod = "POST"
             $0.httpBody = Data("a=b".utf8)

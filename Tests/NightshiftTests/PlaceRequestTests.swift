@@ -45,7 +45,7 @@ import Testing
         return LocationUpdate(place: Place(place, accuracy: 8, time: Date(timeIntervalSince1970: 1_800_000_000)))
     }
 
-    @Test func `R6: requestLocation delivers one location, and then no request is open`() async throws {
+    @Test func `R6: requestLocation delivers one location, then the request ends`() async throws {
         let app = try App()
         app.manager.desiredAccuracy = kCLLocationAccuracyHundredMeters
         app.manager.requestLocation()
@@ -108,7 +108,8 @@ import Testing
         try await app.asks("3000.0 0.0")
     }
 
-    @Test func `R6: A refusal is reported as the error denied, and updates begin after permission`() async throws {
+    @Test func `R6: The delegate gets a refusal as the error denied, and updates begin after permission`() async throws
+    {
         let app = try App()
         app.manager.startUpdatingLocation()
         try await app.asks("0.0 0.0")
@@ -136,7 +137,7 @@ import Testing
         try await app.hears(#"at ["52.0, 13.0"]"#)
     }
 
-    @Test func `R6: A released manager has no request, and each manager has its own`() async throws {
+    @Test func `R6: Each manager has its own request, which ends when the manager is released`() async throws {
         let app = try App()
         app.manager.startUpdatingLocation()
         do {
@@ -148,7 +149,7 @@ import Testing
         try await app.asks("0.0 0.0")
     }
 
-    @Test func `R6: The user is asked for permission before the app requests the location`() async throws {
+    @Test func `R6: The library sends the permission request before the location request`() async throws {
         let app = try App()
         app.service.state.update { $0.location.known.permission = .ask }
         app.manager.requestAlwaysAuthorization()

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [Challenge.Method.basic, .digest])
-    func `T12: A password challenge has the real protection space`(method: Challenge.Method) async throws {
+    func `T12: A password challenge contains the server's protection space`(method: Challenge.Method) async throws {
         let seen = Watched<[URLAuthenticationChallenge]>([])
         let delegate = Recorder(onChallenge: { challenge in
             seen.update { $0.append(challenge) }
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: [(0, "ann"), (1, nil)] as [(Int, String?)])
-    func `T12: The storage's default credential is proposed, and used once by default handling`(
+    func `T12: A challenge proposes the default credential, which default handling uses once`(
         failures: Int, user: String?
     ) async throws {
         let world = try World()
@@ -105,7 +105,7 @@ import Testing
         #expect(proposed.read { $0 } == ["ann"])
     }
 
-    @Test func `T12: A server trust challenge is passed to the session's method first`() async throws {
+    @Test func `T12: The session's method gets a server trust challenge before the task's method`() async throws {
         let delegate = TrustingDelegate()
         let answer = try await answer(to: challenge(.serverTrust), by: delegate)
         #expect(answer.disposition == .useCredential)
@@ -127,7 +127,7 @@ import Testing
         #expect(delegate.heard.read { $0 } == ["1 challenged by NSURLAuthenticationMethodClientCertificate"])
     }
 
-    @Test func `T12: A challenge is delivered once, even if the stream breaks`() async throws {
+    @Test func `T12: The app gets a challenge once, even if the stream breaks`() async throws {
         let world = try World()
         let delegate = SilentDelegate()
         let session = world.process().session(delegate)
@@ -160,7 +160,7 @@ import Testing
     }
 
     /// Otherwise it would wait for an answer until its timeout.
-    @Test func `T11: A delayed task whose new request the service refuses is cancelled`() async throws {
+    @Test func `T11: A delayed task is cancelled if the service refuses its new request`() async throws {
         let world = try World()
         let session = world.process().session(DelayingDelegate("ftp://example.org/fresh"))
         let task = session.downloadTask(with: url())

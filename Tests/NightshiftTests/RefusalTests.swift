@@ -15,7 +15,7 @@ import Testing
         #expect(said.contains(sentence), "\(said)")
     }
 
-    @Test func `T7: A download with a completion handler is refused`() async {
+    @Test func `T7: A background session refuses a download with a completion handler`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = try RefusalTests.session().downloadTask(with: url()) { _, _, _ in }
         }
@@ -23,7 +23,7 @@ import Testing
             "Completion handler blocks are not supported in background sessions. Use a delegate instead.", in: result)
     }
 
-    @Test func `T7: An upload with a completion handler is refused`() async {
+    @Test func `T7: A background session refuses an upload with a completion handler`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = try RefusalTests.session().uploadTask(
                 with: URLRequest(url: url()), fromFile: URL(filePath: "/dev/null")
@@ -33,21 +33,21 @@ import Testing
             "Completion handler blocks are not supported in background sessions. Use a delegate instead.", in: result)
     }
 
-    @Test func `T7: An upload from memory is refused`() async {
+    @Test func `T7: A background session refuses an upload from memory`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = try RefusalTests.session().uploadTask(with: URLRequest(url: url()), from: Data())
         }
         expect("Upload tasks from NSData are not supported in background sessions.", in: result)
     }
 
-    @Test func `T7: An upload from a stream is refused`() async {
+    @Test func `T7: A background session refuses an upload from a stream`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = try RefusalTests.session().uploadTask(withStreamedRequest: URLRequest(url: url()))
         }
         expect("Upload tasks from a stream are not supported in background sessions.", in: result)
     }
 
-    @Test func `T7: A data task with a handler, and a web socket, are refused`() async {
+    @Test func `T7: A background session refuses a data task with a handler, and a web socket`() async {
         let data = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = try RefusalTests.session().dataTask(with: url()) { _, _, _ in }
         }
@@ -58,21 +58,21 @@ import Testing
         expect("WebSocket tasks are not supported in background sessions.", in: socket)
     }
 
-    @Test func `T7: Asynchronous convenience methods are refused`() async {
+    @Test func `T7: A background session refuses asynchronous convenience methods`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = try await RefusalTests.session().download(from: url())
         }
         expect("not supported in background sessions", in: result)
     }
 
-    @Test func `T7: Schemes other than http and https are refused`() async {
+    @Test func `T7: A background session refuses schemes other than http and https`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = try RefusalTests.session().downloadTask(with: url("ftp://example.org/file"))
         }
         expect("Only http and https URLs are supported in background sessions: ftp://example.org/file", in: result)
     }
 
-    @Test func `T7: A task in an invalidated session is refused`() async {
+    @Test func `T7: An invalidated session refuses a task`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let session = try RefusalTests.session()
             session.invalidateAndCancel()
@@ -81,7 +81,7 @@ import Testing
         expect("Task created in a session that has been invalidated", in: result)
     }
 
-    @Test func `T7: An empty identifier is refused`() async {
+    @Test func `T7: The library refuses an empty session identifier`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             _ = URLSessionConfiguration.background(withIdentifier: "")
         }
@@ -89,7 +89,7 @@ import Testing
     }
 
     /// In these calls, Swift does not prefer an initialiser of the library to FoundationNetworking's.
-    @Test func `T7: FoundationNetworking's own initialiser ends with a message that says what to write`() async {
+    @Test func `T7: FoundationNetworking's own initialiser fails with a message that says what to write`() async {
         let both = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let configuration: URLSessionConfiguration = .background(withIdentifier: "photos")
             let parts: (delegate: (any URLSessionDelegate)?, queue: OperationQueue?) = (Recorder(), .main)

@@ -24,7 +24,7 @@ import Testing
 
     // MARK: - The token
 
-    @Test func `R4: The token is delivered as bytes at each registration, and when it has changed`() async throws {
+    @Test func `R4: The app gets the token as bytes at each registration, and when it has changed`() async throws {
         let world = try World()
         let delegate = FetchingDelegate()
         let application = launch(delegate, in: world)
@@ -85,7 +85,7 @@ import Testing
         try await delegate.heard.wait(for: "the token") { $0 == ["launched", "token 0a0b"] }
     }
 
-    @Test func `R4: After the app unregisters, no token is delivered, and the service is notified later`()
+    @Test func `R4: After the app unregisters it gets no token, and the service is notified later`()
         async throws
     {
         let world = try World()
@@ -119,7 +119,7 @@ import Testing
     @Test(arguments: [
         (BackgroundFetchResult.newData, RefreshResult.newData), (.noData, .noData), (.failed, .failed),
     ])
-    func `R3: A push is acknowledged once with the delegate's result, in any app state`(
+    func `R3: The library acknowledges a push once with the delegate's result, in any app state`(
         _ said: BackgroundFetchResult, _ acknowledged: RefreshResult
     ) async throws {
         let world = try World()
@@ -167,7 +167,7 @@ import Testing
         #expect(UserInfo.remote("[1]").isEmpty && UserInfo.remote("{").isEmpty)
     }
 
-    @Test func `R3: A delegate may implement the asynchronous form for its fetch`() async throws {
+    @Test func `R3: A delegate may implement the asynchronous form for pushes`() async throws {
         let world = try World()
         launch(WaitingDelegate(), in: world)
         try await connected(world)
@@ -175,7 +175,7 @@ import Testing
         try await world.service.state.wait(for: "the acknowledgement") { $0.results == [1: .newData] }
     }
 
-    @Test func `R3: A delegate of the old form gets notifications, and reports no result`() async throws {
+    @Test func `R3: A delegate with the old method gets notifications and reports no result`() async throws {
         let world = try World()
         let delegate = OldDelegate()
         launch(delegate, in: world)
@@ -185,7 +185,7 @@ import Testing
         #expect(delegate.heard == [#"{"a":1}"#])
     }
 
-    @Test func `R9: A notification without a delegate method ends with no data, and one line says why`() async throws {
+    @Test func `R9: A notification without a delegate method ends with no data, and a message says why`() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             let process = world.process()
@@ -228,7 +228,7 @@ import Testing
         PushDelivery(id: id, payload: payload, received: Date(timeIntervalSince1970: 1_800_000_000))
     }
 
-    @Test func `R3: A notification that launches the app is in its options and delivered after the launch`()
+    @Test func `R3: The launch options contain the notification, which is delivered after the launch`()
         async throws
     {
         let world = try World()
@@ -244,7 +244,7 @@ import Testing
         try await world.service.state.wait(for: "the acknowledgement") { $0.results == [1: .newData] }
     }
 
-    @Test func `R3: The old form is not called for the notification that has launched the app`() async throws {
+    @Test func `R3: The delegate's old method does not get the notification that launched the app`() async throws {
         let world = try World()
         let delegate = OldDelegate()
         launch(delegate, in: world, environment: try environment([delivery(#"{"a":1}"#, id: "one")], in: world))
@@ -255,7 +255,7 @@ import Testing
         #expect(delegate.heard == [#"{"b":1}"#])
     }
 
-    @Test func `R3: An opened remote notification that launches the app is in its options`() throws {
+    @Test func `R3: The launch options contain an opened remote notification that launched the app`() throws {
         let world = try World()
         let delegate = FetchingDelegate()
         var notification = AppNotification(identifier: "x", date: Date(timeIntervalSince1970: 1_800_000_000))
@@ -266,7 +266,7 @@ import Testing
         #expect(delegate.launchedFor == #"{"aps":{}}"#)
     }
 
-    @Test func `R3: A launch for another reason has no notification in its options`() throws {
+    @Test func `R3: The launch options contain no notification after a launch for another reason`() throws {
         let world = try World()
         let delegate = FetchingDelegate()
         launch(delegate, in: world, environment: ["NIGHTSHIFT_APP": "/app", "NIGHTSHIFT_PAYLOAD": "/nowhere"])
@@ -275,7 +275,7 @@ import Testing
 
     // MARK: - The badge
 
-    @Test func `R4: The badge is sent asynchronously, and reading it returns the last value`() async throws {
+    @Test func `R4: The library sends the badge asynchronously, and reading it returns the last value`() async throws {
         let world = try World()
         world.service.stop()
         let application = launch(FetchingDelegate(), in: world)

@@ -7,7 +7,7 @@ import Testing
 
 /// Values of tasks, requests and configurations at their limits, compared with Foundation's.
 @Suite struct RequestValueTests {
-    @Test func `T7: A request that allows only cached data fails, and nothing is loaded`() async throws {
+    @Test func `T7: A request that allows only cached data fails without loading`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -54,7 +54,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: A task with too long a description fails with an error that says so`() async throws {
+    @Test func `T7: A task whose description is too long fails with an error that says so`() async throws {
         let world = try World()
         let tasks = "POST /v1/process/sessions/org.example.photos/tasks"
         world.service.state.update {
@@ -71,7 +71,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T7: A description that is too long for a running task is kept only in this process`() async throws {
+    @Test func `T7: A description too long for a running task is kept only in the app's process`() async throws {
         let world = try World()
         let session = world.process().session(Recorder())
         let task = session.downloadTask(with: url())
@@ -115,7 +115,7 @@ import Testing
         #expect(configuration.shouldUseExtendedBackgroundIdleMode && configuration.protocolClasses == nil)
     }
 
-    @Test func `FoundationNetworking reads a configuration in its own order`() {
+    @Test func `FoundationNetworking reads the properties of a configuration in an order of its own`() {
         func completes(_ properties: [FoundationReading.Property], copied: Bool = true) -> [Bool] {
             var reading = FoundationReading()
             if copied { reading.copied() }
@@ -148,7 +148,7 @@ import Testing
         ("photos", String?.none, "photos (unknown version) curl/8"), ("photos", "12.1", "photos/12.1 curl/8"),
         ("My App", "1 (beta)", "My%20App/1%20%28beta%29 curl/8"), ("a\nb", "", "a%0Ab (unknown version) curl/8"),
     ])
-    func `A user agent is made of tokens`(name: String, version: String?, expected: String) {
+    func `A user agent consists of tokens`(name: String, version: String?, expected: String) {
         let agent = UserAgent.value(name: name, version: version, curl: "8")
         #expect(agent == "\(expected) nightshift/\(NightshiftVersion.current)")
     }

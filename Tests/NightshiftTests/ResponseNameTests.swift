@@ -14,7 +14,7 @@ struct ResponseNameTests {
             ("http://a.example/film", "attachment; filename=\"other.mkv\"", "other.mkv"),
             ("http://a.example/film.mkv", "inline", "film.mkv"),
         ] as [(String, String?, String)])
-    func `T7: The suggested name is from the field, or the URL, or the host`(
+    func `T7: The suggested file name comes from the header field, the URL or the host`(
         address: String, disposition: String?, name: String
     ) throws {
         let url = try #require(URL(string: address))

@@ -16,7 +16,7 @@ import Testing
         return request
     }
 
-    @Test func `B2: The service gets the new request, and a later process finds it`() async throws {
+    @Test func `B2: The service gets the new request, and a later process reads it`() async throws {
         let world = try World()
         let task = world.process().session(Recorder()).downloadTask(with: url())
         task.resume()
@@ -37,7 +37,7 @@ import Testing
         #expect(world.service.state.read { $0.requests[1]?.request.url } == other.absoluteString)
     }
 
-    @Test func `T13: A task made from resume data is sent before its request is replaced`() async throws {
+    @Test func `T13: The library sends a task made from resume data before it replaces the request`() async throws {
         let world = try World()
         let session = world.process().session(Recorder())
         let first = session.downloadTask(with: url())
@@ -52,7 +52,7 @@ import Testing
         #expect(task.state == .suspended)
     }
 
-    @Test func `B2: Refusals, and tasks of other sessions, throw errors that say why`() async throws {
+    @Test func `B2: Refusals, and tasks of other sessions, throw errors that give the reason`() async throws {
         let world = try World()
         let task = world.process().session(Recorder()).downloadTask(with: url())
         task.resume()

@@ -63,7 +63,7 @@ private let export = "org.example.app.export.film"
 
     // MARK: - Launch handlers
 
-    @Test func `R10: A task has the class of its request, and its handler runs on the queue passed`() async throws {
+    @Test func `R10: A task has the class of its request, and its handler runs on the given queue`() async throws {
         let app = try App()
         let queue = DispatchQueue(label: "tasks")
         app.register(refresh)
@@ -83,7 +83,7 @@ private let export = "org.example.app.export.film"
     }
 
     @Test(arguments: [(true, RefreshResult.newData), (false, .failed)])
-    func `R10: A task is completed once, with its success`(_ success: Bool, _ result: RefreshResult) async throws {
+    func `R10: A task ends once, with its success`(_ success: Bool, _ result: RefreshResult) async throws {
         let app = try App()
         app.register(refresh)
         await app.launch()
@@ -100,7 +100,7 @@ private let export = "org.example.app.export.film"
         #expect(app.service.state.read { $0.acknowledgedCommands } == [1, 2])
     }
 
-    @Test func `R10: The next request can be submitted inside the handler`() async throws {
+    @Test func `R10: A handler can submit the next request`() async throws {
         let app = try App()
         app.scheduler.register(forTaskWithIdentifier: refresh, using: nil) { [scheduler = app.scheduler] task in
             do {
@@ -119,7 +119,7 @@ private let export = "org.example.app.export.film"
         #expect(app.service.state.read { $0.refresh.submitted.count } == 3)
     }
 
-    @Test func `R10: A task repeated after a broken connection is not begun again`() async throws {
+    @Test func `R10: A task that the service sends again after a broken connection begins only once`() async throws {
         let app = try App()
         app.register(refresh)
         await app.launch()
@@ -138,7 +138,7 @@ private let export = "org.example.app.export.film"
         #expect(app.heard.read { $0.count } == 1)
     }
 
-    @Test func `R10: A long task is acknowledged only for its latest command, after many others`()
+    @Test func `R10: The library acknowledges only the latest command of a long task, after many others`()
         async throws
     {
         let app = try App()
@@ -195,7 +195,7 @@ private let export = "org.example.app.export.film"
 
     /// The main thread is not served before the app is launched, so this test has no suspension point before the
     /// launch.
-    @Test @MainActor func `R10: A task that arrives before the end of the launch waits for it`() async throws {
+    @Test @MainActor func `R10: A task that arrives during the launch waits until the launch has ended`() async throws {
         let app = try App()
         app.register(refresh)
         app.service.wake(1, .fetch, refresh)
@@ -229,7 +229,7 @@ private let export = "org.example.app.export.film"
 
     // MARK: - Expiration
 
-    @Test func `R10: The expiration handler is called once, and the app can still complete the task`()
+    @Test func `R10: The expiration handler runs once, and the app can still complete the task`()
         async throws
     {
         let app = try App()
@@ -288,7 +288,7 @@ private let export = "org.example.app.export.film"
         #expect(app.service.state.read { $0.results[1] } == .failed)
     }
 
-    @Test func `R10: An expiration handler can be called while the launch handler still runs`() async throws {
+    @Test func `R10: An expiration handler can run while the launch handler still runs`() async throws {
         let app = try App()
         let queue = DispatchQueue(label: "tasks")
         let (begun, gate) = (Watched(false), Gate())
@@ -305,7 +305,7 @@ private let export = "org.example.app.export.film"
         try await app.result(of: 1, is: .newData)
     }
 
-    @Test func `R10: An expiration applies only to its task`() async throws {
+    @Test func `R10: An expiration affects only its own task`() async throws {
         let app = try App()
         app.register(refresh)
         app.register(cleaning)
@@ -336,7 +336,7 @@ private let export = "org.example.app.export.film"
         return try #require(try await app.task() as? BGContinuedProcessingTask)
     }
 
-    @Test func `R10: A continued task's title, subtitle and progress are sent when they change`() async throws {
+    @Test func `R10: The library sends changes of a continued task's title, subtitle and progress`() async throws {
         let app = try App()
         let task = try await continued(app)
         #expect(task.title == "Export" && task.subtitle == "Film")
@@ -356,7 +356,7 @@ private let export = "org.example.app.export.film"
         try await app.result(of: 1, is: .newData)
     }
 
-    @Test func `R10: Frequent progress is sent at most four times a second, including the last value`()
+    @Test func `R10: The library sends frequent progress at most four times a second, and the last value`()
         async throws
     {
         let app = try App()
@@ -370,7 +370,7 @@ private let export = "org.example.app.export.film"
         task.setTaskCompleted(success: true)
     }
 
-    @Test func `R10: The last progress is sent when a service that was too slow responds again`() async throws {
+    @Test func `R10: The library sends the last progress when a slow service responds again`() async throws {
         let app = try App()
         let task = try await continued(app)
         task.progress.totalUnitCount = 10
@@ -404,7 +404,7 @@ private let export = "org.example.app.export.film"
         try await app.result(of: 1, is: .newData)
     }
 
-    @Test func `R10: If the user cancels a continued task, its expiration handler is called`() async throws {
+    @Test func `R10: A continued task that the user cancels calls its expiration handler`() async throws {
         let app = try App()
         let task = try await continued(app)
         task.expirationHandler = { task.setTaskCompleted(success: false) }

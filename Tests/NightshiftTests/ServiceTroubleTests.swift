@@ -10,7 +10,7 @@ import Testing
 
 /// Row T13: an app survives restarts and absences of the service without its own code.
 @Suite struct ServiceTroubleTests {
-    @Test func `T13: When the service is back, it delivers once what ended meanwhile`() async throws {
+    @Test func `T13: A returned service delivers once what ended meanwhile`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `T13: A task that is resumed while the service is away is sent when it is back`() async throws {
+    @Test func `T13: A task resumed while the service is away is sent when the service is back`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -62,8 +62,7 @@ import Testing
     }
 
     /// The service is away for longer than resume() waits.
-    @Test func `T13: resume() returns although the service does not respond, and the task is sent later`() async throws
-    {
+    @Test func `T13: resume() returns although the service does not respond, and sends the task later`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -96,7 +95,7 @@ import Testing
         try await world.service.state.wait(for: "the file") { $0.sources[2] == 4 }
     }
 
-    @Test func `T13: A task that arrives before its session is sent again after it`() async throws {
+    @Test func `T13: The library sends a task again after its session if the task arrived first`() async throws {
         let world = try World()
         let line = "/v1/process/sessions/org.example.photos"
         let gate = Gate()
@@ -117,7 +116,7 @@ import Testing
         #expect(delegate.heard.read { $0.last } == "\(task.taskIdentifier) completed")
     }
 
-    @Test func `T13: A session that the service has forgotten is attached again`() async throws {
+    @Test func `T13: The library attaches a session again that the service has forgotten`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -129,7 +128,7 @@ import Testing
         try await delegate.heard.wait(for: "the end") { $0.last == "2 completed" }
     }
 
-    @Test func `T13: A request that is repeated after a lost response does not create a second task`() async throws {
+    @Test func `T13: A request repeated after a lost response does not create a second task`() async throws {
         let world = try World()
         let session = world.process().session(Recorder())
         let line = "POST /v1/process/sessions/org.example.photos/tasks"
@@ -140,7 +139,7 @@ import Testing
         #expect(world.service.state.read { $0.tasks.count } == 1)
     }
 
-    @Test func `T13: A task whose hand-over got no response runs when it is resumed`() async throws {
+    @Test func `T13: A task whose hand-over got no response runs when the app resumes it`() async throws {
         let world = try World()
         let process = world.process()
         let session = process.session(Recorder())
@@ -155,7 +154,7 @@ import Testing
         try await world.service.state.wait(for: "the task to run") { $0.tasks.values.map(\.task.state) == [.waiting] }
     }
 
-    @Test func `T13: A suspension whose response was lost is reversed by a later resume`() async throws {
+    @Test func `T13: A later resume reverses a suspension whose response was lost`() async throws {
         let world = try World()
         let session = world.process().session(Recorder())
         let task = session.downloadTask(with: url())
@@ -174,7 +173,7 @@ import Testing
         try await world.service.state.wait(for: "the task to run") { $0.tasks[id]?.task.state == .waiting }
     }
 
-    @Test func `T13: While the service is away, tasks get numbers that no other task has`() async throws {
+    @Test func `T13: While the service is away, each new task gets an unused number`() async throws {
         let world = try World()
         world.service.stop()
         let session = world.process().session(Recorder())
@@ -228,7 +227,7 @@ import Testing
     }
 
     /// If the list were empty, an app would start all its transfers again.
-    @Test func `T13: The list of tasks waits for a slow service for longer than a new task does`() async throws {
+    @Test func `T13: The list of tasks waits longer for a slow service than a new task does`() async throws {
         let world = try World()
         let process = world.process()
         let early = process.session(Recorder())
@@ -273,7 +272,7 @@ import Testing
     }
 
     /// The delegate method blocks the queue of events, on which the end of the stream is reported.
-    @Test func `T13: Waiting requests are sent when the service is back, even if a delegate blocks`()
+    @Test func `T13: The library sends waiting requests to a returned service even if a delegate blocks`()
         async throws
     {
         let world = try World()
@@ -318,7 +317,7 @@ import Testing
         #expect(try await delegate.heard.are(["1 completed -999", "invalid"]))
     }
 
-    @Test func `T13: For tasks that cannot be sent, one line says why and what to do`() async {
+    @Test func `T13: One message says why tasks cannot be sent and what to do`() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             world.service.stop()
@@ -330,7 +329,7 @@ import Testing
         #expect(text.contains("nightshift doctor") && text.contains("nightshiftd was not found"))
     }
 
-    @Test func `T13: If the session is refused first, a caller waiting for resume data gets nil`()
+    @Test func `T13: A caller waiting for resume data gets nil if the session is refused first`()
         async throws
     {
         let world = try World()
@@ -351,7 +350,7 @@ import Testing
         #expect(data.read { $0 } == [nil])
     }
 
-    @Test func `T13: Tasks of a session that was removed end as cancelled`() async throws {
+    @Test func `T13: Tasks of a removed session end as cancelled`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -378,7 +377,7 @@ import Testing
         return SessionTask(task: status, clientData: nil, resumedAt: nil)
     }
 
-    @Test func `T13: Unknown values from a newer service hide only the properties or tasks that have them`() throws {
+    @Test func `T13: An unknown value from a newer service hides only its property or task`() throws {
         let states: [TaskState] = [.waiting, .finishing, .waiting, .running]
         let page = SessionTaskPage(tasks: zip(Int64(1)..., states).map { status($0, $1) }, next: TaskID(7))
         let text = String(decoding: try JSON.encode(page), as: UTF8.self)
@@ -412,7 +411,7 @@ import Testing
         #expect(delegate.heard.read { $0 } == ["1 completed \(NSURLErrorCannotWriteToFile)"])
     }
 
-    @Test func `T13: A session is attached again when the service no longer knows the process`() async throws {
+    @Test func `T13: The library attaches a session again when the service no longer knows the process`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)

@@ -7,7 +7,7 @@ import Testing
 /// The library sends nothing to a socket that another user owns.
 @Suite struct SocketOwnerTests {
     @Test(.enabled(if: geteuid() == 0, "only root can be two users"), .timeLimit(.minutes(20)))
-    func `An app's request does not reach a socket that another user has put there`() async throws {
+    func `An app sends no request to a socket that another user has put in place`() async throws {
         let directory = try TemporaryDirectory()
         #expect(chmod(directory.path, 0o755) == 0)
         let folder = directory.path("run")

@@ -11,7 +11,7 @@ import Testing
 #endif
 
 @Suite struct SourceCompatibilityTests {
-    @Test func `T7: Apple's listings make a background session, and its task reaches the service`() async {
+    @Test func `T7: Apple's listings make a background session whose task reaches the service`() async {
         await #expect(processExitsWith: .success) {
             let world = try World.ofThisProcess()
             let controller = ViewController()
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `L2: Apple's listing begins a background task for the time of its work`() async {
+    @Test func `L2: Apple's listing holds a background task open while its work runs`() async {
         await #expect(processExitsWith: .success) {
             let world = try World.ofThisProcess()
             let gate = DispatchSemaphore(value: 0)
@@ -55,7 +55,7 @@ import Testing
 
     /// The exit handler of this test runs after the library's, which was registered later, and checks what that has
     /// done.
-    @Test func `T7: At exit, tasks that were never resumed are sent to the service`() async throws {
+    @Test func `T7: An exiting app sends its never-resumed tasks to the service`() async throws {
         await #expect(processExitsWith: .exitCode(3)) {
             _ = try World.ofThisProcess()
             atexit {
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `T7: A configuration's copy is independent`() throws {
+    @Test func `T7: The copy of a configuration is independent`() throws {
         let configuration = URLSessionConfiguration.background(withIdentifier: "x")
         configuration.timeoutIntervalForResource = 5
         configuration.sessionSendsLaunchEvents = false

@@ -28,7 +28,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
 
     // MARK: - Registering
 
-    @Test func `R10: Only identifiers that the desktop entry declares can be registered`() async throws {
+    @Test func `R10: An app can register only identifiers that its desktop entry declares`() async throws {
         let world = try World()
         let scheduler = scheduler(world, declared: [refresh, "org.example.app.export.*"])
         #expect(scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in })
@@ -52,7 +52,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
 
     // MARK: - Submitting
 
-    @Test func `R10: A request is sent with all its properties before submit() returns`() async throws {
+    @Test func `R10: submit() returns after it has sent the request with all properties`() async throws {
         let world = try World()
         let scheduler = scheduler(world)
         scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in }
@@ -108,7 +108,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         (.invalid("The title is too long."), .notPermitted, 3),
         (.unavailable("The disk is full."), .unavailable, 1),
     ])
-    func `R10: A refusal throws Apple's error with the service's reason`(
+    func `R10: A refused request throws Apple's error with the service's reason`(
         _ problem: Problem, _ code: BGTaskScheduler.Error.Code, _ number: Int
     ) async throws {
         let world = try World()
@@ -125,7 +125,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         if problem.status != 503 { #expect(error?.localizedDescription == problem.detail) }
     }
 
-    @Test func `R10: Errors can be caught by their codes`() throws {
+    @Test func `R10: An app can catch errors by their codes`() throws {
         func refuse(_ code: BGTaskScheduler.Error.Code) throws { throw BGTaskScheduler.Error(code, "No.") }
         do {
             try refuse(.notPermitted)
@@ -151,7 +151,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
 
     // MARK: - Cancelling
 
-    @Test func `R10: Requests are cancelled in the order of the calls`() async throws {
+    @Test func `R10: The library cancels requests in the order of the calls`() async throws {
         let world = try World()
         let scheduler = scheduler(world)
         scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in }
@@ -169,7 +169,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         #expect(await scheduler.pendingTaskRequests().map(\.identifier) == [refresh])
     }
 
-    @Test func `R10: A cancellation made while the service was away is sent before the next request`() async throws {
+    @Test func `R10: The library sends a cancellation made without a service before the next request`() async throws {
         let world = try World()
         world.service.install(tasks: [refresh, cleaning])
         let connection = world.process().connection
@@ -187,7 +187,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
     }
 
     @Test(arguments: [true, false])
-    func `R10: A cancellation for an absent or slow service is sent when it responds again`(isAway: Bool)
+    func `R10: A cancellation reaches an absent or slow service when it responds again`(isAway: Bool)
         async throws
     {
         let world = try World()
@@ -243,7 +243,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
 
     // MARK: - Requests as values
 
-    @Test func `R10: Requests are copied with all their properties`() throws {
+    @Test func `R10: The copy of a request has all its properties`() throws {
         let continued = BGContinuedProcessingTaskRequest(identifier: "a.1", title: "Export", subtitle: "Film")
         #expect(continued.strategy == .queue && continued.requiredResources == [])
         continued.strategy = .fail
@@ -308,7 +308,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         expect("No launch handler registered for task with identifier \(refresh)", in: result)
     }
 
-    @Test func `R10: A late handler ends the process at the first request that is not continued`() async {
+    @Test func `R10: A handler registered late ends the process at the next request except a continued one`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let world = try World()
             world.service.install(tasks: [refresh])
@@ -326,7 +326,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         expect("All launch handlers must be registered before application finishes launching", in: result)
     }
 
-    @Test func `R9: An undeclared identifier is reported once, with the key to add`() async {
+    @Test func `R9: A message reports an undeclared identifier once, with the key to add`() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             world.service.install(tasks: [refresh])

@@ -145,7 +145,7 @@ import Testing
         #expect(error.backgroundTaskCancelledReason == nil)
     }
 
-    @Test func `T7: Without an entity tag, cancelling gives no resume data`() async throws {
+    @Test func `T7: Cancelling without an entity tag produces no resume data`() async throws {
         let world = try World()
         let session = world.process().session(Recorder())
         let held = session.downloadTask(with: url())
@@ -176,7 +176,7 @@ import Testing
 
     /// Download managers for iOS pause in this way. They look for the file that the data names, move it to a safe
     /// folder, and restart the download if it is missing.
-    @Test func `T13: Resume data names a file with the length of the received data, until it is used`() async throws {
+    @Test func `T13: Unused resume data names a file with the length of the received data`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -203,7 +203,7 @@ import Testing
 
     /// The task is paused again before the service has it, because the service is away or the task was only made.
     @Test(arguments: [true, false])
-    func `T13: Unused resume data is returned again, with its file`(isResumed: Bool) async throws {
+    func `T13: A task returns its unused resume data again, with the file`(isResumed: Bool) async throws {
         let world = try World()
         let delegate = Recorder()
         let process = world.process()
@@ -234,7 +234,7 @@ import Testing
 
     /// The larger file takes longer to copy than resume() waits.
     @Test(arguments: [8, 8 << 20])
-    func `T5: The file of an upload may be deleted when resume() has returned`(size: Int) async throws {
+    func `T5: The app may delete the file of an upload once resume() has returned`(size: Int) async throws {
         let tasks = "POST /v1/process/sessions/org.example.photos/tasks"
         let world = try World()
         let delegate = Recorder()
@@ -270,7 +270,7 @@ import Testing
         try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
     }
 
-    @Test func `T5: Waiting uploads leave descriptors for the app and for connections to the service`() async {
+    @Test func `T5: Waiting uploads leave enough descriptors for the app and its service connections`() async {
         await #expect(processExitsWith: .success) {
             let world = try World()
             let process = world.process()
@@ -298,7 +298,8 @@ import Testing
         }
     }
 
-    @Test func `T5: The file of an upload that ends before the response to its hand-over is closed`() async throws {
+    @Test func `T5: The library closes the file of an upload that ends before its hand-over is answered`() async throws
+    {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -360,7 +361,7 @@ import Testing
         #expect(request.timeoutInterval == Limits.longestTimeout)
     }
 
-    @Test func `T7: flush() sends tasks that were never resumed as suspended`() async throws {
+    @Test func `T7: flush() sends never-resumed tasks as suspended`() async throws {
         let world = try World()
         let process = world.process()
         let session = process.session(Recorder())
@@ -395,7 +396,7 @@ import Testing
         #expect(downloads == [first])
     }
 
-    @Test func `T7: Invalidation lets tasks end, sends the last message and releases the delegate`()
+    @Test func `T7: An invalidated session lets tasks end, sends the last message and releases its delegate`()
         async throws
     {
         let world = try World()
@@ -538,7 +539,7 @@ import Testing
         #expect(world.service.state.read { $0.requests[2]?.request.resumeData } == "token")
     }
 
-    @Test func `T7: A progress object can be observed, cancelled and paused`() async throws {
+    @Test func `T7: An app can observe, cancel and pause a task through its progress object`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)

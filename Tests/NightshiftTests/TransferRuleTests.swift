@@ -45,7 +45,9 @@ import Testing
         #expect(session.configuration.tlsMaximumSupportedProtocolVersion == newest)
     }
 
-    @Test(arguments: rules.indices) func `T3: Each property reaches the service without changing others`(_ index: Int)
+    @Test(arguments: rules.indices) func `T3: Each property reaches the service without changing other properties`(
+        _ index: Int
+    )
         async throws
     {
         let world = try World()
@@ -71,15 +73,15 @@ import Testing
     }
 
     @Test(arguments: [(-5.0, 0.0), (130, 100)])
-    func `T3: A percentage outside of 0 to 100 is limited`(_ written: Double, _ sent: Double) async throws {
+    func `T3: A percentage outside of 0 to 100 is limited to that range`(_ written: Double, _ sent: Double) async throws
+    {
         let world = try World()
         _ = world.process().session(Recorder()) { $0.minimumBattery = written }
         try await world.service.state.wait(for: "the session") { $0.settings["org.example.photos"] != nil }
         #expect(world.service.state.read { $0.settings["org.example.photos"]?.minimumBattery } == sent)
     }
 
-    @Test func `T3: A request can forbid mobile networks, which a later process and its resume data keep`() async throws
-    {
+    @Test func `T3: A later process and resume data keep a request's ban on mobile networks`() async throws {
         let world = try World()
         let first = world.process()
         let session = first.session(Recorder())

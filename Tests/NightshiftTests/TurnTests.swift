@@ -7,7 +7,7 @@ import Testing
 
 /// Threads that wait, one after the other, for a slow service.
 @Suite struct TurnTests {
-    @Test func `A thread whose timeout ends gives up the turn, and the next waiting thread gets it`() async throws {
+    @Test func `A thread whose wait times out leaves the queue, and the next thread gets the turn`() async throws {
         let turn = Turn()
         let (gate, heard) = (Gate(), Watched<[String]>([]))
         Thread.detachNewThread {
@@ -30,7 +30,7 @@ import Testing
         #expect(try turn.run(within: .seconds(60)) { _ in 7 } == 7)
     }
 
-    @Test func `A thread that takes the turn repeatedly does not keep it from others`() async throws {
+    @Test func `A thread that takes the turn repeatedly does not keep other threads from it`() async throws {
         let (turn, isOver) = (Turn(), Watched(false))
         let rounds = Watched(0)
         Thread.detachNewThread {

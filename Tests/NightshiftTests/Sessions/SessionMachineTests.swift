@@ -49,7 +49,7 @@ import Testing
 
     /// In an earlier version, each failure after a return of the service left one more timer, and each timer made
     /// attempts for ever.
-    @Test func `T8: The attempt at the service's return replaces the one that waits`() {
+    @Test func `T8: When the service returns, an immediate attempt replaces the waiting one`() {
         var machine = SessionMachine()
         _ = machine.start()
         check(machine.beginAttaching(1))
@@ -62,7 +62,7 @@ import Testing
         check(machine.lost(isUnreachable: true), [.attach(attempt: 4, after: .milliseconds(20))])
     }
 
-    @Test func `T8: If the service returns during an attempt, the next attempt is made at once`() {
+    @Test func `T8: If the service returns during an attempt, the next attempt follows at once`() {
         var machine = SessionMachine()
         _ = machine.start()
         _ = machine.beginAttaching(1)
@@ -74,7 +74,7 @@ import Testing
         check(machine.beginAttaching(3))
     }
 
-    @Test func `T8: A session whose connection is lost attaches again`() {
+    @Test func `T8: A session that loses its connection attaches again`() {
         var machine = attached()
         check(!machine.beginAttaching(1))
         check(machine.lost(isUnreachable: false), [.attach(attempt: 2, after: .zero)])
@@ -84,7 +84,7 @@ import Testing
         check(actions.contains(.read) && machine.isReading)
     }
 
-    @Test func `T12: A refusal fails the tasks, gives up work and ends the session`() {
+    @Test func `T12: A refusal fails the tasks, drops pending work and ends the session`() {
         var machine = attached([1, 2])
         let (work, _) = machine.addWork(isUnreachable: true)
         check(
@@ -102,7 +102,7 @@ import Testing
 
     // MARK: - Waiting
 
-    @Test func `T8: Only callers that fail fast do not wait for a service that is away`() {
+    @Test func `T8: Only callers that fail fast do not wait for an absent service`() {
         var machine = SessionMachine()
         _ = machine.start()
         let fast = machine.waitForAttachment(failsFast: true)
@@ -121,7 +121,7 @@ import Testing
         check(machine.waitForBacklog(), nil)
     }
 
-    @Test func `T8: Work has one timer for a slow service, and no timer for one that is away`() {
+    @Test func `T8: Work has one timer for a slow service, and no timer for an absent one`() {
         var machine = attached()
         let (first, soon) = machine.addWork(isUnreachable: false)
         let (second, none) = machine.addWork(isUnreachable: false)
@@ -134,7 +134,7 @@ import Testing
 
     // MARK: - Tasks
 
-    @Test func `T6: Task numbers begin where the service says, and never decrease`() {
+    @Test func `T6: Task numbers begin with the service's number and never decrease`() {
         var machine = SessionMachine()
         check(machine.newTaskNumber(orFrom: 5_000), 5_000)
         _ = machine.start()
@@ -154,7 +154,7 @@ import Testing
     }
 
     /// In an earlier version, the task was made a second time, and the session never ended.
-    @Test func `T6: A task that ends while the service lists it is not made again`() {
+    @Test func `T6: A task that ends while the service lists it is not created again`() {
         var machine = attached([1, 2])
         _ = machine.lost(isUnreachable: false)
         check(machine.beginAttaching(2))
@@ -181,7 +181,7 @@ import Testing
         check(machine.caughtUp(through: 9), [.reportProgress])
     }
 
-    @Test func `T6: Unsent tasks are sent in their order, with one timer`() {
+    @Test func `T6: The session sends unsent tasks in their order, with one timer`() {
         var machine = attached()
         for number in 1...3 { machine.add(number) }
         check(machine.postpone(2, isUnreachable: true), [])
@@ -211,7 +211,7 @@ import Testing
         check(machine.acknowledge(), [.acknowledge])
     }
 
-    @Test func `T10: A question that waits for its answer is not asked again`() {
+    @Test func `T10: The session does not ask again while a question waits for its answer`() {
         var machine = attached([1])
         check(machine.receive(5, isQuestion: true, isNoted: false), .new)
         check(machine.receive(5, isQuestion: true, isNoted: false), .asked)
@@ -221,7 +221,7 @@ import Testing
 
     // MARK: - The end
 
-    @Test func `T12: An invalidated session ends after its last task, once it knows earlier tasks`() {
+    @Test func `T12: An invalidated session ends after its last task, once it knows its earlier tasks`() {
         var machine = attached([1])
         machine.addDataTask(50)
         machine.close(cancelling: false)
@@ -240,7 +240,7 @@ import Testing
         check(machine.life == .ended && !machine.life.admitsCall(isLast: true))
     }
 
-    @Test func `T12: A session that is finishing its tasks can still be cancelled, and stays settled`() {
+    @Test func `T12: A settled session that is finishing its tasks can still be cancelled`() {
         var machine = attached()
         machine.close(cancelling: false)
         _ = machine.settle()
@@ -250,7 +250,7 @@ import Testing
         check(machine.life.isCancelled && machine.life.mayEnd)
     }
 
-    @Test func `T12: An abandoned session begins nothing`() {
+    @Test func `T12: An abandoned session starts no work`() {
         var machine = SessionMachine()
         _ = machine.start()
         let waiter = machine.waitForAttachment(failsFast: false)
