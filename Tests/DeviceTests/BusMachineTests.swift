@@ -26,7 +26,7 @@ import Testing
         #expect(!observer.isSettled)
     }
 
-    @Test func `The observer is settled by an answer to its latest query and by no other`() {
+    @Test func `Only the answer to the observer's latest query settles the observer`() {
         var (observer, actions) = Self.present(.networkManager)
         #expect(actions == [.send(.properties(.networkManager, number: 1))])
         // The answer to the request may come after the signal and says the same.
@@ -47,7 +47,7 @@ import Testing
         #expect(observer[.networkManager].properties == ["State": .integer(20)])
     }
 
-    @Test func `A late answer counts and its query is not repeated`() {
+    @Test func `The observer uses a late answer and does not repeat its query`() {
         var (observer, _) = Self.present(.networkManager)
         #expect(observer.deadline == BusObserver.timeout)
         observer.tick(now: BusObserver.timeout - 0.1)
@@ -60,7 +60,7 @@ import Testing
         #expect(observer[.networkManager].failure == nil && observer[.networkManager].properties == [:])
     }
 
-    @Test func `An invalidated property is queried again and stays valid until the answer`() {
+    @Test func `The observer queries an invalidated property again and keeps its value until the answer`() {
         var (observer, _) = Self.present(.networkManager)
         _ = observer.handle(.properties(.networkManager, number: 1, .success(["State": .integer(70)])), now: 0)
         let change = PropertyChange(changed: [:], invalidated: ["State"])
@@ -90,7 +90,7 @@ import Testing
         #expect(observer[.logind].properties == ["PreparingForSleep": .truth(false)])
     }
 
-    @Test func `Without UPower, logind is asked when the kernel reports a power supply`() {
+    @Test func `Without UPower, the observer asks logind when the kernel reports a power supply`() {
         var (observer, _) = Self.present(.logind)
         #expect(!observer.asksLogindForPower && observer.powerSupplyChanged(now: 0).isEmpty)
         let plugged: [String: BusValue] = ["OnExternalPower": .truth(true)]
@@ -112,7 +112,7 @@ import Testing
         ("change@/devices/AC\0ACTION=change\0SUBSYSTEM=power_supply\0POWER_SUPPLY_ONLINE=0\0", true),
         ("add@/devices/sda\0ACTION=add\0SUBSYSTEM=block\0", false),
         ("change@/devices/AC\0SUBSYSTEM=power_supply", true), ("SUBSYSTEM=power_supply_hwmon\0", false), ("", false),
-    ]) func `The kernel's events about power supplies are distinguished from others`(
+    ]) func `The observer distinguishes the kernel's events about power supplies from others`(
         _ event: String, _ isAboutPower: Bool
     ) {
         let found = Array(event.utf8).withUnsafeBytes { DeviceEvents.isAboutPower($0) }
@@ -155,7 +155,7 @@ import Testing
         #expect(observer.readings[3].values[.idle] == "yes" && observer[.logind].failure == nil)
     }
 
-    @Test func `The last values of services survive a bus that comes back`() {
+    @Test func `The last values of services survive the loss and return of the bus`() {
         var (observer, _) = Self.present(.logind)
         _ = observer.handle(.properties(.logind, number: 1, .success(["IdleHint": .truth(true)])), now: 0)
         _ = observer.disconnected("gone", now: 1)
@@ -189,7 +189,7 @@ import Testing
         #expect(observer.readings[2].values == [.network: "no"])
     }
 
-    @Test func `A lock that was refused during a sleep is requested again after it`() {
+    @Test func `The observer requests a lock again that was refused during a sleep`() {
         var (observer, _) = Self.present(.logind)
         _ = observer.handle(.properties(.logind, number: 1, .success([:])), now: 0)
         _ = observer.handle(.prepareForSleep(sender: ":1.1", true), now: 0)
@@ -207,7 +207,7 @@ import Testing
         #expect(observer.handle(.prepareForSleep(sender: ":1.1", false), now: 0).isEmpty)
     }
 
-    @Test func `An interface is queried only when NetworkManager reports no network`() {
+    @Test func `The observer queries an interface only when NetworkManager reports no network`() {
         var (observer, _) = Self.present(.networkManager)
         #expect(observer.route(through: "eth0", now: 0).isEmpty, "It has not said anything yet.")
         _ = observer.handle(.properties(.networkManager, number: 1, .success(["State": .integer(70)])), now: 0)
@@ -244,13 +244,13 @@ import Testing
         #expect(observer.readings.first { $0.source == .powerProfiles }?.values == [.lowPower: "yes"])
     }
 
-    @Test func `A failed subscription is reported`() {
+    @Test func `The observer reports a failed subscription`() {
         var (observer, _) = Self.present(.upower)
         _ = observer.handle(.subscriptionFailed(BusFailure("answers LimitsExceeded")), now: 0)
         #expect(observer.readings[0].oddities.contains("its changes may be missed: the bus answers LimitsExceeded"))
     }
 
-    @Test func `A lost bus clears the inhibitor lock, which is requested again after reconnection`() {
+    @Test func `A lost bus ends the inhibitor lock, which is requested again after reconnection`() {
         var (observer, _) = Self.present(.logind)
         #expect(observer.holdAwake("a test", now: 0) == [.send(.inhibit(why: "a test", number: 1))])
         #expect(observer.handle(.lock(number: 1, .success(7)), now: 0).isEmpty)
@@ -262,7 +262,7 @@ import Testing
         #expect(actions.contains(.send(.inhibit(why: "a test", number: 2))))
     }
 
-    @Test func `A socket that accepts connections but does not answer is retried`() {
+    @Test func `The observer retries a socket that accepts connections but does not answer`() {
         var reconnection = Reconnection()
         reconnection.reached()
         reconnection.failed(hasAppeared: false, now: 0)
@@ -272,7 +272,7 @@ import Testing
         #expect(reconnection.deadline == 3)
     }
 
-    @Test func `Pauses between reconnections double until the attempts end`() throws {
+    @Test func `The pauses between reconnections double until the attempts end`() throws {
         var reconnection = Reconnection()
         reconnection.failed(hasAppeared: false, now: 0)
         #expect(reconnection.deadline == nil, "It was never there.")
@@ -294,7 +294,7 @@ import Testing
 
 /// The inhibitor lock: a table of cases, and a random walk that checks its invariants.
 @Suite struct InhibitorLockTests {
-    @Test func `The lock is requested when it has a reason and logind is present`() {
+    @Test func `The observer requests the lock if it has a reason and logind is present`() {
         var lock = InhibitorLock()
         #expect(lock.setReason("a").isEmpty)
         #expect(lock.served(true) == [.ask(why: "a", number: 1)])
@@ -306,7 +306,7 @@ import Testing
         #expect(lock.setReason(nil) == [.close(6)])
     }
 
-    @Test func `A refused lock is not requested again until its reason changes`() {
+    @Test func `The observer does not request a refused lock again until its reason changes`() {
         var lock = InhibitorLock()
         _ = lock.served(true)
         #expect(lock.setReason("a") == [.ask(why: "a", number: 1)])
@@ -324,7 +324,7 @@ import Testing
     }
 
     /// No descriptor is lost or closed twice, and at the end exactly the wanted lock is held.
-    @Test(arguments: 1...20) func `Every lock descriptor is closed exactly once`(_ seed: Int) {
+    @Test(arguments: 1...20) func `The observer closes every lock descriptor exactly once`(_ seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         var lock = InhibitorLock()
         var open: Set<Int32> = []

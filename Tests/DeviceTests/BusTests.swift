@@ -7,7 +7,7 @@ import Testing
 
 /// The bus itself: missing, late, lost and restored; and the inhibitor lock.
 @Suite(.timeLimit(.minutes(20))) struct BusTests {
-    @Test func `A missing bus leads to assumed values and is reported`() async throws {
+    @Test func `Without a bus the monitor assumes values and reports the missing bus`() async throws {
         let bus = try PrivateBus()
         let device = try WatchedMonitor(on: bus)
         try await device.waitUntilSettled()
@@ -18,7 +18,7 @@ import Testing
         #expect(device.source(.network) == .kernel)
     }
 
-    @Test func `A bus that starts later is found`() async throws {
+    @Test func `The monitor finds a bus that starts later`() async throws {
         let bus = try PrivateBus()
         let device = try WatchedMonitor(on: bus)
         try await device.waitUntilSettled()
@@ -29,7 +29,7 @@ import Testing
         withExtendedLifetime(upower) {}
     }
 
-    @Test func `A bus in a directory created later is found`() async throws {
+    @Test func `The monitor finds a bus in a directory that is created later`() async throws {
         let directory = try TemporaryDirectory()
         let bus = try await PrivateBus.started()
         let device = try WatchedMonitor(.system(address: "unix:path=\(directory.path)/run/dbus/a%20bus"))
@@ -42,7 +42,7 @@ import Testing
         try await device.wait(.upower, isPresent: false, detail: "not running")
     }
 
-    @Test func `A lost bus is used again when it returns`() async throws {
+    @Test func `The monitor uses a lost bus again when the bus returns`() async throws {
         let bus = try await PrivateBus.started()
         let device = try WatchedMonitor(on: bus)
         for _ in 1...3 {
@@ -88,7 +88,7 @@ import Testing
         try await eventually("its end") { try await logind.inhibitors().isEmpty }
     }
 
-    @Test func `The inhibitor lock ends with the monitor`() async throws {
+    @Test func `The monitor releases the inhibitor lock when it ends`() async throws {
         let bus = try await PrivateBus.started()
         let logind = try await MockService(.logind, on: bus)
         let device = try WatchedMonitor(on: bus)
@@ -117,7 +117,7 @@ import Testing
         try await eventually("the lock") { try await logind.inhibitors().count == 1 }
     }
 
-    @Test func `A refused inhibitor lock is reported and does not affect device values`() async throws {
+    @Test func `The monitor reports a refused inhibitor lock, which does not affect device values`() async throws {
         let bus = try await PrivateBus.started()
         let logind = try await MockService(.bareLogind, on: bus)
         try await logind.add(["IdleHint": "b false", "PreparingForSleep": "b false"])

@@ -6,7 +6,7 @@ import Testing
 
 /// A trace that replaces the device.
 @Suite(.timeLimit(.minutes(20))) struct DeviceTraceTests {
-    @Test func `A trace is played in real time`() async throws {
+    @Test func `The monitor plays a trace in real time`() async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.write(
             """
@@ -30,7 +30,7 @@ import Testing
         #expect(device.monitor.report.isSettled)
     }
 
-    @Test func `Values are assumed before the first line of a trace`() async throws {
+    @Test func `The monitor assumes values before the first line of a trace`() async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.write(#"{"at": 3600, "device": {"power": "battery"}}"#, to: "trace.jsonl")
         let device = try WatchedMonitor(.trace(path: path))
@@ -44,7 +44,9 @@ import Testing
         ("\n\nnot JSON", "line 3: "),
         (#"{"at": 0, "device": {"power": "steam"}}"#, "line 1: power is external or battery, not 'steam'"),
     ])
-    func `An unreadable trace line is reported with the path and the reason`(_ text: String, _ reason: String) throws {
+    func `The error about an unreadable trace line names the path and the reason`(_ text: String, _ reason: String)
+        throws
+    {
         let directory = try TemporaryDirectory()
         let path = try directory.write(text, to: "trace.jsonl")
         let error = #expect(throws: UnreadableTrace.self) {

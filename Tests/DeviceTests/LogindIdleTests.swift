@@ -7,7 +7,7 @@ import Testing
 /// `IdleHint`, which logind does not announce when a user logs in or out on a terminal.
 @Suite(.timeLimit(.minutes(20))) struct LogindIdleTests {
     @Test(arguments: [("SessionNew", true), ("SessionRemoved", false)])
-    func `logind is asked again when a session begins or ends`(signal: String, isIdle: Bool) async throws {
+    func `The observer asks logind again when a session begins or ends`(signal: String, isIdle: Bool) async throws {
         let bus = try await PrivateBus.started()
         let logind = try await MockService(.logind, on: bus, parameters: #"{"IdleHint": \#(isIdle)}"#)
         let device = try WatchedMonitor(on: bus)
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `A refreshed report has values that changed without announcement`(isIdle: Bool) async throws {
+    func `A refreshed report contains values that changed without an announcement`(isIdle: Bool) async throws {
         let bus = try await PrivateBus.started()
         let logind = try await MockService(.logind, on: bus, parameters: #"{"IdleHint": \#(isIdle)}"#)
         let device = try WatchedMonitor(on: bus)
@@ -29,7 +29,7 @@ import Testing
         #expect(device[.idle] == (isIdle ? "no" : "yes") && device.source(.idle) == .logind)
     }
 
-    @Test func `A logind that does not answer a refresh does not count as idle`() async throws {
+    @Test func `A logind that does not answer a refresh does not make the device idle`() async throws {
         let bus = try await PrivateBus.started()
         let logind = try await MockService(.logind, on: bus, parameters: #"{"IdleHint": true}"#)
         let device = try WatchedMonitor(on: bus)
@@ -41,7 +41,7 @@ import Testing
         try await device.wait(.idle, is: "yes", from: .logind)
     }
 
-    @Test func `A refresh without logind, without a bus, before the start and after the end returns`() async throws {
+    @Test func `A refresh returns without logind, without a bus, before the start and after the end`() async throws {
         let bus = try await PrivateBus.started()
         let alone = try WatchedMonitor(on: bus)
         try await alone.waitUntilSettled()

@@ -14,7 +14,7 @@ import Testing
     @Test(
         .timeLimit(.minutes(20)),
         .enabled(if: NetworkNamespace.canBeMade, "a network namespace needs CAP_SYS_ADMIN and ip(8)"))
-    func `Only an address that is valid beyond its link counts as a network`() async {
+    func `Only an address that is valid beyond its own link counts as a network`() async {
         await #expect(processExitsWith: .success) {
             try NetworkNamespace.enter()
             #expect(!NetworkInterfacesTests.hasNetwork)

@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Lie.all) func `An impossible value is rejected and reported`(_ lie: Lie) async throws {
+    @Test(arguments: Lie.all) func `The monitor rejects and reports an impossible value`(_ lie: Lie) async throws {
         let bus = try await PrivateBus.started()
         let service = try await MockService(lie.kind, on: bus)
         if lie.isAdded { try await service.add(lie.properties) }
@@ -168,7 +168,7 @@ import Testing
         #expect(device.source(lie.key) != lie.kind.source)
     }
 
-    @Test func `A value is accepted again after the service has corrected it`() async throws {
+    @Test func `The monitor accepts a value again after the service has corrected it`() async throws {
         let bus = try await PrivateBus.started()
         let upower = try await MockService(.upower, on: bus, parameters: #"{"OnBattery": "perhaps"}"#)
         let device = try WatchedMonitor(on: bus)
@@ -216,7 +216,7 @@ import Testing
     }
 
     /// The bus delivers signals to their recipient, regardless of the sender.
-    @Test func `Signals from other senders are ignored`() async throws {
+    @Test func `The monitor ignores signals from other senders`() async throws {
         let bus = try await PrivateBus.started()
         let upower = try await MockService(.upower, on: bus)
         let impostor = try await MockService(.powerProfiles, on: bus)

@@ -117,7 +117,7 @@ import Testing
         arguments: [
             (routes, routes6, "wlan0"), ("", routes6, "eth1"), ("", "", nil), ("nonsense\n\n1 2", "more nonsense", nil),
         ] as [(String, String, String?)])
-    func `The default route's interface is read from the routing tables`(
+    func `The routing tables name the interface of the default route`(
         _ ipv4: String, _ ipv6: String, _ interface: String?
     ) {
         #expect(DefaultRoute.interface(ipv4: ipv4, ipv6: ipv6) == interface)
@@ -132,7 +132,7 @@ import Testing
             ("wg0", "DEVTYPE=wireguard\n", 65534, false, false, .vpn), ("tun0", "", 65534, false, true, .vpn),
             ("ppp0", "", 512, false, false, .other), ("x", "", nil, false, false, .other),
         ] as [(String, String, Int?, Bool, Bool, NetworkKind)])
-    func `The kind of an interface is derived from its name and attributes`(
+    func `An interface's name and attributes determine its kind`(
         _ name: String, _ uevent: String, _ type: Int?, _ isWireless: Bool, _ isTunnel: Bool, _ kind: NetworkKind
     ) {
         #expect(
@@ -140,7 +140,7 @@ import Testing
                 == kind)
     }
 
-    @Test func `The kind of an interface is read from sysfs`() throws {
+    @Test func `The monitor reads the kind of an interface from sysfs`() throws {
         let directory = try TemporaryDirectory()
         try FileManager.default.createDirectory(
             atPath: directory.path("wlan0/wireless"), withIntermediateDirectories: true)
@@ -190,12 +190,12 @@ import Testing
         #expect(Self.report([Self.logind]).conditions.power == .external)
     }
 
-    @Test func `A value that is invalid for its key is replaced by the assumed one`() {
+    @Test func `The assumed value replaces a value that is invalid for its key`() {
         let nonsense = ProviderReading(source: .upower, isPresent: true, values: [.power: "steam"])
         #expect(Self.report([nonsense]).values.first == DeviceValue(key: .power, value: "external", source: .assumed))
     }
 
-    @Test func `A sleep and its end are counted even if no report was read between them`() async {
+    @Test func `The monitor counts a sleep and its end even if no report was read between them`() async {
         let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let board = ReportChannel(readings: [], overrides: [:], continuation: continuation)
         func publish(_ sleeping: String, slept: Bool = false) {
@@ -233,7 +233,7 @@ import Testing
         #expect(slept == [false, false, true, false, false, false, true])
     }
 
-    @Test func `A change of free space alone is not announced`() {
+    @Test func `The monitor does not announce a change of free space alone`() {
         let former = Self.report([Self.upower, Self.kernel(1)])
         #expect(!Self.report([Self.upower, Self.kernel(2)]).isNews(after: former))
         #expect(Self.report([Self.upower, Self.kernel(1)], [.freeBytes: "2"]).isNews(after: former))

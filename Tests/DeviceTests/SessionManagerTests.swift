@@ -11,7 +11,7 @@ import Testing
         SessionManager(environment: ["DBUS_SESSION_BUS_ADDRESS": bus.address])
     }
 
-    @Test func `L1: The current environment of the manager is read`() async throws {
+    @Test func `L1: The service reads the current environment of the session manager`() async throws {
         let bus = try await PrivateBus.started()
         let mock = try MockSessionManager(
             on: bus, environment: ["LANG=de_DE.UTF-8", "EMPTY=", "WITH=a=b", "nothing", "DISPLAY=:0"])
@@ -25,7 +25,8 @@ import Testing
         #expect(SessionManager(environment: ["XDG_RUNTIME_DIR": folder.path]).environment()?["DISPLAY"] == ":0")
     }
 
-    @Test func `L1: Without a manager there is no environment, and no manager is started`() async throws {
+    @Test func `L1: Without a session manager there is no environment, and reading it starts no manager`() async throws
+    {
         let bus = try PrivateBus(activatable: ["org.freedesktop.systemd1"])
         #expect(manager(bus).environment() == nil, "no bus")
         try await bus.start()

@@ -396,7 +396,7 @@ import Testing
         #expect(downloads == [first])
     }
 
-    @Test func `T7: An invalidated session lets tasks end, sends the last message and releases its delegate`()
+    @Test func `T7: An invalidated session lets tasks end, sends a last message and releases its delegate`()
         async throws
     {
         let world = try World()

@@ -14,7 +14,7 @@ import Testing
         list.finished(window)
     }
 
-    @Test func `L8: a window counts after the compositor has sent its complete state`() {
+    @Test func `L8: A window counts once the compositor has sent its complete state`() {
         var list = ToplevelList()
         #expect(list.front == nil)
         _ = list.opened(1)
@@ -33,7 +33,7 @@ import Testing
         #expect(list.front == nil)
     }
 
-    @Test func `L8: of several activated windows the most recent one is in the foreground`() {
+    @Test func `L8: The most recent of several activated windows is in the foreground`() {
         var list = ToplevelList()
         for window in [UInt64(1), 2, 3] { _ = list.opened(window) }
         Self.told(&list, 1, "one", isActivated: true)
@@ -49,7 +49,7 @@ import Testing
         #expect(list.front == nil)
     }
 
-    @Test func `L8: invalid names are not kept, and windows beyond the maximum are not followed`() {
+    @Test func `L8: The machine ignores invalid names and windows beyond the maximum`() {
         var list = ToplevelList()
         _ = list.opened(1)
         Self.told(&list, 1, String(repeating: "x", count: FrontApplication.longestName + 1), isActivated: true)
@@ -66,7 +66,7 @@ import Testing
 
     private static func number(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value) { Array($0) } }
 
-    @Test func `L8: an active window is reported after all answers have arrived`() {
+    @Test func `L8: The machine reports an active window once all answers have arrived`() {
         var active = ActiveWindow(host: "here")
         let questions = [active.changed(to: 5), active.changed(to: 5)]
         #expect(questions == [ActiveWindow.Property.allCases, []])
@@ -102,7 +102,7 @@ import Testing
             ([1, 0, 0], "here", nil), (number(0), "here", nil), (number(.max), "here", nil), (nil, "here", nil),
             (number(7), "there", nil), (number(7), nil, 7), (number(7), "here", 7),
         ] as [([UInt8]?, String?, Int32?)])
-    func `L8: a process is accepted if it can be one of this machine`(
+    func `L8: The machine accepts a process id that can belong to this machine`(
         bytes: [UInt8]?, machine: String?, process: Int32?
     ) {
         var active = ActiveWindow(host: "here")
@@ -114,7 +114,7 @@ import Testing
         #expect(active.front == FrontApplication(processID: process))
     }
 
-    @Test func `L8: cookies of any or this display count, and a truncated file keeps earlier ones`() {
+    @Test func `L8: Cookies of any or this display are used, and a truncated file keeps earlier ones`() {
         func entry(_ family: UInt16, _ parts: [UInt8]...) -> [UInt8] {
             [UInt8(family >> 8), UInt8(family & 0xff)] + parts.flatMap { [0, UInt8($0.count)] + $0 }
         }
@@ -141,11 +141,11 @@ import Testing
             (":0", 0), (":10.1", 10), ("unix:3", 3), ("unix:3.0", 3), ("localhost:10.0", nil), ("", nil), (":", nil),
             (":a", nil), (":-1", nil), ("::0", nil), (":65536", nil), ("host/unix:0", nil), ("0", nil),
         ] as [(String, Int?)])
-    func `L8: displays of this machine are distinguished from others`(name: String, number: Int?) {
+    func `L8: The search distinguishes displays of this machine from others`(name: String, number: Int?) {
         #expect(X11Display(name: name, authority: nil)?.number == number)
     }
 
-    @Test func `L8: the session's display precedes the service's, and Wayland precedes X`() {
+    @Test func `L8: The session's display precedes the service's, and Wayland precedes X`() {
         let service = [
             "XDG_RUNTIME_DIR": "/run/user/7", "WAYLAND_DISPLAY": "wayland-5", "DISPLAY": ":1", "HOME": "/home/a",
         ]
@@ -164,7 +164,7 @@ import Testing
         #expect(Displays(session: nil, service: ["DISPLAY": "", "WAYLAND_DISPLAY": "wayland-0"]).found.isEmpty)
     }
 
-    @Test func `L8: sockets are watched where a desktop is likely to create them`() {
+    @Test func `L8: The monitor watches for sockets where a desktop is likely to create them`() {
         let none = Displays(session: nil, service: ["XDG_RUNTIME_DIR": "/run/user/7"]).socketPaths
         #expect(Set(none).isSuperset(of: ["/run/user/7/wayland-0", "/run/user/7/wayland-1", "/tmp/.X11-unix/X0"]))
         let named = Displays(session: nil, service: ["WAYLAND_DISPLAY": "/tmp/own", "DISPLAY": ":99"]).socketPaths
@@ -174,7 +174,7 @@ import Testing
 
     // MARK: - Between two windows
 
-    @Test func `L8: another window is reported at once, an empty foreground only after a delay`() {
+    @Test func `L8: Another window is reported at once, an empty foreground only after a delay`() {
         let one = FrontApplication(applicationID: "one")
         let two = FrontApplication(applicationID: "two")
         var settling = FrontSettling()
@@ -193,7 +193,7 @@ import Testing
         #expect(later == [false, false] && settling.deadline == nil)
     }
 
-    @Test func `L8: Without a source for the foreground, nothing changes`() {
+    @Test func `L8: Without a source the foreground does not change`() {
         let one = FrontApplication(applicationID: "one")
         var settling = FrontSettling()
         func follow(_ report: FocusReport, hasDisplay: Bool = true, at now: Double) -> Bool {
@@ -243,7 +243,7 @@ import Testing
         #expect(!none && simple.isTold == true)
     }
 
-    @Test func `L8: the first report is delivered even if it is empty`() {
+    @Test func `L8: The first report is delivered even if it is empty`() {
         var settling = FrontSettling()
         let first = settling.update(nil, now: 0)
         #expect(!first && !settling.hasTold)

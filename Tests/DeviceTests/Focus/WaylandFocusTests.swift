@@ -6,7 +6,7 @@ import Testing
 
 /// The foreground of a real compositor: sway with its headless backend, and windows of foot (decision 0038).
 @Suite(.timeLimit(.minutes(20))) struct WaylandFocusTests {
-    @Test func `L8: the app id of the foreground window is reported at each change`() async throws {
+    @Test func `L8: The monitor reports the app id of the foreground window at each change`() async throws {
         let sway = try await PrivateSway.started()
         let focus = WatchedFocus(sway.environment)
         try await focus.wait(source: .wlrForeignToplevel)
@@ -27,7 +27,7 @@ import Testing
                 == [nil, "org.example.One", "org.example.Two", "org.example.One", "org.example.Two", nil])
     }
 
-    @Test func `L8: existing windows are found, and none of another workspace is in the foreground`() async throws {
+    @Test func `L8: The monitor finds existing windows, and reports none on an empty workspace`() async throws {
         let sway = try await PrivateSway.started()
         try await sway.open("org.example.One")
         let focus = WatchedFocus(sway.environment)
@@ -38,7 +38,7 @@ import Testing
         try await focus.wait(for: "the window") { $0.applicationID == "org.example.One" }
     }
 
-    @Test func `L8: a compositor that starts later, ends and returns is followed`() async throws {
+    @Test func `L8: The monitor follows a compositor that starts later, ends and returns`() async throws {
         let sway = try PrivateSway()
         let focus = WatchedFocus(sway.environment)
         try await focus.wait(source: nil, detail: "No such file or directory")
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `L8: a display that the session manager reports later is found`() async throws {
+    @Test func `L8: The monitor finds a display that the session manager reports later`() async throws {
         let sway = try PrivateSway()
         let session = Watched<[String: String]?>(nil)
         let own = ["XDG_RUNTIME_DIR": sway.environment["XDG_RUNTIME_DIR"] ?? ""]
@@ -65,7 +65,7 @@ import Testing
         try await focus.wait(source: .wlrForeignToplevel)
     }
 
-    @Test func `L8: a compositor that does not answer blocks no caller`() async throws {
+    @Test func `L8: A compositor that does not answer blocks no caller`() async throws {
         let sway = try await PrivateSway.started()
         sway.freeze(true)
         let focus = WatchedFocus(sway.environment)

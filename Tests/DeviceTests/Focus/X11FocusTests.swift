@@ -7,7 +7,7 @@ import Testing
 
 /// The foreground of a real X server: Xvfb with openbox, and windows of xterm (decision 0038).
 @Suite(.timeLimit(.minutes(20))) struct X11FocusTests {
-    @Test func `L8: the classes and the process of the active window are reported`() async throws {
+    @Test func `L8: The monitor reports the classes and the process of the active window`() async throws {
         let server = try await PrivateXServer.started()
         try await server.startWindowManager()
         let focus = WatchedFocus(server.environment)
@@ -29,7 +29,7 @@ import Testing
         try await focus.waitForNothing()
     }
 
-    @Test func `L8: the application's id is reported, but not a process of another machine`() async throws {
+    @Test func `L8: The monitor reports an application's id, but not a process of another machine`() async throws {
         let server = try await PrivateXServer.started()
         try await server.startWindowManager()
         let focus = WatchedFocus(server.environment)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `L8: a window manager is the only source, and one that starts later is found`() async throws {
+    @Test func `L8: Only a window manager is a source, even one that starts later`() async throws {
         let server = try await PrivateXServer.started()
         let focus = WatchedFocus(server.environment)
         try await focus.wait(source: nil, detail: "no window manager")
@@ -70,7 +70,8 @@ import Testing
         try await focus.wait(for: "the other window") { $0.windowClasses == ["two", "Two"] }
     }
 
-    @Test func `L8: a server that ends and returns is followed, but one that refuses access is not`() async throws {
+    @Test func `L8: The monitor follows a server that ends and returns, but not one that refuses access`() async throws
+    {
         let server = try await PrivateXServer.started()
         try await server.startWindowManager()
         _ = try await server.open("One")

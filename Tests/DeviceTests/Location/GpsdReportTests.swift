@@ -45,17 +45,17 @@ import Testing
         #"{"class":"SKY","lat":52.5,"lon":13.4,"mode":3,"eph":5}"#,
         #"{"class":7}"#, "[]", "", "{", "null", "\u{0}\u{1}", String(repeating: "[", count: 10_000),
     ])
-    func `R6: Invalid data is not a location`(_ text: String) {
+    func `R6: The parser makes no location of invalid data`(_ text: String) {
         #expect(Self.report(text) == .other)
     }
 
-    @Test func `R6: Numbers that JSON does not have become null, and texts stay unchanged`() {
+    @Test func `R6: The parser turns numbers that JSON does not have into null and keeps texts unchanged`() {
         let line = #"{"a":[nan,-inf,+Infinity,1e-5,true],"nan":"nan \" -inf","b":nano}"#
         let expected = #"{"a":[null,null,null,1e-5,true],"nan":"nan \" -inf","b":nano}"#
         #expect(String(decoding: GpsdNumbers.readable(line.utf8), as: UTF8.self) == expected)
     }
 
-    @Test func `R6: The greeting and the receivers are reported`() {
+    @Test func `R6: The parser reports gpsd's greeting and its receivers`() {
         #expect(Self.report(#"{"class":"VERSION","release":"3.22","rev":"3.22","proto_major":3}"#) == .version("3.22"))
         #expect(Self.report(#"{"class":"DEVICES","devices":[{"path":"/dev/a"},{"path":"/dev/b"}]}"#) == .devices(2))
         #expect(Self.report(#"{"class":"DEVICES"}"#) == .devices(0))
@@ -64,7 +64,7 @@ import Testing
         #expect(Self.report(#"{"class":"DEVICE","path":"/dev/a","activated":0}"#) == .other, "it is gone")
     }
 
-    @Test func `R6: Lines may arrive in any pieces, and one that is too long is skipped`() throws {
+    @Test func `R6: The parser accepts lines in any pieces, and skips a line that is too long`() throws {
         let line = #"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"eph":9}"# + "\r\n"
         let long = #"{"class":"DEVICES","devices":["# + String(repeating: " ", count: GpsdLines.longestLine) + "]}\n"
         let all = Array((line + long + "\n" + line).utf8)
@@ -89,7 +89,7 @@ import Testing
         ("127.0.0.1", .unreadable("127.0.0.1")), ("127.0.0.1:0", .unreadable("127.0.0.1:0")),
         ("::1:2947", .unreadable("::1:2947")), ("127.0.0.1:70000", .unreadable("127.0.0.1:70000")),
     ])
-    func `R6: The location of gpsd is an address and a port`(_ text: String?, _ address: GpsdAddress) {
+    func `R6: The setting for gpsd is an address and a port`(_ text: String?, _ address: GpsdAddress) {
         #expect(GpsdAddress(text) == address)
     }
 }

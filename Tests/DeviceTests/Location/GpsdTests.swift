@@ -13,7 +13,7 @@ import Testing
         (latitude: start.latitude + Double(min(second, 120 - second)) * 1.4 / 111_195, longitude: start.longitude)
     }
 
-    @Test func `R6: A fix is delivered once, and the receiver is released`() async throws {
+    @Test func `R6: The provider delivers a fix once and releases the receiver`() async throws {
         let receiver = try FakeReceiver(walk: Self.walk)
         try await receiver.start()
         let watched = try WatchedSources(gpsd: receiver.port)
@@ -37,7 +37,7 @@ import Testing
         #expect(watched.fixes.last.map { $0.fix.time > fix.time } == true)
     }
 
-    @Test func `R6: A gpsd that ends and returns is followed within a request`() async throws {
+    @Test func `R6: A request continues with a gpsd that ends and returns`() async throws {
         let receiver = try FakeReceiver(walk: Self.walk)
         try await receiver.start()
         let watched = try WatchedSources(gpsd: receiver.port)
@@ -56,7 +56,7 @@ import Testing
         #expect(watched.fixes.count == 2)
     }
 
-    @Test func `R6: A request without any source ends at once, and the next finds a new source`()
+    @Test func `R6: A request without any source ends at once, and the next one finds a new source`()
         async throws
     {
         let receiver = try FakeReceiver(walk: Self.walk)
@@ -70,7 +70,7 @@ import Testing
         try await watched.waitForSources("the receiver") { $0["gpsd"]?.isAvailable == true }
     }
 
-    @Test func `R6: A wish without a fix ends the request, and shutdown ends the stream`() async throws {
+    @Test func `R6: Withdrawing the demand for a fix ends the request, and shutdown ends the stream`() async throws {
         let receiver = try FakeReceiver(walk: Self.walk)
         try await receiver.start()
         let watched = try WatchedSources(gpsd: receiver.port)

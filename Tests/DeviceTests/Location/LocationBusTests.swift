@@ -12,7 +12,8 @@ import Testing
         fix.map { abs($0.place.latitude - 52.5163) < 1e-9 && abs($0.place.longitude - 13.3777) < 1e-9 } == true
     }
 
-    @Test func `R6: Without gpsd GeoClue is asked for an exact location until it is exact enough`() async throws {
+    @Test func `R6: Without gpsd the service asks GeoClue for an exact location until it is exact enough`() async throws
+    {
         let bus = try await PrivateBus.started()
         let geoClue = try await MockLocationService(.geoClue, on: bus)
         let watched = try WatchedSources(bus: bus.address)
@@ -34,7 +35,7 @@ import Testing
         try await eventually("its end") { try await geoClue.tell("Clients").contains("1 made, 0 there") }
     }
 
-    @Test func `R6: GeoClue is asked for no more accuracy than needed`() async throws {
+    @Test func `R6: The service does not ask GeoClue for more accuracy than needed`() async throws {
         let bus = try await PrivateBus.started()
         let geoClue = try await MockLocationService(.geoClue, on: bus)
         try await geoClue.tell("SetPlace", "ddd", Self.berlin[0], Self.berlin[1], "300")
@@ -46,7 +47,7 @@ import Testing
         #expect(calls.contains("CreateClient") && calls.contains("DeleteClient"))
     }
 
-    @Test func `R7: Location changes come from a modem's cells if reported, otherwise from GeoClue`()
+    @Test func `R7: A modem's cells, or otherwise GeoClue, report location changes`()
         async throws
     {
         let bus = try await PrivateBus.started()
@@ -116,7 +117,7 @@ import Testing
         try await watched.wait(for: "the other cell") { $0.contains { $0.cell == "262,02,1F,A1B2C4,4E" } }
     }
 
-    @Test func `R6: A look finds a source that starts while no location is wanted`() async throws {
+    @Test func `R6: A check finds a source that starts while no app wants a location`() async throws {
         let bus = try PrivateBus()
         let watched = try WatchedSources(bus: bus.address)
         #expect(await watched.sources.look()?.sources?.regions == false)
@@ -149,7 +150,8 @@ import Testing
         #expect(try await geoClue.tell("Clients").contains("1 made, 0 there"))
     }
 
-    @Test func `R7: Services and a bus that end and return are followed while changes are watched`() async throws {
+    @Test func `R7: The provider follows services and a bus that end and return while it watches changes`() async throws
+    {
         let bus = try PrivateBus()
         let watched = try WatchedSources(bus: bus.address)
         watched.sources.want(FixDemand(watchesChanges: true))
@@ -174,7 +176,7 @@ import Testing
     }
 
     /// GeoClue of Debian 12 never answers if no agent of a desktop is running.
-    @Test func `R6: A GeoClue that does not answer is reported, and is used once it answers`() async throws {
+    @Test func `R6: The provider reports a GeoClue that does not answer, and uses it once it answers`() async throws {
         let bus = try await PrivateBus.started()
         let geoClue = try await MockLocationService(.geoClue, on: bus)
         let watched = try WatchedSources(bus: bus.address)
@@ -187,7 +189,7 @@ import Testing
         #expect(back.isAvailable && back.isSilent == nil)
     }
 
-    @Test func `R6: If GeoClue does not answer, the receiver is asked`() async throws {
+    @Test func `R6: If GeoClue does not answer, the service asks the receiver`() async throws {
         let bus = try await PrivateBus.started()
         let geoClue = try await MockLocationService(.geoClue, on: bus)
         geoClue.freeze(true)

@@ -10,7 +10,7 @@ extension LocationMachineTests {
         ("262,02,1F,0,4E", nil), ("262,,1F,1,4E", nil), ("262,02", nil), ("262,02,1F,1,4E,7", nil), ("", nil),
         ("262,02,1F,G,4E", nil), ("262,0x2,1F,1,4E", nil), (String(repeating: "1", count: 65) + ",1,1,1", nil),
     ])
-    func `R7: A cell is recognised by its identity`(_ text: String, _ cell: String?) {
+    func `R7: A cell's identity distinguishes it from other cells`(_ text: String, _ cell: String?) {
         #expect(CellIdentity.checked(text) == cell)
     }
 
@@ -35,7 +35,7 @@ extension LocationMachineTests {
     private static let tooEarly = BusFailure(
         "answers org.freedesktop.ModemManager1.Error.Core.WrongState: Cannot setup location: device not yet enabled")
 
-    @Test func `R7: A modem that is off is set up as soon as it is switched on`() {
+    @Test func `R7: The machine sets up a modem as soon as it is switched on`() {
         var (bus, requests) = Self.watching(ModemReading(capabilities: 1, enabled: 0, signals: false))
         #expect(requests == [.setUp(path: "/m", sources: 1, signals: true, number: 2)])
         _ = bus.said(.setUp(path: "/m", number: 2, Self.tooEarly), now: 1)
@@ -56,7 +56,7 @@ extension LocationMachineTests {
         #expect(requests == [.setUp(path: "/m", sources: 1, signals: false, number: 4)], "what it did before")
     }
 
-    @Test func `R7: A modem that has refused is asked again after an hour`() {
+    @Test func `R7: The machine asks a modem again an hour after its refusal`() {
         var (bus, _) = Self.watching(ModemReading(state: 8, capabilities: 1, enabled: 0, signals: false))
         _ = bus.said(.setUp(path: "/m", number: 2, BusFailure("answers Unauthorized")), now: 10)
         #expect(bus.modems.refusal == BusFailure("answers Unauthorized") && !bus.modemStatus.isAvailable)
@@ -84,7 +84,7 @@ extension LocationMachineTests {
         #expect(requests == [.setUp(path: "/m", sources: 1, signals: true, number: 3)])
     }
 
-    @Test func `R7: A modem that another program reconfigured is not changed, and GeoClue is used`() {
+    @Test func `R7: The machine leaves a modem alone that another program reconfigured, and uses GeoClue`() {
         var (bus, _) = Self.watching(ModemReading(state: 8, capabilities: 1, enabled: 0, signals: false))
         _ = bus.said(.setUp(path: "/m", number: 2, nil), now: 1)
         _ = bus.said(Self.changed(ModemReading(enabled: 0)), now: 2)

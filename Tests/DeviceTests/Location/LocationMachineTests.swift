@@ -40,7 +40,7 @@ import Testing
         actions.compactMap { if case .send(.createClient(let use, _)) = $0 { use } else { nil } }
     }
 
-    @Test func `R6: A look opens and closes both connections, and reports the sources once`() throws {
+    @Test func `R6: A check opens and closes both connections and reports the sources once`() throws {
         var machine = Self.machine()
         let actions = Self.looked(&machine)
         #expect(actions.first == .openGpsd(.look) && actions.contains(.openBus))
@@ -51,7 +51,7 @@ import Testing
         #expect(Self.told(machine.tick(now: 1_000)).isEmpty)
     }
 
-    @Test func `R6: A source that does not answer a look is reported as missing after a while`() {
+    @Test func `R6: A check reports a source that does not answer in time as missing`() {
         var machine = Self.machine()
         #expect(Self.told(machine.begin(now: 0)).isEmpty)
         #expect(machine.deadline == 5)
@@ -65,7 +65,7 @@ import Testing
         actions.compactMap { if case .looked(let update) = $0 { update } else { nil } }
     }
 
-    @Test func `R6: A caller that asks for the sources starts a look at both and is answered once`() {
+    @Test func `R6: A caller that asks for the sources starts a check of both and gets one answer`() {
         var machine = Self.machine()
         _ = Self.looked(&machine, devices: 0)
         var actions = machine.lookAgain(now: 100)
@@ -86,7 +86,7 @@ import Testing
         #expect(Self.told(actions).isEmpty, "nothing is new, and yet he is answered")
     }
 
-    @Test func `R6: A look creates a client of GeoClue, waits for the answer and deletes it`() {
+    @Test func `R6: A check creates a GeoClue client, waits for the answer and deletes the client`() {
         var machine = Self.machine(gpsd: "none")
         _ = machine.begin(now: 0) + Self.connected(&machine, now: 0)
         var actions = machine.lookAgain(now: 100) + machine.busConnected(now: 100)
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `R6: A GeoClue that answers a look with an error, or not at all, is not a source`(isSilent: Bool) {
+    func `R6: A GeoClue that answers a check with an error, or not at all, is not a source`(isSilent: Bool) {
         var machine = Self.machine(gpsd: "none")
         _ = machine.begin(now: 0) + Self.connected(&machine, now: 0) + machine.lookAgain(now: 100)
         _ = machine.busConnected(now: 100) + machine.busSaid(.activatable(["org.freedesktop.GeoClue2"]), now: 100)
@@ -135,7 +135,7 @@ import Testing
         #expect(statuses.filter { $0.isSilent == true }.map(\.name) == ["modem"])
     }
 
-    @Test func `R6: A look does not ask a receiver that is already followed`() {
+    @Test func `R6: A check does not ask a receiver that the machine already follows`() {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         _ = machine.want(FixDemand(fix: 50), now: 100)
@@ -146,7 +146,7 @@ import Testing
         #expect(Self.answers(actions).count == 1 && machine.gpsd.isAvailable)
     }
 
-    @Test func `R7: A GeoClue installed while changes are watched is found by the next look`() {
+    @Test func `R7: The next check finds a GeoClue installed while changes are watched`() {
         var machine = Self.machine(gpsd: "none")
         _ = machine.want(FixDemand(watchesChanges: true), now: 0)
         _ = machine.busConnected(now: 0) + machine.busSaid(.activatable([]), now: 0)
@@ -163,7 +163,7 @@ import Testing
         #expect(Self.answers(actions).count == 1 && machine.bus.hadGeoClue == true)
     }
 
-    @Test func `R7: A bus whose startable services have changed is asked for the list`() {
+    @Test func `R7: The machine asks the bus for its startable services when they have changed`() {
         var machine = Self.machine(gpsd: "none")
         _ = machine.want(FixDemand(watchesChanges: true), now: 0)
         _ = machine.busConnected(now: 0)
@@ -176,7 +176,7 @@ import Testing
         #expect(Self.created(actions) == [.changes])
     }
 
-    @Test func `R7: A bus never reached is tried when its socket appears, and not by time`() {
+    @Test func `R7: The machine tries a bus that it never reached only when its socket appears`() {
         var machine = Self.machine(gpsd: "none")
         #expect(machine.want(FixDemand(watchesChanges: true), now: 0).contains(.openBus))
         _ = machine.busEnded(BusFailure("is not there"), now: 0)
@@ -189,7 +189,7 @@ import Testing
         #expect(machine.tick(now: 20_001).contains(.openBus))
     }
 
-    @Test func `R7: A lost bus is retried for a while, and then only when its socket appears`() {
+    @Test func `R7: The machine retries a lost bus for a while, then only when its socket appears`() {
         var machine = Self.machine(gpsd: "none")
         _ = machine.want(FixDemand(watchesChanges: true), now: 0)
         _ = Self.connected(&machine, now: 0)
@@ -204,7 +204,7 @@ import Testing
         #expect(machine.busAppeared(now: 50_000).contains(.openBus))
     }
 
-    @Test func `R6: Near a boundary the receiver is asked first, and GeoClue after a while`() throws {
+    @Test func `R6: Near a boundary the machine asks the receiver first, and GeoClue after a while`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         var actions = machine.want(FixDemand(fix: 50), now: 100)
@@ -253,7 +253,7 @@ import Testing
         #expect(try Self.told(machine.gpsdReported(Self.place(5), now: 111)).isEmpty)
     }
 
-    @Test func `R6: A receiver that does not improve for some seconds is no longer waited for`() throws {
+    @Test func `R6: The machine stops waiting for a receiver that does not improve for some seconds`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         _ = machine.want(FixDemand(fix: 15), now: 100)
@@ -268,7 +268,7 @@ import Testing
         #expect(Self.told(actions).compactMap(\.fix).map(\.fix.accuracy) == [16] && actions.contains(.closeGpsd))
     }
 
-    @Test func `R6: A wish with little time asks the other source early and takes the best result`() throws {
+    @Test func `R6: A request with little time also asks the other source early and takes the best result`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         _ = machine.want(FixDemand(fix: 5, timeout: 15), now: 100)
@@ -286,7 +286,7 @@ import Testing
         #expect(Self.told(actions).compactMap(\.receiver).count == 1 && actions.contains(.closeGpsd))
     }
 
-    @Test func `R6: A wish with little time ends without a location if none arrived in time`() {
+    @Test func `R6: A request with little time ends without a location if none arrived in time`() {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         _ = machine.want(FixDemand(fix: 5, timeout: 15), now: 100)
@@ -296,7 +296,7 @@ import Testing
         #expect(Self.told(actions).compactMap(\.fix).isEmpty && Self.told(actions).compactMap(\.receiver).count == 1)
     }
 
-    @Test func `R6: The minute for which gpsd keeps a receiver on is counted once`() {
+    @Test func `R6: The minute for which gpsd keeps a receiver on counts only once`() {
         var hold = ReceiverHold()
         var counted = 0.0
         // The receiver is on from 100 to 165, from 200 to 262, and from 262 without a pause to 330.
@@ -307,7 +307,7 @@ import Testing
         #expect(hold.used(from: 300, to: 301) == 31 - 1)
     }
 
-    @Test func `R6: An assumed accuracy is accepted when it stays the same`() throws {
+    @Test func `R6: A location with an assumed accuracy is accepted when it stays the same`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         _ = machine.want(FixDemand(fix: 20), now: 100)
@@ -319,7 +319,7 @@ import Testing
         #expect(Self.told(actions).compactMap(\.fix).map(\.fix.accuracy) == [50])
     }
 
-    @Test func `R6: Far from every boundary GeoClue is asked first, then the receiver`() {
+    @Test func `R6: Far from every boundary the machine asks GeoClue first, then the receiver`() {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         var actions = machine.want(FixDemand(fix: 500), now: 100)
@@ -357,7 +357,7 @@ import Testing
         #expect(try Self.told(machine.gpsdReported(Self.place(1), now: 114)).compactMap(\.fix).count == 1)
     }
 
-    @Test func `R6: A wish repeats the requests, and one without a fix releases everything`() throws {
+    @Test func `R6: A changed demand continues the request, and an empty demand releases everything`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         _ = machine.want(FixDemand(fix: 50), now: 100)
@@ -370,7 +370,7 @@ import Testing
     }
 
     /// For any behaviour of GeoClue, each created client is deleted, and at most one is wanted at a time.
-    @Test(arguments: 1...20) func `R6: Every client of GeoClue is deleted once`(_ seed: Int) {
+    @Test(arguments: 1...20) func `R6: The machine deletes every GeoClue client once`(_ seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         var client = GeoClueClient(use: .fix)
         var (now, made) = (0.0, 0)

@@ -11,7 +11,7 @@ import Testing
         ("-90,180,0", -90, 180, 0),
         ("1e1,-1.5e2,1e3", 10, -150, 1_000),
     ])
-    func `R6: A location is two or three numbers`(
+    func `R6: The parser accepts a location of two or three numbers`(
         _ text: String, _ latitude: Double, _ longitude: Double, _ accuracy: Double
     ) throws {
         let place = try #require(LocationOverride(text))
@@ -25,12 +25,12 @@ import Testing
         "", "set", "52.5", "52.5,", "52.5,13.4,", "52.5,13.4,20,1", "90.1,0", "0,180.1", "nan,0", "0,inf", "0,0,-1",
         "0,0,nan", "0,0,20000001", "52,5 13,4", "0, 0", String(repeating: "1", count: 200) + ",0",
     ])
-    func `R6: Any other text is not a location`(_ text: String) {
+    func `R6: The parser refuses any other text as a location`(_ text: String) {
         var conditions = DeviceConditions()
         #expect(LocationOverride(text) == nil && !conditions.set(.location, to: text))
     }
 
-    @Test func `R6: A set location is the only source, and a change of it is a fix at once`() async throws {
+    @Test func `R6: A set location is the only source, and changing it is a fix at once`() async throws {
         let receiver = try FakeReceiver(walk: [(latitude: 1, longitude: 1)])
         try await receiver.start()
         let watched = try WatchedSources(gpsd: receiver.port)
@@ -57,7 +57,7 @@ import Testing
         try await watched.waitForSources("the receiver") { $0["gpsd"]?.isAvailable == true }
     }
 
-    @Test func `R6: The report shows that a location is set, but not which one`() throws {
+    @Test func `R6: The report shows that a location is set, but not where it is`() throws {
         let watched = try WatchedSources()
         #expect(watched.monitor.report.values.map(\.key) == DeviceKey.conditions)
         watched.monitor.setOverrides([.location: "52.5163,13.3777,20"])
@@ -70,7 +70,7 @@ import Testing
         #expect(!texts.contains { $0.contains("52.5") || $0.contains("13.37") })
     }
 
-    @Test func `R6: The locations of a trace are reported at their times`() async throws {
+    @Test func `R6: A trace's locations are reported at their times`() async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.write(
             """
@@ -88,7 +88,7 @@ import Testing
         #expect(watched.fixes.allSatisfy { $0.source == "override" })
     }
 
-    @Test func `R6: The error about a mistyped location of a trace does not repeat it`() throws {
+    @Test func `R6: The error about a mistyped location in a trace does not repeat the location`() throws {
         let directory = try TemporaryDirectory()
         let path = try directory.write(#"{"at": 0, "device": {"location": "52.5163;13.3777"}}"#, to: "trace.jsonl")
         let error = #expect(throws: UnreadableTrace.self) {

@@ -43,7 +43,9 @@ import Testing
     }
 
     @Test(arguments: [DistributorVersion.one, .two])
-    func `B7: A refusal has a reason in the form of the app's version`(version: DistributorVersion) async throws {
+    func `B7: A refusal contains a reason in the form that the app's version expects`(version: DistributorVersion)
+        async throws
+    {
         let scene = try await DistributorScene(app: Self.app, version: version)
         let app = try scene.run("--register", "secret", "--stay", "60")
         let (call, _) = try await scene.registration()
@@ -61,7 +63,7 @@ import Testing
         scene.distributor.shutdown()
     }
 
-    @Test func `B7: An app that is not running is started by the bus for a message`() async throws {
+    @Test func `B7: The bus starts an app for a message if the app does not run`() async throws {
         let scene = try await DistributorScene(app: Self.app, version: .two, isActivatable: true)
         scene.call(1, .message([1, 2], id: "a"))
         #expect(try await scene.outcome(1) == .returned)
@@ -69,7 +71,9 @@ import Testing
         scene.distributor.shutdown()
     }
 
-    @Test func `B7: A missing app is distinguished from one that refuses, and its start is reported`() async throws {
+    @Test func `B7: The distributor distinguishes a missing app from one that refuses, and reports a start`()
+        async throws
+    {
         let scene = try await DistributorScene(app: Self.app, version: .two)
         scene.distributor.perform(.watch([Self.app]))
         scene.call(1, .message([1], id: "a"))
@@ -83,7 +87,7 @@ import Testing
         scene.distributor.shutdown()
     }
 
-    @Test func `B7: An app that is killed during a message has not accepted it`() async throws {
+    @Test func `B7: An app that is killed during a message has not accepted the message`() async throws {
         let scene = try await DistributorScene(app: Self.app, version: .one)
         let app = try scene.run("--stay", "60")
         _ = try await scene.line { $0["call"] as? String == "started" }
@@ -94,7 +98,7 @@ import Testing
         scene.distributor.shutdown()
     }
 
-    @Test func `B7: Introspection lists the interfaces, and invalid calls are refused`() async throws {
+    @Test func `B7: Introspection lists the interfaces, and the distributor refuses invalid calls`() async throws {
         let scene = try await DistributorScene(app: Self.app, version: .two)
         let name = "org.unifiedpush.Distributor.nightshift"
         let path = "/org/unifiedpush/Distributor"
@@ -117,7 +121,7 @@ import Testing
         scene.distributor.shutdown()
     }
 
-    @Test func `B7: A lost bus is reconnected, and the name is requested again`() async throws {
+    @Test func `B7: The distributor reconnects a lost bus and requests its name again`() async throws {
         let scene = try await DistributorScene(app: Self.app, version: .two)
         scene.bus.stop()
         _ = try await scene.event { $0 == .disconnected }
@@ -128,7 +132,7 @@ import Testing
         scene.distributor.shutdown()
     }
 
-    @Test func `B7: A second distributor of the same user gets the name when the first ends`() async throws {
+    @Test func `B7: A second distributor of the same user gets the name when the first one ends`() async throws {
         let scene = try await DistributorScene(app: Self.app, version: .two)
         let second = UnifiedPushDistributor(environment: ["DBUS_SESSION_BUS_ADDRESS": scene.bus.address])
         let heard = Watched<[DistributorEvent]>([])
