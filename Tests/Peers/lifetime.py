@@ -1,4 +1,4 @@
-"""Ends a server in time."""
+"""Limits the lifetime of a test server."""
 
 import os
 import threading
@@ -8,7 +8,7 @@ import time
 def bound(seconds: float) -> None:
     """Ends this process after `seconds`, or earlier when the process that started it has ended.
 
-    The script that became this process has written down who that was: by now it may be gone already.
+    The script that became this process has stored that process's ID, because the process may have ended already.
     """
     parent = int(os.environ["PEER_PARENT"])
     end = time.monotonic() + seconds

@@ -1,8 +1,9 @@
 """Runs a program under the filters of a systemd unit: `python3 confined.py UNIT PROGRAM ARGUMENT...`.
 
-As the user NOBODY, where the unit has a user of its own and this is run by root: root's rights lead to other system calls.
-Without systemd: its own tool expands the groups of system calls, and libseccomp makes the filters. A call that the unit does not
-allow kills the program (SIGSYS) whatever the unit's SystemCallErrorNumber is: what the program needs is to be on the list.
+If root runs this and the unit has a user of its own, the program runs as the user NOBODY, because root's rights lead to other system
+calls. This does not need a running systemd: systemd's tool expands the groups of system calls, and libseccomp makes the filters.
+A call that the unit does not allow kills the program (SIGSYS), whatever the unit's SystemCallErrorNumber is. So the list of the unit
+must have every call that the program needs.
 """
 
 import ctypes

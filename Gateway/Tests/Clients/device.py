@@ -45,7 +45,7 @@ class Device:
         self.reader = None
         self.wire = threading.RLock()
 
-    # Frames on the connection.
+    # Methods for frames on the connection.
 
     def open(self):
         if self.reader:
@@ -90,7 +90,7 @@ class Device:
         with self.wire:
             self.socket.sendall(frame(kind, *fields))
 
-    # Operations of a device.
+    # Methods for the operations of a device.
 
     def enrol(self, code, name="test"):
         self.open()

@@ -1,4 +1,4 @@
-"""The real program with its own certificates and keys, in a folder that is deleted with it."""
+"""Runs the real gateway with its own certificates and keys, in a folder that is deleted afterwards."""
 
 import datetime
 import json
@@ -50,10 +50,10 @@ def certificate(key, names, issuer=None, is_authority=False, extensions=(), host
 
 
 class Gateway:
-    """`with Gateway(binary) as gateway:` runs it; leaving ends it."""
+    """A gateway process. `with Gateway(binary) as gateway:` starts it, and leaving the block ends it."""
 
     def __init__(self, binary, *options, launcher=()):
-        """`launcher` is a command that runs the program in its way."""
+        """Prepares a gateway. `launcher` is a command that runs the program, for example under filters."""
         self.binary = binary
         self.launcher = launcher
         self.options = options

@@ -1,6 +1,6 @@
 """Measures one gateway on three NATS servers: pushes per second, and memory per connected device.
 
-Not a test: prints figures. GATEWAY_LOAD_REQUESTS and GATEWAY_LOAD_DEVICES say how much.
+This is not a test, and only prints figures. GATEWAY_LOAD_REQUESTS and GATEWAY_LOAD_DEVICES set the load.
 """
 
 import os

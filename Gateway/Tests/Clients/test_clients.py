@@ -1,6 +1,7 @@
 """Tests of unmodified third-party provider libraries with the real program.
 
-What each does not let be set through its own parameters, its address above all, is set where its users set it: by a subclass or a class attribute.
+Some libraries have no parameters for settings such as the address. The tests set these as users do, with a subclass or a class
+attribute.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ class Clients(unittest.TestCase):
         cls.device = Device.new(cls.gateway)
         cls.token = cls.device.register(TOPIC)
         cls.key_file = cls.gateway.path(KEY + ".p8")
-        # Libraries without an option for certificates trust those that the system's variable names.
+        # Libraries without an option for certificates trust those that an environment variable names.
         os.environ["SSL_CERT_FILE"] = cls.gateway.path("authority.pem")
 
     @classmethod
@@ -36,7 +37,7 @@ class Clients(unittest.TestCase):
         self.device.wait(lambda: any(text in message["payload"].decode() for message in self.device.messages))
 
     def test_aioapns(self):
-        """R5, B7: aioapns works, which offers no ALPN and sends a Host header."""
+        """R5, B7: The library aioapns works, although it offers no ALPN and sends a Host header."""
         import aioapns
         import aioapns.connection
 
@@ -68,7 +69,7 @@ class Clients(unittest.TestCase):
         self.arrives("aioapns 49")
 
     def test_kalyke(self):
-        """R5, B7: kalyke works, which writes the time of its tokens as text and connects for every push."""
+        """R5, B7: The library kalyke works, although it writes token times as text and connects for every push."""
         from kalyke import ApnsClient, ApnsConfig, PayloadAlert, Payload
         from kalyke.exceptions import BadDeviceToken
 
@@ -88,7 +89,7 @@ class Clients(unittest.TestCase):
             asyncio.run(client.send_message("00", payload, ApnsConfig(topic=TOPIC)))
 
     def test_mopyapns(self):
-        """R5, B7: mopyapns (apns2) works."""
+        """R5, B7: The library mopyapns (apns2) works."""
         from apns2.client import APNsClient
         from apns2.credentials import TokenCredentials
         from apns2.errors import BadDeviceToken
@@ -107,7 +108,7 @@ class Clients(unittest.TestCase):
             client.send_notification("00", Payload(alert="x"), TOPIC)
 
     def test_pyapns_client(self):
-        """R5, B7: pyapns-client3 works, and reports the time of a 410."""
+        """R5, B7: The library pyapns-client3 works, and reports the time of a 410."""
         import pyapns_client
         from pyapns_client.base import BaseAPNSClient
 
@@ -130,7 +131,7 @@ class Clients(unittest.TestCase):
         other.disconnect()
 
     def test_simple_apns(self):
-        """R5, B7: simple-apns works."""
+        """R5, B7: The library simple-apns works."""
         from simple_apns import APNSClient
         from simple_apns.exceptions import APNSTokenError
 

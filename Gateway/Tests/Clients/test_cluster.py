@@ -25,7 +25,7 @@ ROUNDS = int(os.environ.get("GATEWAY_CLUSTER_ROUNDS", "4"))
 SEED = int(os.environ.get("GATEWAY_CLUSTER_SEED", str(random.randrange(1 << 32))))
 DEVICES = 6
 TOPICS = [TOPIC, "org.example.News", "org.example.Chat"]
-# Seconds within which servers find each other and missed changes are read.
+# The number of seconds within which servers find each other, and gateways read missed changes.
 PATIENCE = 120
 
 
@@ -101,7 +101,7 @@ class Sender(threading.Thread):
         super().__init__(daemon=True)
         self.test, self.device, self.topic = test, device, topic
         self.number = 0
-        # The pushes answered with 200, in order; and those with another answer or none, which may also arrive.
+        # The pushes answered with 200, in order. Then those with another answer or none, which may also arrive.
         self.accepted, self.unknown = [], 0
         self.stops = False
 
@@ -132,7 +132,7 @@ class Sender(threading.Thread):
 class MessageSender(threading.Thread):
     """A sender of UnifiedPush that sends continuously to one endpoint, through any gateway that answers."""
 
-    # Seconds between two messages: a device that is disconnected for half a minute misses fewer than the gateway keeps.
+    # The seconds between two messages. In half a minute, fewer messages come than the gateway keeps.
     PAUSE = 0.3
 
     def __init__(self, test, device):
@@ -239,7 +239,7 @@ class Cluster(unittest.TestCase):
         return answer.status, body.decode(), answer.headers.get("apns-id")
 
     def test_across(self):
-        """R5: A push to one gateway reaches the device at another one, whether stored, held or with one attempt."""
+        """R5: A push to one gateway reaches the device at another, even if it is stored, held or has one attempt."""
         first, second, third = self.nodes
         device = self.device(first)
         until(lambda: self.push(second, device)[0] == 200, "the second gateway does not know the token")
@@ -250,7 +250,7 @@ class Cluster(unittest.TestCase):
         self.assertEqual(status, 200)
         device.wait(lambda: body in device.payloads())
         until(lambda: "delivered" in third.story(push), "the log does not tell the delivery")
-        # The device moves to another gateway: the older connection is closed, and pushes use the new one.
+        # The device moves to another gateway. Its older connection is closed, and pushes use the new one.
         older = device.messages
         other = Device(second)
         other.key, other.id, other.tokens = device.key, device.id, device.tokens
@@ -333,7 +333,7 @@ class Cluster(unittest.TestCase):
         until(lambda: self.push(second, device)[0] == 410, "the token is not ended everywhere")
 
     def test_silent(self):
-        """R4, R5: Two of many silent pushes through all gateways at once pass."""
+        """R4, R5: Of many silent pushes through all gateways at once, two pass."""
         device = self.device(self.nodes[0])
         for node in self.nodes:
             until(lambda: self.push(node, device, "org.example.News")[0] == 200, "the token is not known")
@@ -360,7 +360,7 @@ class Cluster(unittest.TestCase):
         self.assertLessEqual(len(silent()), 2)
 
     def test_away(self):
-        """R5: Without a majority of the servers no push is answered with 200. When they are back, service resumes."""
+        """R5: Without a majority of the servers, the gateways accept no push. When the servers are back, they do."""
         node = self.nodes[1]
         device = self.device(node)
         status, body, _ = self.push(node, device)
@@ -431,7 +431,7 @@ class Cluster(unittest.TestCase):
                 self.servers.kill(number)
                 time.sleep(random.uniform(0, 3))
                 self.servers.start(number)
-                # Kill one server at a time: the next only when this one has caught up with the others.
+                # Kill one server at a time, and the next one only when this one has caught up with the others.
                 self.until_whole()
             until(lambda: sum(len(sender.accepted) for sender in senders) > before, "no push is accepted any longer")
         for sender in senders + messages:
@@ -485,7 +485,7 @@ class Cluster(unittest.TestCase):
         try:
             until(self.is_whole, "")
         except AssertionError:
-            # If the numbers change, the servers are slow; otherwise they are stuck.
+            # If the numbers change, the servers are slow. If not, the servers are stuck.
             count = len(self.findings)
             some = [self.findings[count * part // 5] for part in range(5)] + self.findings[-1:]
             self.fail(f"the servers do not find each other again, asked {count} times:\n" + "\n".join(some))

@@ -1,4 +1,4 @@
-"""Tests of delivery from a provider to a device: direct, stored, held, sent along; and of the log."""
+"""Tests of the log, and of delivery from a provider to a device: direct, stored, held or sent along."""
 
 import json
 import os
@@ -66,7 +66,7 @@ class Delivery(unittest.TestCase):
         return words
 
     def test_direct(self):
-        """R5, B6: A connected device gets its push at once, and storage is empty after the acknowledgement."""
+        """R5, B6: A connected device gets its push at once, and the gateway deletes the push when it is acknowledged."""
         push = self.alert("now")
         self.arrives(push)
         self.assertEqual(self.story(push, "delivered"), ["received", "delivered"])
@@ -93,7 +93,7 @@ class Delivery(unittest.TestCase):
         self.assertEqual(self.gateway.story(expired), ["received", "discarded-expired"])
 
     def test_silent(self):
-        """R4, R5, B6: Two silent pushes pass, the third is held and sent with the next alert."""
+        """R4, R5, B6: Two silent pushes pass, and the third is held and sent with the next alert."""
         passed = [self.silent(), self.silent()]
         for push in passed:
             self.arrives(push)
@@ -160,7 +160,7 @@ class Delivery(unittest.TestCase):
         self.device.ping()
 
     def test_crash(self):
-        """R5: Every accepted push arrives, although the gateway and connections are killed at any moment."""
+        """R5: Every accepted push arrives, although the gateway and connections are killed at any time."""
         seed = int(os.environ.get("GATEWAY_CRASH_SEED", time.time_ns() % 1_000_000))
         chance = random.Random(seed)
         tokens = {TOPIC: self.token, NEWS: self.device.register(NEWS)}
@@ -207,7 +207,7 @@ class Delivery(unittest.TestCase):
             return max((json.loads(message["payload"])["aps"]["alert"] for message in self.device.messages
                         if message["topic"].decode() == topic), default=0)
 
-        # The last push with a 200, or a later one that replaced it.
+        # The device has the last push that got a 200, or a later one that replaced it.
         for topic, number in accepted.items():
             self.device.wait(lambda: newest(topic) >= number)
         print(f"\n    {ROUNDS} kills, {sum(counts.values())} pushes with a 200, "

@@ -164,7 +164,7 @@ class Endpoints(unittest.TestCase):
             pass
 
     def test_paths(self):
-        """R5, B7: Discovery works; unknown and ended endpoints, wrong methods and other tokens are refused."""
+        """R5, B7: Discovery works, and unknown endpoints, ended endpoints, wrong methods and other tokens are refused."""
         answer = self.sender.ask("GET", "/up/" + self.token)
         self.assertEqual((answer.status, json.loads(answer.text)), (200, {"unifiedpush": {"version": 1}}))
         self.assertEqual(self.sender.ask("HEAD", "/up/" + self.token).status, 200)
@@ -174,7 +174,7 @@ class Endpoints(unittest.TestCase):
                      "/up/" + "0" * 200, "/3/device/" + self.token):
             self.assertEqual(self.sender.ask("POST", path, b"x", TTL="5").status, 404, path)
         self.assertEqual(self.sender.push(self.device.register(TOPIC)).status, 404, "an app's token")
-        # In return, an endpoint cannot be reached by the API of APNs.
+        # The API of APNs cannot reach an endpoint either.
         provider = Provider(self.gateway)
         pushed = provider.push(
             self.token, PAYLOAD, authorization="bearer " + self.gateway.token(), apns_topic=TOPIC)
@@ -196,7 +196,7 @@ class Endpoints(unittest.TestCase):
         self.assertEqual(self.sender.ask("GET", "/up/" + fresh).status, 410)
 
     def test_kept(self):
-        """R5, B7: All messages of a registration are kept in order for a disconnected device; a topic's are replaced."""
+        """R5, B7: Messages are kept in order for a disconnected device, and one with a topic replaces the last."""
         self.device.disconnect()
         self.accepted(b"0")
         old = self.accepted(b"old", Topic="news")
@@ -218,7 +218,7 @@ class Endpoints(unittest.TestCase):
         self.assertEqual(self.gateway.story(new)[-1], "delivered-from-storage")
 
     def test_room(self):
-        """R5, B7: At most 100 messages and 400 KiB of a registration are kept; the oldest are removed, and the log shows this."""
+        """R5, B7: A registration keeps its newest messages, at most 100 and 400 KiB, and the log shows removals."""
         self.device.disconnect()
         ids = [self.accepted(b"%d" % number) for number in range(103)]
         self.assertEqual(self.gateway.story(ids[0])[-1], "discarded-evicted")
@@ -241,7 +241,7 @@ class Endpoints(unittest.TestCase):
         return token
 
     def test_urgency(self):
-        """R5, B7: A dozing device gets urgent messages and all earlier ones at once; low urgency waits for an exchange."""
+        """R5, B7: A dozing device gets urgent messages and earlier ones at once, and others with the next exchange."""
         self.device.disconnect()
         self.device.connect(state=DOZING)
         self.accepted(b"low", Urgency="low")

@@ -1,4 +1,4 @@
-"""Tests of hostile devices and providers: none gets access or harms others, and memory stays bounded."""
+"""Tests of hostile devices and providers, which get no access and harm no others. Memory stays bounded."""
 
 import json
 import os
@@ -23,7 +23,7 @@ ROUNDS = int(os.environ.get("GATEWAY_FUZZ_ROUNDS", "100"))
 # 10,000 rounds take some minutes with a debug build.
 IDLE = int(os.environ.get("GATEWAY_IDLE_DEVICES", "500"))
 MEBIBYTE = 1 << 20
-# More than the places that a gateway has for devices.
+# This is more than the number of places that a gateway has for devices.
 STRANGERS = 15_100
 
 
@@ -46,7 +46,7 @@ def mutated(chance, frames):
         elif kind == 3:
             data[at:at] = chance.randbytes(chance.randrange(1, 9))
         else:
-            # A very large length.
+            # Write a very large length.
             data[at:at + 4] = struct.pack(">I", chance.choice([0, 65_535, 65_536, 65_537, 1 << 31, (1 << 32) - 1]))
         if not data:
             return chance.randbytes(1)
@@ -70,7 +70,7 @@ class Hostile(unittest.TestCase):
             return int(file.read().split()[1]) * resource.getpagesize()
 
     def check_alive(self, growth):
-        """Checks that only the test's device is connected, that a push reaches it, and that memory has grown by at most this."""
+        """Checks that only the test's device is connected, that a push reaches it, and that memory is within the limit."""
         while self.gateway.admin("status")[0]["deviceConnections"] != 1:
             time.sleep(0.05)
         before = len(self.victim.messages)
@@ -177,7 +177,7 @@ class Hostile(unittest.TestCase):
             self.assertIn("a\\u{1b}]0;b\\u{7}\\u{a}c\\u{9b}\\u{202e}\\u{2028}  seen", lines[0])
 
     def test_another(self):
-        """R5: A device cannot read, end or acknowledge anything of another device."""
+        """R5: A device cannot read, end or acknowledge pushes and tokens of another device."""
         provider = Provider(self.gateway)
         self.victim.disconnect()
         answer = provider.push(self.token, authorization=self.authorization, apns_topic=TOPIC)
@@ -295,7 +295,7 @@ class Hostile(unittest.TestCase):
                 connection.close()
 
     def test_places_of_devices(self):
-        """R5: Unauthenticated connections on all device places block no device, and their memory is released."""
+        """R5: Unauthenticated connections on all device places do not block devices, and their memory is released."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if hard < STRANGERS + 1_000:
             self.skipTest(f"this needs {STRANGERS + 1_000} descriptors: ulimit -Hn")
@@ -338,7 +338,7 @@ class Hostile(unittest.TestCase):
 
     @unittest.skipUnless(os.path.exists(LOAD), "gateway-load is not built")
     def test_idle(self):
-        """R5, B7: Of very many idle devices none is lost, a push still arrives, and each costs little memory."""
+        """R5, B7: Very many idle devices stay connected, get pushes, and need little memory each."""
         result = subprocess.run(
             [LOAD, "--devices", str(IDLE), "--port", str(self.gateway.device_port), "--socket",
              self.gateway.path("state/admin.sock"), "--authority", self.gateway.path("authority.pem"), "--gateway",

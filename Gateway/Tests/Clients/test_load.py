@@ -1,4 +1,4 @@
-"""Tests with a third-party load generator and many devices: every request is answered, and memory is reported."""
+"""Tests with a third-party load generator and many devices: every request gets an answer, and memory is reported."""
 
 import json
 import os

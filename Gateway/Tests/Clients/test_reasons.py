@@ -98,7 +98,7 @@ class Reasons(unittest.TestCase):
         self.expect(None, token=self.token.upper(), apns_push_type="Alert")
 
     def test_named_twice(self):
-        """R5: An id that was used for another payload to the device is refused; a repeated push is accepted."""
+        """R5: An id that was used for another payload to the device is refused, but a repeated push is accepted."""
         name = str(uuid.uuid4())
         self.expect(None, apns_id=name, body=b'{"aps":{"alert":"one"}}')
         self.expect(None, apns_id=name, body=b'{"aps":{"alert":"one"}}')
@@ -232,7 +232,7 @@ class Reasons(unittest.TestCase):
         device.disconnect()
 
     def test_streams(self):
-        """R5: A connection gets many streams with its first valid token, one after many errors, and then is closed."""
+        """R5: A connection gets many streams with its first valid token, and after many errors one, then a close."""
         provider = Provider(self.gateway)
         authorization = self.bearer()
         self.expect("MissingProviderToken", provider=provider, authorization=None)

@@ -1,6 +1,6 @@
-"""The whole way of a push: the real gateway, the real service of a device, and an app's script; any of them killed at any moment.
+"""Tests of a push from provider to app, with the real gateway, a device's real service and an app's script. Any of them may be killed.
 
-Expects the programs of the main package in $NIGHTSHIFT_BIN (.build/debug); without them it is skipped, and says so.
+The tests expect the programs of the main package in $NIGHTSHIFT_BIN (.build/debug). Without them, they are skipped with a message.
 """
 
 import json
@@ -64,7 +64,7 @@ class Service:
         return result.stdout
 
     def told(self):
-        """Returns the device's status for a person."""
+        """Returns the status of the device as text for users."""
         return "".join(self.run(*words) for words in (
             ["push"], ["push", "why", TOPIC], ["app", "show", TOPIC], ["journal", "--app", TOPIC]))[-8000:]
 
@@ -114,14 +114,14 @@ class Whole(unittest.TestCase):
                         # A gateway that fails repeatedly is tried less often, but a network that returns is tried at once.
                         service.run("device", "set", "network=no")
                         service.run("device", "set", "network=yes")
-                    # A newer push would replace it while the device is disconnected.
+                    # A newer push would replace this push while the device is disconnected.
                     limit = time.monotonic() + 60
                     while note not in service.notes():
                         if time.monotonic() > limit:
                             print(service.told())
                         self.assertLess(time.monotonic(), limit, f"seed {seed}: {note} is lost")
                         time.sleep(0.05)
-                # A duplicate would arrive late.
+                # Wait, because a duplicate would arrive late.
                 service.kill()
                 service.start()
                 service.run("push")

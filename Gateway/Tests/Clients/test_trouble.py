@@ -79,7 +79,7 @@ class Trouble(unittest.TestCase):
             self.assertNotIn("constraint", str(raised.exception))
 
     def test_disk(self):
-        """R5: A push that the disk has not stored is not answered with 200, and the health check fails."""
+        """R5: If the disk cannot store a push, the push gets no 200, and the health check fails."""
         database = sqlite3.connect(self.gateway.path("state/gateway.sqlite"), isolation_level=None)
         self.assertEqual(self.push().status, 200)
         database.execute("BEGIN IMMEDIATE")
@@ -134,7 +134,7 @@ class Trouble(unittest.TestCase):
         self.assertEqual(self.gateway.process.wait(), 0)
 
     def test_certificate(self):
-        """R5: A changed certificate is used from the next connection on; with an invalid one, the last stays in use."""
+        """R5: A changed certificate is used for new connections, and an invalid one does not replace the last."""
         def serial():
             plain = socket.create_connection(("127.0.0.1", self.gateway.port))
             with self.gateway.trust().wrap_socket(plain, server_hostname="localhost") as connection:
@@ -148,7 +148,7 @@ class Trouble(unittest.TestCase):
         self.assertEqual(serial(), second)
 
     def test_oversized(self):
-        """R5: Oversized header fields and bodies fail only the request that has them."""
+        """R5: An oversized header field or body fails only its own request."""
         provider = Provider(self.gateway)
         stream = provider.begin(
             self.token, authorization="bearer " + "x" * 12_000, apns_topic=TOPIC)
@@ -184,7 +184,7 @@ class Trouble(unittest.TestCase):
         self.assertEqual(self.gateway.admin("status")[0]["deviceConnections"], 1)
 
     def test_passwords(self):
-        """R5: No error prints the password in the URL of a shared store."""
+        """R5: Errors do not contain the password in the URL of a shared store."""
         for store in ("nats://user:secret@127.0.0.1:1", "nats://user:secret@127.0.0.1:x",
                       "nats://user:secret@127.0.0.1:1,127.0.0.1"):
             for words in (["run", "--certificate", self.gateway.path("tls.pem"), "--key", self.gateway.path("tls.key"),
@@ -289,7 +289,7 @@ class Trouble(unittest.TestCase):
         other.disconnect()
 
     def test_slow(self):
-        """R5: A device that does not acknowledge has a limited number of pushes in flight; the rest is stored."""
+        """R5: A device that does not acknowledge has few pushes in flight, and the other pushes are stored."""
         self.device.disconnect()
         topics = [f"org.example.Topic{number}" for number in range(100)]
         self.device.connect(acknowledges=False)

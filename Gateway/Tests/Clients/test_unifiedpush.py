@@ -1,7 +1,7 @@
-"""The whole way of UnifiedPush: a sender on Python's own HTTP, the real gateway, the real service, a real session's bus, and an app that
-was written from the specification alone and that the bus starts for a message; gateway and service killed at any moment.
+"""Tests of UnifiedPush from sender to app: a sender on Python's own HTTP, the real gateway, the real service, and a real session bus,
+which starts an app for a message. The app was written from the specification alone. Gateway and service are killed at any time.
 
-Expects the programs of the main package in $NIGHTSHIFT_BIN (.build/debug); without them it is skipped, and says so.
+The tests expect the programs of the main package in $NIGHTSHIFT_BIN (.build/debug). Without them, they are skipped with a message.
 """
 
 import json
@@ -239,7 +239,7 @@ class UnifiedPush(unittest.TestCase):
         chance = random.Random(seed)
         kills = {"gateway": 0, "service": 0}
         with Gateway(BINARY) as gateway:
-            # A fixed port, so that endpoints outlive the gateway.
+            # The port is fixed, so that endpoints stay valid after a restart of the gateway.
             gateway.options = ("--providers", f"127.0.0.1:{gateway.port}")
             desktop = Desktop(gateway)
             try:

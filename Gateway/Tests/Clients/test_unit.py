@@ -32,7 +32,7 @@ class Unit(unittest.TestCase):
         os.chmod(cls.program, 0o755)
 
     def live(self, gateway):
-        """Runs everything that a gateway does, from the first connection to SIGTERM."""
+        """Exercises all functions of a gateway, from the first connection to SIGTERM."""
         provider = Provider(gateway)
 
         def push(token):
@@ -67,7 +67,7 @@ class Unit(unittest.TestCase):
             self.live(gateway)
 
     def test_filters_kill(self):
-        """The filters of this test are active: a call that the unit forbids ends a program with SIGSYS."""
+        """The filters of this test are active, so a call that the unit forbids ends a program with SIGSYS."""
         result = subprocess.run([*LAUNCHER, "/usr/bin/taskset", "1", "/bin/true"])
         self.assertEqual(result.returncode, -31)
 
@@ -182,7 +182,7 @@ class Unit(unittest.TestCase):
             result = run("doctor", "--state", gateway.path("state"))
             self.assertIn(f"You have no permission to read {gateway.path('state')}.", result.stdout)
             self.assertNotIn("no database", result.stdout)
-            # This also holds if everyone may enter the folder.
+            # The error is the same if everyone may enter the folder.
             for path in (gateway.folder, gateway.path("state")):
                 os.chmod(path, 0o755)
             os.chmod(socket, 0o777)

@@ -1,4 +1,4 @@
-"""A client for moto's S3. Its keys are anybody's: moto does not look at them."""
+"""A client for the S3 server of moto. Its keys are arbitrary, because moto does not check them."""
 
 import botocore.config
 import botocore.session

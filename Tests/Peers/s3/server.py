@@ -1,4 +1,4 @@
-"""moto's S3 as a program."""
+"""Runs the S3 server of moto as a program."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""tuspyserver as a program: keeps finished uploads under the names that their metadata give."""
+"""Runs tuspyserver as a program, which stores finished uploads under the names in their metadata."""
 
 import argparse
 import hashlib
@@ -27,7 +27,7 @@ os.makedirs(unfinished, exist_ok=True)
 
 
 def finished(path: str, metadata: dict) -> None:
-    """The description comes last: where it is, the file is whole."""
+    """Writes the description after the file, so that an upload with a description is complete."""
     name = os.path.basename(metadata.get("filename") or os.path.basename(path))
     digest = hashlib.sha256()
     with open(path, "rb") as file:
@@ -35,7 +35,7 @@ def finished(path: str, metadata: dict) -> None:
             digest.update(block)
     description = {"size": os.path.getsize(path), "sha256": digest.hexdigest(), "metadata": metadata}
     target = os.path.join(directory, name)
-    # A copy by name: the server still answers for its own.
+    # The target is a hard link, because the server still uses its own name of the file.
     if os.path.exists(target):
         os.unlink(target)
     os.link(path, target)
