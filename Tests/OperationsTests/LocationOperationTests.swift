@@ -82,7 +82,7 @@ import Testing
             }
         }
         try await scene.apps.change(process: process, to: .active)
-        // The user is asked, and answers.
+        // The service shows the prompt, and the user answers.
         scene.answer.update { $0 = .whenInUse }
         let stream = try await scene.operations.locationUpdates(request, process: process, channel: nil)
         let places = Watched<[LocationUpdate]>([])

@@ -40,7 +40,7 @@ final class OperationScene: Sendable {
     /// The user's answer to permission prompts.
     let answer = Watched<LocationPermission?>(nil)
 
-    /// - Parameter moment: the device state; by default one without a network.
+    /// - Parameter moment: the device state. By default, it is a state without a network.
     init(keys: String = "X-Nightshift-BackgroundModes=transfer;", moment: DeviceState? = nil) async throws {
         scratch = try TemporaryDirectory()
         let variables = ["NIGHTSHIFT_HOME": scratch.path, "PATH": "/usr/bin:/bin"]
@@ -157,7 +157,7 @@ final class OperationScene: Sendable {
             })
     }
 
-    // MARK: - What is on disk
+    // MARK: - Results on disk
 
     func tasks() async throws -> [TaskRecord] { try await snapshot().tasks }
 

@@ -41,7 +41,7 @@ import Testing
         _ = try await RawClient(address: third).letIn()
     }
 
-    @Test("B5: requests from other origins and hosts, and forged ones, are refused and change nothing")
+    @Test("B5: requests from other origins and hosts, and forged ones, are refused without effect")
     func foreignPages() async throws {
         let fixture = try await PageFixture()
         let id = try await fixture.enqueue(["/none"]) { $0.suspended = true }[0]

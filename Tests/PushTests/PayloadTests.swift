@@ -78,7 +78,7 @@ import Testing
         "nightshift-push://push.example:65536/c", "nightshift-push://user@push.example:1/c",
         "nightshift-push://push.example:1/\(String(repeating: "c", count: 65))", "nightshift-push://a b:1/c",
     ])
-    func `R3: An invalid enrolment address is refused with what to do`(_ text: String) {
+    func `R3: The refusal of an invalid enrolment address says what to do`(_ text: String) {
         let problem = #expect(throws: Problem.self) { try PushAddress(text) }
         #expect(problem?.status == 422 && problem?.detail?.contains("nightshift-gateway enrolment create") == true)
     }

@@ -11,7 +11,7 @@ import Testing
     }
 
     /// The keys and signatures are those of RFC 8032, section 7.1, test 2.
-    @Test func `R3: Keys and signatures are those of Ed25519`() throws {
+    @Test func `R3: The device creates the keys and signatures that Ed25519 defines`() throws {
         let secret = Self.bytes("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb")
         let key = try #require(PushKey(secret: secret))
         #expect(

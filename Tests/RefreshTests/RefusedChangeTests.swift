@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: Asking.allCases)
-    func `R1: A request that cannot be written is refused, and nothing has changed`(
+    func `R1: A request that cannot be written is refused without effect`(
         _ asking: Asking
     ) async throws {
         let scene = try Scene([

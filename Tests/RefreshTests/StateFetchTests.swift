@@ -241,7 +241,7 @@ import Testing
         #expect(scene.rows.known.isEmpty)
     }
 
-    @Test func `R1: A wall clock forty days ahead deletes nothing and drops no waiting task`() throws {
+    @Test func `R1: A wall clock forty days ahead does not delete data or drop waiting tasks`() throws {
         var scene = Scene()
         scene.result = nil
         scene.install(Scene.manifest(tasks: ["work"]))

@@ -152,8 +152,8 @@ import Testing
         return faults
     }
 
-    /// Returns the sort key of a candidate. It is comparable only between candidates that have both failed, or both not
-    /// failed.
+    /// Returns the sort key of a candidate. Two keys are comparable only if both candidates have failed, or neither
+    /// has.
     private static func order(_ one: Admission.Candidate, isProbe: Bool) -> (Double, Double, TaskID) {
         isProbe
             ? (Double(one.fruitless), -one.priority, one.id) : (-one.priority, Double(one.fruitless), one.id)

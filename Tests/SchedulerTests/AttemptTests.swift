@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `Transfers that have failed take turns with those that have not`(seed: UInt64) {
+    func `Transfers that have failed take turns with those that have not failed`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var turns = ConnectionTurns<Int>()
         var last: [Int: (hasFailed: Bool, connections: Int)] = [:]

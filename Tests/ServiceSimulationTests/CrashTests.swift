@@ -17,7 +17,7 @@ extension Simulations {
             }
         }
 
-        @Test func `The service loses nothing in a power cut at a write`() async {
+        @Test func `The service does not lose tasks or bytes in a power cut at a write`() async {
             await #expect(processExitsWith: .success) {
                 await CrashStory.everyWrite("a power cut", step: 2) { world in
                     try await world.cutPower(off: 120)
@@ -26,7 +26,7 @@ extension Simulations {
             }
         }
 
-        @Test func `The service loses nothing while its database refuses writes for a while`() async {
+        @Test func `The service does not lose tasks or bytes while its database refuses writes`() async {
             await #expect(processExitsWith: .success) {
                 await CrashStory.everyWrite("a full disk", step: 2) { world in
                     // A service that cannot start exits with the error. A running service continues and retries.

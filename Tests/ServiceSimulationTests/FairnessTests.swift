@@ -38,7 +38,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T2: A healthy host starts within 5 s beside 1,000 tasks of hosts that send nothing`() async {
+        @Test func `T2: A healthy host starts within 5 s beside 1,000 tasks of hosts that send no bytes`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("starved by slow hosts") { world in
                     // Each slow transfer allows one additional transfer, 96 at most.

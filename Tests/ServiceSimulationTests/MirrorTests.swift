@@ -33,7 +33,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: A task asks a mirror at once if its first URL is unusable`() async {
+        @Test func `B4: A task uses a mirror at once if its first URL is unusable`() async {
             await #expect(processExitsWith: .success) {
                 let scripts: [[ScriptedBehaviour]] = [
                     Self.bad, [.status(404)], [.status(410)], [.status(503, retryAfter: "3000")], [.silent],
@@ -180,7 +180,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: With a checksum, each URL with a wrong file is asked once, even across a crash`() async {
+        @Test func `B4: With a checksum, a URL with a wrong file is requested only once, even across a crash`() async {
             await #expect(processExitsWith: .success) {
                 for crashes in [false, true] {
                     await Self.download("wrong files, crash: \(crashes)", mirrors: ["one", "new"]) { request in

@@ -78,7 +78,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A refused retry says why or what to do instead`() async {
+        @Test func `The error for a refused retry says why, or what to do instead`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("refusals") { world in
                     let url = Story.serve(world, size: 10_000)

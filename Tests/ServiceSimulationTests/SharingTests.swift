@@ -164,7 +164,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A service whose tasks have ended keeps no partial file open and no timer`() async {
+        @Test func `A service without running tasks has no open partial files and no timers`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("idle") { world in
                     let urls = (0..<40).map {

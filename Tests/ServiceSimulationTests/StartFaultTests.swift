@@ -156,7 +156,7 @@ extension Simulations {
             return false
         }
 
-        @Test func `A task that was finishing waits until the crash suspects have been tried`() async {
+        @Test func `A task that was finishing waits until the crash suspects have been retried`() async {
             await #expect(processExitsWith: .success) {
                 var seen = 0
                 // Each crash comes one commit later than the last. Some crashes happen after the good task's bytes are

@@ -135,7 +135,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B1: A directory at the destination fails an overwrite at once, and the bytes are kept`()
+        @Test func `B1: A directory at the destination fails an overwrite at once, but the bytes stay`()
             async
         {
             await #expect(processExitsWith: .success) {

@@ -118,7 +118,7 @@ struct HostTests {
             (#"{"at": 0, "app": "a", "host": {"name": "h", "fails": "no"}}"#, "leave 'app' out"),
             (#"{"at": 0, "request": "doze", "host": {"name": "h", "fails": "no"}}"#, "several events"),
         ])
-    func `B3: The error for a wrong host line says what is allowed there`(line: String, words: String) {
+    func `B3: The error for a wrong host line lists the allowed values`(line: String, words: String) {
         #expect {
             try Trace(parsing: line)
         } throws: { error in

@@ -89,14 +89,14 @@ import Testing
         #expect(play.totals(of: "door")?.kills.map(\.cause) == [.locationOverdue])
     }
 
-    @Test func `R6: After a force quit nothing is monitored until the user starts the app`() throws {
+    @Test func `R6: After a force quit the app's regions are not monitored until the user starts the app`() throws {
         let front = #""at": 10, "app": "door", "use": "front""#
         let quit = #""at": 20, "app": "door", "use": "forceQuit""#
         let play = try play(Self.allowed, Self.home, front, quit, Self.away)
         #expect(crossings(play).isEmpty)
     }
 
-    @Test func `B3: One track gives the same events twice, and adding times without events changes nothing`()
+    @Test func `B3: A track gives the same events twice, and adding times without events has no effect`()
         throws
     {
         let text = try Play.sample("location")
@@ -149,7 +149,7 @@ import Testing
             (#""at": 0, "location": {"changes": true}"#, "needs 'app'"),
             (#""at": 0, "device": {"location": "91,0"}"#, "location must be latitude,longitude"),
         ])
-    func `B3: The error for wrong location data says what is allowed there`(line: String, words: String) {
+    func `B3: The error for wrong location data lists the allowed values`(line: String, words: String) {
         #expect {
             try Play([Self.device, line])
         } throws: { error in

@@ -132,7 +132,7 @@ import Testing
             (#""at": 0, "app": "a", "refresh": {"dailyBytes": 3}"#, "leave 'app' out"),
             (#""at": 0, "app": "a", "refresh": {"dailyCap": 3.5}"#, "'dailyCap' must be an integer"),
         ])
-    func `B3: The error for wrong refresh data says what is allowed there`(line: String, words: String) {
+    func `B3: The error for wrong refresh data lists the allowed values`(line: String, words: String) {
         #expect {
             try Play([Self.device, line])
         } throws: { error in
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `B3: One week gives the same result twice, and adding times without events changes nothing`() throws {
+    @Test func `B3: A week gives the same result twice, and adding times without events has no effect`() throws {
         func lines(every step: Int?) -> [String] {
             var lines: [(at: Int, text: String)] = [
                 (0, #""app": "feed", "declare": {"interval": "minimum"}"#),

@@ -69,7 +69,7 @@ struct TraceTests {
             (#"{"trace": {"start": "yesterday"}}"#, "'start' must be a time such as"),
             (#"{"at": 5, "trace": {}}"#, "'at' is 0"),
         ])
-    func `B3: The error for a wrong value says what is allowed there`(line: String, words: String) {
+    func `B3: The error for a wrong value lists the allowed values`(line: String, words: String) {
         #expect {
             try Trace(parsing: "# comment\n\n" + line)
         } throws: { error in

@@ -118,7 +118,7 @@ struct TransferTests {
         #expect(play.totals.wakeUps == 1)
     }
 
-    @Test func `L6: A force quit cancels an app's transfers, and nothing wakes it`() throws {
+    @Test func `L6: A force quit cancels an app's transfers and prevents its wakes`() throws {
         let play = try Play([
             wifi, #""at": 0, "app": "a", "use": "front""#,
             #""at": 10, "app": "a", "transfer": {"bytes": 300000, "count": 2}"#,

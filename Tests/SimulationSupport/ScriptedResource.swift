@@ -66,7 +66,7 @@ package enum ScriptedBehaviour: Sendable, Hashable {
     case noDescriptors
     /// The resource redirects to an address that accepts no connections.
     case deadRedirect
-    /// The connection is established, and the server never sends anything.
+    /// The connection is established, but the server never sends any bytes.
     case silent
     /// The body stops after this many bytes, and the connection stays open. An upload is received whole and gets no
     /// response.

@@ -37,7 +37,7 @@ package final class ScriptedTransport: Transport {
         var forgotten = 0
         var mostAtOnce = 0
 
-        /// The running exchanges. A cancelled exchange sends and receives nothing any longer.
+        /// The running exchanges, without those that were cancelled. A cancelled exchange no longer sends or receives.
         var underWay: [Begun] { exchanges.values.filter { !$0.isCancelled }.map(\.begun) }
     }
 

@@ -66,7 +66,7 @@ import Testing
         #expect(try await store.read { try $0.hasMessages(record.id) } == false)
     }
 
-    @Test func `T13: A resumption is reported before the end, even if one update contains both`() async throws {
+    @Test func `T13: A resumption is reported before the end, even if one update contains both events`() async throws {
         let store = try await Self.store()
         try await store.write { transaction in
             var record = try transaction.insert(.waiting(session: Self.session))
@@ -116,7 +116,7 @@ import Testing
         #expect(tasks == [])
     }
 
-    @Test func `A begin date that has come becomes a question if the app wants to be asked`() async throws {
+    @Test func `A begin date that has passed becomes a question if the app wants to answer it`() async throws {
         let store = try await Self.store()
         let (asks, begins) = try await store.write { transaction in
             var first = TaskRecord.waiting(session: Self.session)

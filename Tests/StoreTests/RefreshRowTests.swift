@@ -148,7 +148,7 @@ import Testing
         #expect(try await store.read { try $0.bytesSinceFetchBegan(of: Self.app) } == 0)
     }
 
-    @Test func `R1: The use of apps can be deleted, and nothing else is affected`() async throws {
+    @Test func `R1: Deleting the learned use of apps does not affect other data`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             for app in [Self.app, Self.other] {

@@ -144,7 +144,7 @@ import Testing
         try again.close()
     }
 
-    @Test func `Unreadable device values are reported, and replaced settings are kept`() async throws {
+    @Test func `Unreadable device values are reported, and replaced settings stay`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         let fine = try await store.write { transaction in

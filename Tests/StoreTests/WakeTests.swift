@@ -169,7 +169,7 @@ import Testing
 
     // MARK: - Old databases
 
-    @Test func `A wake of the old form keeps its waiting time, whatever the wall clock says`() async throws {
+    @Test func `A wake of the old form waits as long as before, whatever the wall clock shows`() async throws {
         let fixture = try StoreFixture()
         let ninth = Self.old.deletingLastPathComponent().appending(path: "0009.sqlite")
         try FileManager.default.copyItem(at: ninth, to: fixture.paths.database)

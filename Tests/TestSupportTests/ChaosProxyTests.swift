@@ -94,7 +94,7 @@ struct ChaosProxyTests {
         gate.open()
     }
 
-    @Test func `A black hole forwards nothing until it is switched off`() async throws {
+    @Test func `A black hole forwards no bytes until it is switched off`() async throws {
         proxy.change { $0.isBlackHole = true }
         #expect(try await get("--max-time", "0.3").code == 28)
         #expect(origin.requests.isEmpty)

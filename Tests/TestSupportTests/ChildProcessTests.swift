@@ -26,7 +26,7 @@ struct ChildProcessTests {
         #expect(polite.exit == .signal(SIGTERM))
     }
 
-    @Test func `A child process in a group of its own has the process id that it sees itself`() async throws {
+    @Test func `A child process with its own process group has the process ID that it reads itself`() async throws {
         let directory = try TemporaryDirectory()
         let process = try ChildProcess(
             "sh", arguments: ["-c", "echo $$"], output: .file(directory.path("pid")), ownGroup: true)

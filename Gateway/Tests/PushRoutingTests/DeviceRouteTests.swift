@@ -412,7 +412,7 @@ import Testing
         #expect(route.arrived(old.stored(), now: .at(0)) == [])
     }
 
-    @Test func `R5, B7: The newest messages of a device are kept, by number, size and topic`() {
+    @Test func `R5, B7: A device keeps its newest messages, within limits of number, size and topic`() {
         func message(_ number: UInt64, _ topic: String = "a", size: Int = 1, named: String? = nil) -> QueuedPush {
             var push = Push.sample(number, topic: topic)
             push.type = .unifiedpush

@@ -5,7 +5,7 @@ import Testing
 @Suite struct PushNamesTests {
     static let (push, device) = (PushID(high: 1, low: 1), DeviceID(high: 2, low: 2))
 
-    @Test func `R5: An id stands for one payload per device`() {
+    @Test func `R5: A device accepts an id for one payload only`() {
         var names = PushNames(limit: 10)
         #expect(names.take(Self.push, device: Self.device, payload: [1]) == true)
         // The push is a repetition, as if the first response had been lost.

@@ -90,7 +90,7 @@ import Testing
         await first.until { $0.superseded == [1] }
         #expect(second.heard.withLock { $0.superseded } == [])
         world.store.detach(world.device, connection: 1)
-        // Both connect at once, and one of them stays.
+        // Both connections are made at once, and one of them stays.
         world.store.attach(world.device, connection: 3, at: 1)
         world.second.attach(world.device, connection: 4, at: 1)
         while first.heard.withLock({ $0.superseded.count }) + second.heard.withLock({ $0.superseded.count }) < 2 {

@@ -121,7 +121,7 @@ final class PageFixture: Sendable {
         return try await client.send(.task(id))
     }
 
-    /// Installs an app that runs and does nothing.
+    /// Installs an app that runs without any activity.
     func install(_ id: String, name: String) async throws -> AppID {
         let script = try files.write("#!/bin/sh\necho $$ >> '\(files.path("processes"))'\nexec sleep 9000\n", to: "app")
         chmod(script, 0o700)

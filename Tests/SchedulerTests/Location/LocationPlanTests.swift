@@ -20,7 +20,7 @@ import Testing
         #expect(plan.due == nil && plan.regions(of: first) == [])
     }
 
-    @Test func `R6: Each app receives the events of its own regions that it asked for`() throws {
+    @Test func `R6: Each app receives only the events that it requested for its own regions`() throws {
         var plan = LocationPlan()
         plan.add(try around.region("home"), for: first)
         var silent = try around.region("home")

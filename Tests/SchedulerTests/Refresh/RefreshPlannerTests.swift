@@ -57,7 +57,7 @@ import Testing
         #expect(scene.hours(.mail, from: 48).allSatisfy { (6.5...23).contains($0) })
     }
 
-    @Test func `Until an app's opening times are known, those of the device's use apply`() {
+    @Test func `Until an app's opening times are known, the times of the device's use predict them`() {
         var scene = RefreshScene(fetchesADay: 8)
         scene.add(.feed, .game)
         for day in 0..<3 {

@@ -49,7 +49,7 @@ import Transfers
         #expect(DigestFields.expected(head: both, wholeBody: true) == [sha256])
     }
 
-    @Test func `Two contradicting digests are both expected`() {
+    @Test func `The service expects both of two contradicting digests`() {
         let other = "sha-256=:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=:"
         let both = head(200, ["Repr-Digest": "sha-256=:\(Self.base64):", "Content-Digest": other])
         #expect(DigestFields.expected(head: both, wholeBody: true).count == 2)

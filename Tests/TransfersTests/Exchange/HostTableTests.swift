@@ -77,7 +77,7 @@ import Transfers
             Self.proxied, .nobody, Self.down, of: TaskID(2), began: 12, refusedUntil: nil, now: .at(13), random: 0.5)
         #expect(table.allowance(Self.proxied, 13) == 1)
         _ = table.admit(Self.proxied, now: 14)
-        // The failure is attributed to the proxy now, which says nothing about the origin.
+        // The failure is attributed to the proxy now, so the state of the origin is unknown.
         table.failed(
             Self.proxied, .proxy, Self.down, of: TaskID(3), began: 14, refusedUntil: nil, now: .at(15),
             random: 0.999_999)

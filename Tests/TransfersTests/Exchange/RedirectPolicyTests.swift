@@ -15,7 +15,7 @@ import Transfers
     }
 
     @Test(arguments: [200, 206, 300, 304, 305, 306, 309, 404])
-    func `Other statuses than those of a redirect are final`(status: Int) {
+    func `Statuses other than those of a redirect are final`(status: Int) {
         #expect(next(status, "/x") == .none)
     }
 

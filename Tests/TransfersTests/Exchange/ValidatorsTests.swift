@@ -83,7 +83,7 @@ import Transfers
     ]
 
     @Test(arguments: pairs)
-    func `Each pair of validators matches, differs or proves nothing, as its row says`(pair: Pair) {
+    func `Each pair of validators contradicts, confirms, or proves neither, as its row says`(pair: Pair) {
         #expect(pair.left.contradicts(pair.right) == pair.contradicts)
         #expect(pair.right.contradicts(pair.left) == pair.contradicts)
         #expect(pair.left.confirms(pair.right) == pair.confirms)

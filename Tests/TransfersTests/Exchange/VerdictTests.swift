@@ -147,7 +147,7 @@ import Transfers
         #expect(judge(head(200, ["Accept-Ranges": "None"]), nil).representation?.acceptsRanges == false)
     }
 
-    @Test func `An encoded whole file keeps only a strong tag`() {
+    @Test func `An encoded whole file has only a strong tag as validator`() {
         let fields: KeyValuePairs = ["Content-Encoding": "gzip", "ETag": "W/\"a\"", "Last-Modified": oldDate]
         #expect(judge(head(200, fields), nil).representation?.validators == Validators())
         let strong = head(200, ["Content-Encoding": "gzip", "ETag": "\"a\"", "Last-Modified": oldDate])

@@ -132,7 +132,7 @@ import Testing
         #expect(found == (overwrite ? Array("old".utf8) : nil))
     }
 
-    @Test func `B2: A publication with both names is done after a crash if inodes are not reliable`()
+    @Test func `B2: Without reliable inodes, a publication that has both names is finished after a crash`()
         throws
     {
         let (from, to) = (directory.path("from.part"), directory.path("to"))

@@ -90,7 +90,7 @@ import Transfers
         #expect(record?.error?.status == (state == .failed ? status : nil))
     }
 
-    @Test func `A task that retries temporary errors waits after such a response`() {
+    @Test func `A task that retries temporary errors waits after a response with such an error`() {
         let busy = Self.head(503, [HeaderField(name: "Retry-After", value: "30")])
         var scene = Self.scene { $0.request.retryPolicy = .transientResponses }
         let record = Self.answered(&scene, busy).compactMap(\.record).last

@@ -287,7 +287,7 @@ import Transfers
         #expect(scene.run.checkpointed(true, received: 20, synced: 20, scene.now) == [])
     }
 
-    @Test func `The start of a transfer is in the journal after a moment, and only once`() {
+    @Test func `The start of a transfer is recorded in the journal once, after a short time`() {
         var scene = TransferRunScene()
         #expect(scene.run.beginningNoted(scene.now) == [])
         _ = scene.run.exchangeBegan()

@@ -42,7 +42,7 @@ import Transfers
     }
 
     /// A test in which both connections end at the same time. They would not if each got half of the bytes.
-    @Test func `The rest is shared so that both connections end at the same time`() {
+    @Test func `Two connections share the rest so that both end at the same time`() {
         var scheduler = Self.scheduler(forced: 2, sources: 1)
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         _ = scheduler.answered(Self.second, served: 32 << 20..<64 << 20, now: 0.2)
@@ -122,7 +122,7 @@ import Transfers
     }
 
     /// A test in which the task handles the server's refusal, and the bytes after a gap stay.
-    @Test func `A refusal of the only connection keeps the bytes after gaps`() {
+    @Test func `When the only connection is refused, the bytes after gaps stay on disk`() {
         var map = SegmentMap(total: 100 << 20, count: 10 << 20, synced: 0)
         map.write(20 << 20..<30 << 20)
         var scheduler = SegmentScheduler(map: map, limits: SegmentLimits(connectionsPerHost: 6), now: 5)

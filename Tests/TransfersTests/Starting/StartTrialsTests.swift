@@ -55,7 +55,7 @@ import Transfers
         #expect(again.trials.faults == [TaskID(3): 1])
     }
 
-    @Test func `Crash suspects of earlier crashes are retried first, then the latest started task`() {
+    @Test func `Crash suspects of earlier crashes are retried first, then the task that started last`() {
         let underWay: [StartLog.Attempt] = [.init(TaskID(9)), .init(TaskID(2)), .init(TaskID(5), faults: 1)]
         let (trials, _) = StartTrials.examine(.init(fault: 4, underWay: underWay), known: [TaskID(5): 1])
         #expect(trials.crashSuspects == [TaskID(5), TaskID(9), TaskID(2)])
@@ -129,7 +129,7 @@ import Transfers
         #expect(trials.trial?.until == 140)
     }
 
-    @Test func `Suspects of slow crashes are retried in groups, within twenty minutes`() {
+    @Test func `Crash suspects of slow crashes are retried in groups, within twenty minutes`() {
         var trials = afterFault(1...32, seconds: 300)
         var (now, groups) = (0.0, [[TaskID]]())
         while !trials.crashSuspects.isEmpty {

@@ -19,8 +19,9 @@ import Testing
             // With an access list, the group permissions are the upper limit for all users in the list.
             (facts(0o775, hasAccessList: true), "chmod 700"), (facts(0o755, hasAccessList: true), nil),
         ] as [(DirectoryFacts, String?)])
-    func `A private directory must belong to you and be writable by nobody else`(facts: DirectoryFacts, remedy: String?)
-    {
+    func `A private directory must belong to you, and other users must not be able to write to it`(
+        facts: DirectoryFacts, remedy: String?
+    ) {
         let flaw = facts.flaw(for: Self.viewer)
         #expect((flaw == nil) == (remedy == nil), "\(facts)")
         if let remedy { #expect(flaw?.remedy.contains(remedy) == true, "\(facts)") }

@@ -102,7 +102,7 @@ import Transfers
     }
 
     @Test(arguments: TaskState.allCases.filter { $0 != .running })
-    func `An illegal event fails a task, and changes nothing in one that has ended`(_ state: TaskState) {
+    func `An illegal event fails a task, but does not change one that has ended`(_ state: TaskState) {
         let before = Self.record(state)
         var after = before
         let fault = IllegalTransition(state: state, event: .sendAgain(reason: "a secret"))
@@ -281,7 +281,7 @@ import Transfers
         #expect(record.relaxesAt == 5_350)
     }
 
-    @Test func `Lifting ends discretion, and forcing keeps the discretion that a task chose`() {
+    @Test func `Lifting ends discretion, and forcing does not change the discretion that a task chose`() {
         var record = Self.record()
         record.liftDiscretion()
         #expect(record.rules.isEmpty)
@@ -380,7 +380,7 @@ import Transfers
         #expect(record.failures == 1 && record.notBefore == 700 && record.wait?.reason == .retry)
     }
 
-    @Test func `A new version keeps no bytes of the old one`() throws {
+    @Test func `A new version of the file discards all bytes of the old one`() throws {
         var record = Self.record()
         record.received = 500
         record.partial = PartialFile(path: "/p/a", bootID: "b")

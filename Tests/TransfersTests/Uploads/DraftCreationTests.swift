@@ -164,7 +164,7 @@ import Transfers
         [String: String](), ["Upload-Complete": "?1"], ["Upload-Incomplete": "?0"], ["Upload-Offset": "100"],
         ["Upload-Complete": "1"], ["Upload-Complete": "?1", "Upload-Incomplete": "?1"],
     ])
-    func `A 2xx is final even if nothing says that the upload is complete`(fields: [String: String]) {
+    func `A 2xx is final even if no field says that the upload is complete`(fields: [String: String]) {
         for version in InteropVersion.allCases {
             var scene = UploadScene(.draft(version))
             scene.send()
@@ -173,7 +173,7 @@ import Transfers
         }
     }
 
-    @Test func `A 2xx that asks for more is not final`() {
+    @Test func `A 2xx that requests more bytes is not final`() {
         var scene = UploadScene()
         scene.send()
         _ = scene.supported(.v8)
@@ -200,7 +200,7 @@ import Transfers
         #expect(unaware.answer(200, ["Upload-Offset": "60"]) == .finished)
     }
 
-    @Test func `A 4xx is the final response, and nothing is continued`() {
+    @Test func `A 4xx is the final response, and the upload is not continued`() {
         var scene = UploadScene()
         scene.send()
         _ = scene.supported(.v8)

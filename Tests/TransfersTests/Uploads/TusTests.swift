@@ -30,7 +30,7 @@ import Transfers
         #expect(scene.answer(204, ["Upload-Offset": "100"]) == .finished)
     }
 
-    @Test func `An app's own metadata is kept`() {
+    @Test func `The service keeps the metadata that an app sets itself`() {
         var scene = UploadScene(.tus, headers: [HeaderField(name: "Upload-Metadata", value: "name YQ==")])
         #expect(scene.send().headers.all("Upload-Metadata") == ["name YQ=="])
     }
@@ -94,7 +94,7 @@ import Transfers
         #expect(scene.send().method == "POST")
     }
 
-    @Test func `A server that stores nothing, or more than was sent, is not trusted`() {
+    @Test func `A server that stores no bytes, or more than were sent, is not trusted`() {
         var scene = created()
         scene.send()
         #expect(scene.answer(204, ["Upload-Offset": "0"]).isAskAgain)
