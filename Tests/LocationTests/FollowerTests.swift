@@ -32,7 +32,7 @@ import Testing
         return question
     }
 
-    @Test func `R6: One source request has the finest accuracy of all due requests, and answers all`() throws {
+    @Test func `R6: One source request has the finest accuracy of all due requests and answers all of them`() throws {
         var followers = Self.followers(
             (Self.app, LocationUpdateRequest(accuracy: 1_000, isOnce: true)),
             (Self.other, LocationUpdateRequest(accuracy: 10)))
@@ -55,7 +55,7 @@ import Testing
         #expect(followers.question(at: 100)?.accuracy == LocationUpdateRequest.finestAccuracy)
     }
 
-    @Test func `R6: A fix that is too coarse is given if no better one arrived`() throws {
+    @Test func `R6: An app gets a fix that is too coarse if no better one arrived`() throws {
         var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 10, isOnce: true)))
         _ = try Self.ask(&followers, at: 100)
         let (coarse, better) = (try Self.fix(accuracy: 900, at: 101), try Self.fix(accuracy: 60, at: 102))
@@ -65,7 +65,7 @@ import Testing
         #expect(followers.isIdle && followers.due == nil)
     }
 
-    @Test func `R6: An early fix reported at the end of a request counts, and an older one does not`() throws {
+    @Test func `R6: An early fix reported at the end of a request counts, but an older one does not`() throws {
         for (time, counts) in [(101.0, true), (80, false)] {
             var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 10, isOnce: true)))
             _ = try Self.ask(&followers, at: 100)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `R6: Without a fix a single request fails; a continuous one reports it once and continues`()
+    @Test func `R6: Without a fix a single request fails; a continuous request reports that once`()
         throws
     {
         var followers = Self.followers(
@@ -97,7 +97,7 @@ import Testing
         #expect(followers.ended(now: 175).map(\.content) == [.failure(.unknown)])
     }
 
-    @Test func `R6: Locations are at least as far apart as the app wants`() throws {
+    @Test func `R6: Locations that an app gets are at least as far apart as the app wants`() throws {
         var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 10, distance: 100)))
         var given: [Double] = []
         for step in 0..<40 {
@@ -110,7 +110,7 @@ import Testing
 
     @Test(
         arguments: [(0, 0, 1), (350, 0, 10), (10, 700, 20), (3_000, 0, 60)] as [(Double, Double, Double)]
-    ) func `R6: A coarser accuracy means fewer source requests`(
+    ) func `R6: A coarser accuracy requires fewer source requests`(
         accuracy: Double, distance: Double, pause: Double
     ) throws {
         var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: accuracy, distance: distance)))
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A suspended app gets nothing, and requests again when it runs`() throws {
+    @Test func `R6: A suspended app gets no locations, and its requests continue when it runs`() throws {
         var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 10, distance: 1_000)))
         _ = try Self.ask(&followers, at: 100)
         #expect(followers.take(try Self.fix(at: 101), now: 101).count == 1)
@@ -164,7 +164,7 @@ import Testing
         #expect(followers.refuse(Self.app, onlyOnce: false).count == 1)
     }
 
-    @Test func `R6: A request made during a source request shares it if that is fine enough`() throws {
+    @Test func `R6: A request made during a source request shares it if the accuracy is fine enough`() throws {
         var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 100, isOnce: true)))
         let first = try Self.ask(&followers, at: 100)
         for (number, accuracy) in [(2, 500.0), (3, 10)] {

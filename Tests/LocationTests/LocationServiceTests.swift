@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct LocationServiceTests {
     private typealias Scene = ServiceScene
 
-    @Test func `R6: Without regions the service waits for nothing, and requests nothing`() async throws {
+    @Test func `R6: Without regions the service neither waits nor requests locations`() async throws {
         let scene = try Scene()
         try await scene.prepare()
         let run = Task { await scene.service.run() }
@@ -24,7 +24,7 @@ import Testing
         #expect(scene.source.isShutDown)
     }
 
-    @Test func `R6: The alarm rings by itself, sources are asked, and a region event is a row with payload`()
+    @Test func `R6: The alarm starts a source request, and a region event becomes a row with a payload`()
         async throws
     {
         let scene = try Scene()
@@ -66,7 +66,7 @@ import Testing
         #expect(scene.clock.sleepers == 0)
     }
 
-    @Test func `R6: Requests are on disk, and the next service has them`() async throws {
+    @Test func `R6: The service stores its location requests, and the next service continues them`() async throws {
         let scene = try Scene()
         try await scene.begin()
         try await scene.service.addRegion(LocationScene.region("work", east: 5_000, radius: 50), for: Scene.app)
@@ -96,7 +96,7 @@ import Testing
         #expect(problem?.status == 404)
     }
 
-    @Test func `R6: An entry installed by hand is known at the next request for it`() async throws {
+    @Test func `R6: The service finds a manually installed entry at the next request for it`() async throws {
         let scene = try Scene([])
         try await scene.prepare()
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
@@ -128,7 +128,7 @@ import Testing
         await #expect(throws: Problem.self) { try await service.status(of: manifest.id) }
     }
 
-    @Test func `R6: Capabilities are reported only once the sources are known`()
+    @Test func `R6: The service reports its location capabilities only once it knows the sources`()
         async throws
     {
         let scene = try Scene()
@@ -167,7 +167,7 @@ import Testing
         await scene.service.stop()
     }
 
-    @Test func `R6: A source that appears during a check counts, whenever the check is answered`()
+    @Test func `R6: A source that appears during a check counts, whenever the check ends`()
         async throws
     {
         let scene = try Scene()
@@ -185,7 +185,7 @@ import Testing
         await service.stop()
     }
 
-    @Test func `R6: Callers waiting for the sources get a response when the service ends`() async throws {
+    @Test func `R6: Callers that wait for the sources get a response when the service ends`() async throws {
         let scene = try Scene()
         try await scene.service.prepare()
         let service = scene.service
@@ -195,7 +195,9 @@ import Testing
         #expect(try await !process.value.canMonitorRegions)
     }
 
-    @Test func `R6: A user who could not be asked can be asked later, and the app gets the answer`() async throws {
+    @Test func `R6: If the user could not be asked, the service can ask later, and the app gets the answer`()
+        async throws
+    {
         let scene = try Scene()
         try await scene.prepare()
         let run = Task { await scene.service.run() }
@@ -214,7 +216,7 @@ import Testing
         await run.value
     }
 
-    @Test func `R6: Withdrawn permission cancels the app's events, and the app is notified`() async throws {
+    @Test func `R6: Withdrawn permission cancels the app's events and notifies the app`() async throws {
         let scene = try Scene()
         try await scene.begin()
         try await scene.service.setSignificantChanges(true, for: Scene.app)
@@ -227,7 +229,7 @@ import Testing
         #expect(scene.source.wishes.last == FixDemand())
     }
 
-    @Test func `R6: A failing store is a 503`() async throws {
+    @Test func `R6: The service answers 503 if its store fails`() async throws {
         let scene = try Scene()
         try await scene.prepare()
         scene.gate.shut()
@@ -260,7 +262,7 @@ import Testing
     }
 
     @Test(arguments: Asking.allCases)
-    func `R6: A request that cannot be written is refused, and nothing has changed`(
+    func `R6: A request that cannot be written is refused and changes nothing`(
         _ asking: Asking
     ) async throws {
         let scene = try Scene()
@@ -289,7 +291,7 @@ import Testing
         await next.service.stop()
     }
 
-    @Test func `R6: A user's answer that cannot be written does not count, and the user can be asked again`()
+    @Test func `R6: A user's answer that cannot be written does not count and can be requested again`()
         async throws
     {
         let scene = try Scene()
@@ -315,7 +317,7 @@ import Testing
         await running.value
     }
 
-    @Test func `R6: Unreadable rows are skipped and reported`() async throws {
+    @Test func `R6: The service skips unreadable rows and reports them`() async throws {
         let scene = try Scene()
         try await scene.begin(Scene.other)
         await scene.service.stop()
@@ -349,7 +351,7 @@ import Testing
         return events
     }
 
-    @Test func `R6: A crash after any write loses no region event, and sends none twice`() async throws {
+    @Test func `R6: A crash after any write neither loses nor repeats a region event`() async throws {
         var writes = 0
         var isBroken = true
         while isBroken {

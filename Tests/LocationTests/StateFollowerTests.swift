@@ -49,7 +49,7 @@ import Testing
         for app in [Scene.app, Scene.other] { #expect(scene.status(app)?.receiverSeconds == scene.delay / 2) }
     }
 
-    @Test func `R6: Locations arrive while the app runs; the receiver is off when it is suspended or ends`() throws {
+    @Test func `R6: The receiver is on while an app with updates runs, and off once it stops`() throws {
         var scene = Self.allowed()
         Self.follow(&scene)
         scene.pass(60)
@@ -72,7 +72,7 @@ import Testing
         #expect(scene.wish == FixDemand() && scene.book.nextDeadline == nil && scene.status()?.updates == nil)
     }
 
-    @Test func `R6: A region's source request becomes as fine and quick as an app in front needs it`() {
+    @Test func `R6: A region's source request becomes as fine and quick as an app in the foreground needs`() {
         var scene = Self.allowed(.always)
         scene.hasReceiver = false
         scene.delay = 50
@@ -83,7 +83,7 @@ import Testing
         #expect(scene.wish.fix == 10 && scene.wish.timeout < FixDemand.usualTimeout && scene.asked.count == 2)
     }
 
-    @Test func `R6: Without a receiver a request fails once and is tried again; a region is tried at once`() {
+    @Test func `R6: Without a receiver a request fails once and is repeated; a region is checked at once`() {
         var scene = Self.allowed(.always)
         scene.hasReceiver = false
         Self.follow(&scene)
@@ -106,7 +106,7 @@ import Testing
         #expect(scene.book.takeDeliveries().map(\.update) == [LocationUpdate(failure: .unknown)])
     }
 
-    @Test func `R6: An app without permission is refused, and a waiting one gets the user's answer`() throws {
+    @Test func `R6: An app without permission is refused, and its continuous request waits for permission`() throws {
         var scene = Self.allowed(.denied)
         Self.follow(&scene, 1)
         Self.follow(&scene, 2, isOnce: true)
@@ -136,7 +136,7 @@ import Testing
         #expect(Set(scene.book.takeDeliveries().filter { $0.update.place != nil }.map(\.number)) == [3, 4])
     }
 
-    @Test func `R6: A recent location answers at once, and an older one does not`() {
+    @Test func `R6: A recent location answers a request at once, but an older one does not`() {
         var scene = Self.allowed()
         scene.tell()
         Self.follow(&scene, 1, isOnce: true)
@@ -146,7 +146,7 @@ import Testing
         #expect(scene.book.takeDeliveries() == [] && scene.asked.count == 1)
     }
 
-    @Test func `R6: An app may have a limited number of requests, and one without an entry has none`() {
+    @Test func `R6: An app may have a limited number of requests, and none without an entry`() {
         var scene = Self.allowed()
         for number in 1...Limits.locationUpdates { Self.follow(&scene, number) }
         let (request, now) = (LocationUpdateRequest(accuracy: 10), scene.now)
@@ -159,7 +159,7 @@ import Testing
         #expect(scene.wish == FixDemand())
     }
 
-    @Test func `R6: A request writes nothing but the app's own row`() throws {
+    @Test func `R6: A request writes only the app's own row`() throws {
         var scene = Self.allowed()
         let before = scene.rows.writes
         Self.follow(&scene)

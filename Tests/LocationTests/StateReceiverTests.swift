@@ -21,7 +21,7 @@ import Testing
 
     // MARK: - The receiver
 
-    @Test func `R6: Without regions there is no source request, and no deadline`() {
+    @Test func `R6: Without regions there is neither a source request nor a deadline`() {
         var scene = Scene()
         scene.install()
         scene.pass(86_400)
@@ -45,7 +45,7 @@ import Testing
         #expect(scene.book.status(scene.now).nextFix.map { $0.timeIntervalSince1970 > scene.now.seconds } == true)
     }
 
-    @Test func `R6: Near a boundary a receiver of 17 m is asked for its best accuracy`() throws {
+    @Test func `R6: Near a boundary the service asks a receiver of 17 m for its best accuracy`() throws {
         var scene = Self.allowed()
         scene.accuracy = 17
         scene.add(Scene.region(radius: 150))
@@ -66,7 +66,7 @@ import Testing
         #expect(scene.words == [])
     }
 
-    @Test func `R6: A region smaller than the receiver's accuracy has region events`() {
+    @Test func `R6: A region smaller than the receiver's accuracy still causes region events`() {
         var scene = Self.allowed()
         scene.accuracy = 60
         scene.add(Scene.region("shop", radius: 50))
@@ -115,7 +115,7 @@ import Testing
         for app in [Scene.app, Scene.other] { #expect(scene.status(app)?.receiverSeconds == 2) }
     }
 
-    @Test func `R6: The receiver's seconds alone are written only every ten minutes`() {
+    @Test func `R6: The service writes changes of receiver time alone only every ten minutes`() {
         var scene = Scene()
         scene.install()
         scene.add()
@@ -126,7 +126,7 @@ import Testing
         #expect((3...7).contains(scene.rows.writes - writes))
     }
 
-    @Test func `R6: Without an answer the pauses grow, and a new source is asked at once`() {
+    @Test func `R6: The pauses grow while a source does not answer, and a new source is asked at once`() {
         var scene = Scene()
         scene.hasReceiver = false
         scene.install()
@@ -141,7 +141,7 @@ import Testing
         #expect(scene.state() == .outside)
     }
 
-    @Test func `R6: The end of a cancelled request does not delay the next one`() {
+    @Test func `R6: The late end of a cancelled request does not delay the next request`() {
         var scene = Scene()
         scene.tellSources()
         scene.install()
@@ -162,7 +162,7 @@ import Testing
         #expect((3...9).contains(scene.asked.count - asked))
     }
 
-    @Test func `R6: A source that reports nothing is given up after three minutes`() {
+    @Test func `R6: The service gives up a source that reports nothing for three minutes`() {
         var scene = Scene()
         scene.delay = .infinity
         scene.install()
@@ -188,7 +188,7 @@ import Testing
 
     // MARK: - Significant changes
 
-    @Test func `R7: The first change is the last known location, then one per 500 m and five minutes`() throws {
+    @Test func `R7: The first change is the last known location, then at most one per 500 m and 5 minutes`() throws {
         var scene = Scene()
         scene.install()
         scene.add()
@@ -217,7 +217,7 @@ import Testing
         #expect(scene.words.count == 3)
     }
 
-    @Test func `R7: A new cell is a change: its location is requested once in five minutes, and sent`() throws {
+    @Test func `R7: A new cell is a change whose location is requested once in five minutes and sent`() throws {
         var scene = Self.allowed()
         scene.watchChanges()
         scene.pass(10)
@@ -243,7 +243,7 @@ import Testing
         #expect(scene.rows.journal.allSatisfy { $0.detail?.contains("262") != true })
     }
 
-    @Test func `R7: With only a modem a change of cell is sent without a location`() {
+    @Test func `R7: With only a modem the service sends a change of cell without a location`() {
         var scene = Self.allowed()
         scene.tellSources(regions: false)
         scene.watchChanges()
@@ -254,7 +254,7 @@ import Testing
         #expect(scene.words == ["changed "] && scene.told[0].wake.event.place == nil)
     }
 
-    @Test func `R7: Without a fix a change of cell is sent without a location`() {
+    @Test func `R7: Without a fix the service sends a change of cell without a location`() {
         var scene = Self.allowed()
         scene.hasReceiver = false
         scene.watchChanges()
@@ -266,7 +266,7 @@ import Testing
         #expect(scene.words == ["changed "] && scene.told[0].wake.event.place == nil)
     }
 
-    @Test func `R7: A satellite receiver alone is not turned on for significant changes`() {
+    @Test func `R7: The service does not turn on a satellite receiver for significant changes alone`() {
         var scene = Self.allowed()
         scene.tellSources(changes: false)
         scene.watchChanges()
@@ -274,7 +274,7 @@ import Testing
         #expect(scene.asked.isEmpty && scene.wish == FixDemand(watchesChanges: true) && scene.words == [])
     }
 
-    @Test func `R7: An app without permission gets no change, and later none from that time`() {
+    @Test func `R7: An app gets no change without permission, and a first one when it gets permission`() {
         var scene = Self.allowed()
         scene.install(Scene.other, .denied)
         for app in [Scene.app, Scene.other] { scene.watchChanges(true, app) }

@@ -51,7 +51,7 @@ import Testing
         #expect(status.regions[0].lastCrossing == wake.event.time)
     }
 
-    @Test func `R6: The journal contains identifiers, and no location`() throws {
+    @Test func `R6: The journal contains identifiers but no locations`() throws {
         var scene = Self.outside()
         scene.watchChanges()
         for east in [0.0, 800] {
@@ -69,8 +69,9 @@ import Testing
     }
 
     @Test(arguments: [LocationPermission.ask, .denied, .whenInUse])
-    func `R6: Without permission nothing is monitored, whatever a source reports`(permission: LocationPermission) throws
-    {
+    func `R6: Without permission the service monitors no region, whatever a source reports`(
+        permission: LocationPermission
+    ) throws {
         var scene = Scene()
         scene.install(Scene.app, permission)
         scene.add()
@@ -93,7 +94,7 @@ import Testing
         #expect(try scene.book.processLocation(of: Scene.app, scene.now).place != nil)
     }
 
-    @Test func `R6: With when-in-use an app gets events in the foreground, cancelled when it leaves it`() throws {
+    @Test func `R6: With when-in-use an app gets events in the foreground, and leaving it cancels them`() throws {
         var scene = Scene()
         scene.install(Scene.app, .whenInUse)
         scene.add()
@@ -144,7 +145,7 @@ import Testing
         #expect(scene.words == ["entered home"] && scene.state() == .outside)
     }
 
-    @Test func `R6: A region with the same identifier replaces the old one and its events`() throws {
+    @Test func `R6: A region with the same identifier replaces the old region and its events`() throws {
         var scene = Self.outside()
         scene.move(0)
         scene.pass(900)
@@ -160,7 +161,7 @@ import Testing
         #expect(scene.state() == .outside && scene.words.count == 1)
     }
 
-    @Test func `R6: An app may have twenty regions, and the next one is refused`() {
+    @Test func `R6: An app may have twenty regions, and the service refuses the next one`() {
         var scene = Scene()
         scene.install()
         for number in 0..<Limits.regions { scene.add(Scene.region("\(number)")) }
@@ -180,7 +181,7 @@ import Testing
         ("home", -1, "/radius"), ("home", .nan, "/radius"), ("home", .infinity, "/radius"),
         ("home", MonitoredRegion.largestRadius + 1, "/radius"),
     ])
-    func `R6: An invalid region is refused`(identifier: String, radius: Double, pointer: String) {
+    func `R6: The service refuses an invalid region`(identifier: String, radius: Double, pointer: String) {
         var scene = Scene()
         scene.install()
         let refusal = Self.refusal(Scene.region(identifier, radius: radius), &scene)
@@ -204,7 +205,9 @@ import Testing
     // MARK: - Restarts
 
     @Test(arguments: [nil, 7_200.0])
-    func `R6: A boundary crossed while nothing ran causes one event, after a restart or a reboot`(off: Double?) throws {
+    func `R6: A boundary crossed while no service ran causes one event, after a restart or a reboot`(off: Double?)
+        throws
+    {
         var scene = Self.outside()
         scene.move(0)
         scene.pass(900)
@@ -220,7 +223,7 @@ import Testing
         #expect(scene.words.count == 2 && scene.status()?.regions[0].crossings == 2)
     }
 
-    @Test func `R6: A region event that cannot be written is sent once it can be, and once only`() {
+    @Test func `R6: A region event that cannot be written is sent once after it can be written`() {
         var scene = Self.outside()
         scene.isFull = true
         scene.move(0)
@@ -231,7 +234,7 @@ import Testing
         #expect(scene.words == ["entered home"] && scene.status()?.wakes == 1)
     }
 
-    @Test func `R6: A service that dies with an unwritten region event detects it again`() throws {
+    @Test func `R6: The next service detects a region event again that the last one could not write`() throws {
         var scene = Self.outside()
         scene.isFull = true
         scene.move(0)
@@ -244,7 +247,7 @@ import Testing
         #expect(scene.entries(.regionEntered).count == 1)
     }
 
-    @Test func `R6: Without its entry an app is not monitored, and its state is deleted after a month`() throws {
+    @Test func `R6: An app without its entry is not monitored, and loses its state after a month`() throws {
         var scene = Self.outside()
         let asked = scene.asked.count
         try scene.restart(manifests: [])
@@ -264,7 +267,7 @@ import Testing
         #expect(scene.rows.known.isEmpty)
     }
 
-    @Test func `R6: Entries that cannot be read change nothing`() throws {
+    @Test func `R6: Unreadable entries change nothing`() throws {
         var scene = Self.outside()
         try scene.restart(manifests: .some(nil))
         scene.pass(60)
@@ -273,7 +276,7 @@ import Testing
         #expect(scene.state() == .outside && scene.status()?.permission == .always)
     }
 
-    @Test func `R6: The state of a removed app is deleted at once, with its permission`() {
+    @Test func `R6: Removing an app deletes its location state and permission at once`() {
         var scene = Self.outside()
         scene.move(0)
         scene.pass(900)

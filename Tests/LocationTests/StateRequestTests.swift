@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `R6: The user is asked once at a time, with the app's reason, and the app gets the answer`() {
+    @Test func `R6: The user gets one question at a time, with the app's reason; the app gets the answer`() {
         var scene = Scene()
         scene.install(Scene.app, .ask)
         for _ in 0..<3 { Self.request(.whenInUse, &scene) }
@@ -45,14 +45,14 @@ import Testing
     }
 
     @Test(arguments: [LocationPermission.denied, .always])
-    func `R6: A user who has decided is not asked again`(permission: LocationPermission) {
+    func `R6: The service does not ask a user again who has decided`(permission: LocationPermission) {
         var scene = Scene()
         scene.install(Scene.app, permission)
         for wanted in [LocationPermission.whenInUse, .always] { Self.request(wanted, &scene) }
         #expect(Self.questions(scene).isEmpty && scene.status()?.permission == permission)
     }
 
-    @Test func `R6: A setting made elsewhere overrides the answer`() {
+    @Test func `R6: A setting made elsewhere overrides the user's answer to the question`() {
         var scene = Scene()
         scene.install(Scene.app, .ask)
         Self.request(.always, &scene)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [LocationPermission.ask, .denied])
-    func `R6: An invalid permission request is refused`(permission: LocationPermission) {
+    func `R6: The service refuses an invalid permission request`(permission: LocationPermission) {
         var scene = Scene()
         scene.install(Scene.app, .ask)
         let now = scene.now
@@ -72,7 +72,7 @@ import Testing
         #expect(problem?.status == 422 && problem?.pointer == "/permission")
     }
 
-    @Test func `R6: Requests for an app without an entry are refused`() {
+    @Test func `R6: The service refuses requests for an app without an entry`() {
         var scene = Scene()
         let now = scene.now
         for body: (inout LocationState) throws -> Void in [

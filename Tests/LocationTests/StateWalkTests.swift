@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: 0..<10 as Range<UInt64>)
-    func `R6: In random walks every event is real, and each known side is right after it`(seed: UInt64)
+    func `R6: In random walks each event is real, and the known side of a region is right after it`(seed: UInt64)
         throws
     {
         var walk = Walk(seed: seed)
@@ -206,7 +206,7 @@ import Testing
         #expect(walk.mistakes.prefix(5) == [], "seed \(seed)")
     }
 
-    @Test func `R6: The walks produce region events`() throws {
+    @Test func `R6: The random walks produce region events`() throws {
         var told = 0
         for seed in 0..<4 as Range<UInt64> {
             var walk = Walk(seed: seed)

@@ -19,7 +19,7 @@ import Testing
         return (scene, run)
     }
 
-    @Test func `R6: The stream of a request for one location has one element and ends`() async throws {
+    @Test func `R6: The stream of a request for one location ends after one element`() async throws {
         let (scene, run) = try await Self.running()
         let stream = try await scene.service.updates(
             LocationUpdateRequest(accuracy: 10, isOnce: true), for: Scene.app, asksUser: false)
@@ -33,7 +33,7 @@ import Testing
         await run.value
     }
 
-    @Test func `R6: The receiver is turned off when the reader of a stream is gone`() async throws {
+    @Test func `R6: The receiver turns off when the reader of a stream is gone`() async throws {
         let (scene, run) = try await Self.running()
         let heard = Watched<[LocationUpdate]>([])
         let stream = try await scene.service.updates(

@@ -91,7 +91,7 @@ import Testing
 
     private static let greeting = Array("None\n".utf8)
 
-    @Test func `R3: Data flows in both directions over verified TLS without ALPN until the peer closes`() async throws {
+    @Test func `R3: Data flows both ways over verified TLS without ALPN until the peer closes`() async throws {
         let server = try await Server()
         let loop = CurlLoop()
         let recorder = Recorder()
@@ -111,7 +111,7 @@ import Testing
         loop.shutdown()
     }
 
-    @Test func `R3: Data sent before the connection is established is sent afterwards`() async throws {
+    @Test func `R3: The channel sends early data once its connection is established`() async throws {
         let server = try await Server()
         let loop = CurlLoop()
         let recorder = Recorder()
@@ -125,7 +125,7 @@ import Testing
         loop.shutdown()
     }
 
-    @Test func `R3: A certificate that the authority has not signed is rejected`() async throws {
+    @Test func `R3: The channel rejects a certificate that the authority has not signed`() async throws {
         let server = try await Server()
         let other = try await TestCertificates()
         let loop = CurlLoop()
@@ -141,7 +141,7 @@ import Testing
         loop.shutdown()
     }
 
-    @Test func `R3: No more data is read before the last piece was accepted`() async throws {
+    @Test func `R3: The channel reads more data only after the last piece was accepted`() async throws {
         let server = try await Server()
         let loop = CurlLoop()
         let recorder = Recorder()
@@ -163,7 +163,7 @@ import Testing
         loop.shutdown()
     }
 
-    @Test func `R3: A peer that does not read is disconnected, and memory stays bounded`() async throws {
+    @Test func `R3: The channel disconnects a peer that does not read, so that memory stays bounded`() async throws {
         let server = try await Server()
         let loop = CurlLoop()
         let recorder = Recorder()
@@ -177,7 +177,7 @@ import Testing
         loop.shutdown()
     }
 
-    @Test func `R3: An unreachable port and a loop that is shut down both end the channel`() async throws {
+    @Test func `R3: An unreachable port and the shutdown of the loop both end the channel`() async throws {
         let loop = CurlLoop()
         let nobody = Recorder()
         _ = loop.open(CurlChannelRequest(host: "127.0.0.1", port: 1), delegate: nobody)

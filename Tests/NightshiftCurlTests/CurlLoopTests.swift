@@ -13,7 +13,7 @@ import Testing
         return request
     }
 
-    @Test func `A request is sent and answered over a Unix socket`() async throws {
+    @Test func `A request over a Unix socket gets its response`() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("socket")
         let server = try ScriptedServer(unixSocket: path, [.read, .readBody(4), .write(ok)])
@@ -35,7 +35,7 @@ import Testing
         #expect(error?.code == 63)
     }
 
-    @Test func `Interim responses are delivered before the head`() async throws {
+    @Test func `The loop delivers interim responses before the head`() async throws {
         let server = try ScriptedServer([
             .read, .write("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n" + ok),
         ])
@@ -75,7 +75,7 @@ import Testing
         (CurlRequest(url: "http://127.0.0.1:1/", method: "GET / HTTP/1.1\r\nX:"), "method"),
         (CurlRequest(url: "http://127.0.0.1:1/\0a"), "NUL"),
     ])
-    func `Requests with line breaks, NUL or invalid field names are refused`(request: CurlRequest, word: String)
+    func `The loop refuses requests with line breaks, NUL or invalid field names`(request: CurlRequest, word: String)
         async throws
     {
         let loop = CurlLoop()
@@ -143,7 +143,7 @@ import Testing
         #expect(try await late.end().wasCancelled)
     }
 
-    @Test func `Connections are reused until they are forgotten`() async throws {
+    @Test func `The loop reuses connections until it is asked to forget them`() async throws {
         let server = try ScriptedServer([.read, .write(ok), .read, .write(ok), .read, .write(ok)])
         let loop = CurlLoop()
         defer { loop.shutdown() }
@@ -154,7 +154,7 @@ import Testing
         #expect(server.connectionCount == 2)
     }
 
-    @Test func `Only a few of many idle connections are kept`() async throws {
+    @Test func `The loop keeps only a few of many idle connections`() async throws {
         let gates = (0..<40).map { _ in Watched(false) }
         let closed = Watched(0)
         let server = try ScriptedServer(
@@ -187,7 +187,7 @@ import Testing
         try await closed.wait(for: "the end of the connection") { $0 }
     }
 
-    @Test func `Running exchanges are not disturbed when connections are forgotten`() async throws {
+    @Test func `Forgetting connections does not disturb running exchanges`() async throws {
         let gate = Watched(false)
         let server = try ScriptedServer(
             [.read, .write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"), .hold(gate), .write("llo"), .stall],

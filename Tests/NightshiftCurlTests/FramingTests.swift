@@ -25,33 +25,34 @@ import Testing
     }
 
     @Test(arguments: [0, 100_000, 299_999])
-    func `T8: a truncated body under identity is not complete`(count: Int) async throws {
+    func `T8: A truncated identity-coded body is not complete`(count: Int) async throws {
         let (end, heard) = try await heard([.read, .write(Self.head), .writeBytes(count)])
         #expect(end.code == 18 && end.message.contains("\(300_000 - count) bytes"))
         #expect(heard.body.count == count)
     }
 
     @Test(arguments: [nil, 2_000_000 as Int64])
-    func `T8: a body under identity ends with its last byte, whatever the connection does`(rate: Int64?) async throws {
+    func `T8: An identity-coded body ends with its last byte, even if the connection stalls`(rate: Int64?) async throws
+    {
         let (end, heard) = try await heard([.read, .write(Self.head), .writeBytes(300_000), .stall], rate: rate)
         #expect(end.code == 0)
         #expect(heard.body.count == 300_000)
     }
 
-    @Test func `T8: bytes after the body are not a part of it`() async throws {
+    @Test func `T8: Bytes after the body do not belong to it`() async throws {
         let (end, heard) = try await heard([.read, .write(Self.head), .writeBytes(400_000), .stall])
         #expect(end.code == 0)
         #expect(heard.body.count == 300_000)
     }
 
-    @Test func `T8: an empty body under identity ends with its head`() async throws {
+    @Test func `T8: An empty identity-coded body ends with its head`() async throws {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 0\r\n\r\n"
         let (end, heard) = try await heard([.read, .write(head), .stall])
         #expect(end.code == 0)
         #expect(heard.heads.map(\.status) == [200] && heard.body.isEmpty)
     }
 
-    @Test func `T8: chunked framing takes precedence over a length`() async throws {
+    @Test func `T8: Chunked framing takes precedence over a length`() async throws {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n"
         let (end, heard) = try await heard([.read, .write(head + "5\r\nhello\r\n0\r\n\r\n"), .stall])
         #expect(end.code == 0)

@@ -6,7 +6,7 @@ import Testing
 /// The lifetimes of libcurl's handles, each in a process of its own: freed memory is overwritten there, and memory is
 /// measured.
 @Suite(.timeLimit(.minutes(20))) struct HandleTests {
-    @Test func `An exchange that ends when its rate limit unpauses it is not checked for its idle time`() async {
+    @Test func `The idle check skips an exchange that ends when its rate limit unpauses it`() async {
         await #expect(processExitsWith: .success) {
             try overwriteFreedMemory()
             let server = try ScriptedServer([
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `Exchanges begun after the end of their loop keep no memory`() async {
+    @Test func `Exchanges that begin after the end of their loop keep no memory`() async {
         await #expect(processExitsWith: .success) {
             let loop = CurlLoop()
             loop.shutdown()

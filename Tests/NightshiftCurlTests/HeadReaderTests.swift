@@ -36,35 +36,35 @@ import Testing
             ])
     }
 
-    @Test func `A field value that is not UTF-8 is read as ISO Latin 1`() {
+    @Test func `The reader reads a field value that is not UTF-8 as ISO Latin 1`() {
         var reader = HeadReader()
         _ = read(["HTTP/1.1 200 OK\r\n"], into: &reader)
         _ = (Array("N: ".utf8) + [0xE9, 13, 10]).withUnsafeBytes { reader.read($0) }
         #expect(read(["\r\n"], into: &reader)?.first?.fields.first?.value == "é")
     }
 
-    @Test func `T1: a Location that is not UTF-8 keeps its bytes`() {
+    @Test func `T1: A Location field that is not UTF-8 keeps its bytes`() {
         var reader = HeadReader()
         _ = read(["HTTP/1.1 302 Found\r\n"], into: &reader)
         _ = (Array("location: /caf".utf8) + [0xE9, 13, 10]).withUnsafeBytes { reader.read($0) }
         #expect(read(["\r\n"], into: &reader)?.first?.fields.first?.value == "/caf%E9")
     }
 
-    @Test func `The size of one head is limited`() {
+    @Test func `The reader limits the size of one head`() {
         var reader = HeadReader()
         let line = "X: " + String(repeating: "x", count: 995) + "\r\n"
         #expect(read(["HTTP/1.1 200 OK\r\n"] + Array(repeating: line, count: 65), into: &reader) == [])
         #expect(read([line], into: &reader) == nil)
     }
 
-    @Test func `The number of heads is limited`() {
+    @Test func `The reader limits the number of heads`() {
         var reader = HeadReader()
         let heads = Array(repeating: ["HTTP/1.1 103 Early Hints\r\n", "\r\n"], count: HeadReader.maximumHeads).joined()
         #expect(read(Array(heads), into: &reader)?.count == HeadReader.maximumHeads)
         #expect(read(["HTTP/1.1 200 OK\r\n"], into: &reader) == nil)
     }
 
-    @Test("T5: a server may acknowledge as often as it receives bytes")
+    @Test("T5: A server may acknowledge as often as it receives bytes")
     func headsBetweenBytesAreNotBounded() {
         var reader = HeadReader()
         for _ in 0..<HeadReader.maximumHeads * 2 {
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `Trailers are limited in size and not reported`() {
+    @Test func `The reader limits the size of trailers and does not report them`() {
         var reader = HeadReader()
         #expect(read(["HTTP/1.1 200 OK\r\n", "\r\n"], into: &reader)?.count == 1)
         reader.isPastHead = true

@@ -8,7 +8,7 @@ import Testing
     private static let size = 3_000_000
     private static let head = "HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n"
 
-    @Test func `T4: every byte arrives, however head and body are split`() async throws {
+    @Test func `T4: Every byte arrives, however head and body are split`() async throws {
         let seed = UInt64.random(in: 1 << 32...1 << 48)
         let server = try BodyRoundServer()
         let directory = try TemporaryDirectory()
@@ -41,7 +41,7 @@ import Testing
         #expect(server.connectionCount < 1_000)
     }
 
-    @Test func `T8: a truncated body is distinguished from a complete one`() async throws {
+    @Test func `T8: The transport distinguishes a truncated body from a complete one`() async throws {
         let loop = CurlLoop()
         defer { loop.shutdown() }
         for (code, error) in [(18, 0), (56, ECONNRESET)] as [(Int32, Int32)] {
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `T8: a stalled body ends after the idle timeout, a paused one does not`() async throws {
+    @Test func `T8: A stalled body ends after the idle timeout, but a paused one does not`() async throws {
         let server = try ScriptedServer([.read, .write(Self.head), .writeBytes(1_000_005), .stall])
         let loop = CurlLoop()
         defer { loop.shutdown() }
@@ -89,7 +89,7 @@ import Testing
     @Test(arguments: [
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1e8480\r\n", "HTTP/1.1 200 OK\r\n\r\n",
     ])
-    func `T4: only a body of known length is left in its socket`(head: String) async throws {
+    func `T4: The transport leaves only a body of known length in its socket`(head: String) async throws {
         let hasFirst = Watched(false)
         let server = try ScriptedServer([
             .read, .write(head), .writeBytes(1_000_000), .hold(hasFirst), .writeBytes(1_000_000),
@@ -107,7 +107,7 @@ import Testing
         #expect(try fileBytes(file.path).count >= 2_000_000)
     }
 
-    @Test func `T4: a file that accepts no data reports the reason`() async throws {
+    @Test func `T4: A file that accepts no data reports the reason`() async throws {
         let server = try ScriptedServer([.read, .write(Self.head), .writeBytes(Self.size)])
         let loop = CurlLoop()
         defer { loop.shutdown() }
@@ -117,7 +117,7 @@ import Testing
         #expect(file.error == ENOSPC)
     }
 
-    @Test func `T4: every end of the exchange ends its connection`() async throws {
+    @Test func `T4: Every end of the exchange also ends its connection`() async throws {
         let gone = Watched(0)
         let server = try ScriptedServer([
             .read, .write(Self.head), .writeBytes(1_000_000), .stall, .serve { _ in gone.update { $0 += 1 } },

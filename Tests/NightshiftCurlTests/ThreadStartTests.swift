@@ -4,7 +4,7 @@ import Testing
 @testable import NightshiftCurl
 
 struct ThreadStartTests {
-    @Test func `A thread that a limit does not allow at first is retried`() {
+    @Test func `The loop retries a thread that a limit does not allow at first`() {
         var results = [EAGAIN, EAGAIN, 0, EAGAIN]
         var pauses = 0
         let result = ThreadStart.result(pause: { pauses += 1 }, of: { results.removeFirst() })
@@ -13,7 +13,7 @@ struct ThreadStartTests {
         #expect(results == [EAGAIN])
     }
 
-    @Test func `Any other failure is reported at once`() {
+    @Test func `The loop reports any other failure to start a thread at once`() {
         let result = ThreadStart.result(pause: {}, of: { EPERM })
         #expect(result == EPERM)
     }

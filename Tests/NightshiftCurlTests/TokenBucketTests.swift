@@ -14,7 +14,7 @@ import Testing
         #expect(abs(Double(moved) - rate * (now - 100)) <= 16_384)
     }
 
-    @Test func `A bucket saves up no more than its burst`() {
+    @Test func `A bucket saves no more than its burst`() {
         var bucket = TokenBucket(rate: 1_000, burst: 250, now: 0)
         #expect(bucket.take(250, now: 3_600) == 0)
         #expect(bucket.take(1, now: 3_600) == 0.001)

@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: ["chunked", "Chunked", ", chunked", "chunked ,"])
-    func `T4: A chunked body is received as before`(value: String) async throws {
+    func `T4: A client still receives a chunked body`(value: String) async throws {
         let server = try Self.server("HTTP/1.1 200 OK\r\nTransfer-Encoding: \(value)\r\n\r\n")
         let loop = CurlLoop()
         defer { loop.shutdown() }

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [1, 4, 33], [200_000, 10_000_000, 400_000_000] as [Int64])
-    func `T3: all exchanges together use the rate, each with the same share`(count: Int, rate: Int64) {
+    func `T3: All exchanges together use the rate limit in equal shares`(count: Int, rate: Int64) {
         let moved = moved(count, rate: rate)
         let sum = Double(moved.reduce(0, +))
         // The last turn is given on credit.
@@ -36,7 +36,7 @@ import Testing
         for bytes in moved { #expect(abs(Double(bytes) - sum / Double(count)) <= turn / Double(count) + 32_768) }
     }
 
-    @Test func `T3: turns are given in the order of waiting`() {
+    @Test func `T3: Exchanges get their turns in the order of waiting`() {
         var queue = TurnQueue<String>()
         queue.setRate(16_384, now: 0)
         for ticket in ["a", "b", "c", "d"] { _ = queue.wait(ticket, now: 0) }
@@ -48,7 +48,7 @@ import Testing
         #expect(queue.nextTurn(now: 2) == nil)
     }
 
-    @Test func `T3: unused bytes of a turn can be used by other exchanges`() {
+    @Test func `T3: Other exchanges can use the unused bytes of a turn`() {
         var queue = TurnQueue<Int>()
         queue.setRate(16_384, now: 0)
         for ticket in 0..<2 { _ = queue.wait(ticket, now: 0) }
@@ -57,7 +57,7 @@ import Testing
         #expect(queue.turns(now: 0).tickets == [1])
     }
 
-    @Test func `T3: no exchange waits without a rate limit`() {
+    @Test func `T3: Exchanges do not wait without a rate limit`() {
         var queue = TurnQueue<Int>()
         queue.setRate(1, now: 0)
         _ = queue.wait(0, now: 0)
