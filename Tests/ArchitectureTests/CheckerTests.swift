@@ -2,7 +2,7 @@ import Testing
 
 /// The checks themselves: each must be able to fail.
 @Suite struct CheckerTests {
-    @Test func `Imports are found in every form, and not in comments and strings`() {
+    @Test func `The checker finds imports in every form, but not in comments and strings`() {
         let source = SwiftSource(
             """
             import Foundation
@@ -24,20 +24,20 @@ import Testing
         #expect(SwiftSource("@testable import Store").imports == ["Store"])
     }
 
-    @Test func `Blanking keeps lines and lengths`() {
+    @Test func `Blanked text keeps its lines and their lengths`() {
         let text = "a // b – ü\nc \"d\ne\" /* f\n */ g"
         let code = SwiftSource(text).code
         #expect(code.utf8.count == text.utf8.count)
         #expect(code.count { $0 == "\n" } == 3)
     }
 
-    @Test func `Calls are distinguished from members, declarations and longer names`() {
+    @Test func `The checker distinguishes calls from members, declarations and longer names`() {
         let source = SwiftSource(
             "print(1)\nlogger.print(2)\nfunc print(x: Int) {}\nblueprint(3)\n  Swift.print(4); print(5)\n// print(6)")
         #expect(source.calls(of: "print") == [1, 5])
     }
 
-    @Test func `Silently ignored transitions are found, and others are not`() {
+    @Test func `The checker finds silently ignored transitions and no others`() {
         let source = SwiftSource(
             """
             _ = try? task.record.apply(.begin, now: now)
@@ -51,14 +51,14 @@ import Testing
         #expect(source.silencedTransitions == [1, 2, 3, 7])
     }
 
-    @Test func `Markers of unfinished work are found only as whole words`() {
+    @Test func `The checker finds markers of unfinished work only as whole words`() {
         #expect(
             SwiftSource("// TODO: later\nlet template = \"XXXXXX\"\n// FIXME\nlet todo = 1\n/* XXX */").unfinished == [
                 1, 3, 5,
             ])
     }
 
-    @Test func `Disabled compiler checks need a comment`() {
+    @Test func `The checker requires a comment for each disabled compiler check`() {
         let bare = "struct A: @unchecked Sendable {}"
         #expect(SwiftSource(bare).unexplainedExceptions == [1])
         #expect(SwiftSource("// Only one thread has it.\n" + bare).unexplainedExceptions == [])
@@ -66,7 +66,7 @@ import Testing
         #expect(SwiftSource("let a = try! b()").unexplainedExceptions == [1])
     }
 
-    @Test func `Sleeps are distinguished from custom clocks, and time bounds from other comparisons`() {
+    @Test func `The checker distinguishes sleeps from custom clocks, and time bounds from comparisons`() {
         let source = SwiftSource(
             """
             usleep(50)
@@ -84,7 +84,7 @@ import Testing
         #expect(SwiftSource("@Suite(.timeLimit(.minutes(3))) struct A {}").testTimeLimits == [3])
     }
 
-    @Test func `API paths in code are distinguished from paths in text`() {
+    @Test func `The checker distinguishes API paths in code from paths in text`() {
         let source = SwiftSource(
             """
             /// `GET /v1/tasks`, or `/v1/status`: see /v1/openapi.json.
@@ -107,7 +107,7 @@ import Testing
             | L3 | `Elsewhere` | another table | – | – |
             """)
 
-    @Test func `The calls of a route are distinguished from names that it only mentions`() {
+    @Test func `The checker distinguishes the calls of a route from names that the route only mentions`() {
         let routes = RouteCalls.all(
             in: SwiftSource(
                 """
@@ -130,26 +130,26 @@ import Testing
         #expect(routes.map(\.isMoreThanTranslation) == [false, true, true, false])
     }
 
-    @Test func `The import table is read row by row`() {
+    @Test func `The checker reads the import table row by row`() {
         #expect(Self.table.rows.map(\.target) == ["Words", "Shelf", "Clock", "Shop"])
         #expect(
             Self.table.row(of: "Shelf")
                 == ImportTable.Row(layer: 1, target: "Shelf", targets: ["Words"], modules: ["GRDB", "Glibc"]))
     }
 
-    @Test func `Imports that the table does not allow are forbidden`() {
+    @Test func `The checker forbids imports that the table does not allow`() {
         #expect(Self.table.forbidden(["Words", "GRDB", "Foundation"], in: "Shelf") == [])
         #expect(Self.table.forbidden(["Shop", "NIOCore"], in: "Shelf") == ["Shop", "NIOCore"])
         #expect(Self.table.forbidden(["Words"], in: "Unheard") == ["Words"])
     }
 
-    @Test func `Allowances that do not point to a lower layer are found`() {
+    @Test func `The checker finds table rows that allow imports of a layer that is not lower`() {
         #expect(
             Self.table.misdirected == ["Clock -> Shelf: not a lower layer", "Shop -> Ghost: no such target"])
         #expect(Self.table.linked(by: "Shop") == ["GRDB", "Glibc"])
     }
 
-    @Test func `The manifest is read with its products`() {
+    @Test func `The checker reads the package manifest with its products`() {
         let manifest = Manifest(
             """
             let grdb = service("GRDB", "GRDB.swift")
@@ -167,7 +167,7 @@ import Testing
             ])
     }
 
-    @Test func `Decisions are distinguished from code that only executes them`() {
+    @Test func `The checker distinguishes decisions from code that only executes them`() {
         let carriedOut = SwiftSource(
             """
             case .finish(let entries): await finish(transfer, file, entries)
@@ -210,7 +210,7 @@ import Testing
         #expect(Set(before.decisions.map(\.line)) == [1, 2, 5, 6])
     }
 
-    @Test func `Effects files and steps of the walk are read from their tables`() {
+    @Test func `The checker reads effects files and steps of the walk from their tables`() {
         let document = """
             | Effects | What they carry out |
             |---|---|
@@ -234,7 +234,7 @@ import Testing
         #expect(door.missing(["open", "init", "shut", "lock"]) == ["shut", "lock"])
     }
 
-    @Test func `Links and anchors are read from prose only`() {
+    @Test func `The checker reads links and anchors only from prose`() {
         let page = Markdown(
             """
             # What is it?
@@ -252,7 +252,7 @@ import Testing
         #expect(Markdown("# A\n[x](#b)").brokenLinks(at: "README.md", in: .current) == ["#b"])
     }
 
-    @Test func `Commands are named by the parser's own rules`() {
+    @Test func `The checker names commands by the parser's own rules`() {
         let source = SwiftSource(
             """
             struct Get: AsyncParsableCommand { static let configuration = CommandConfiguration(abstract: "x") }

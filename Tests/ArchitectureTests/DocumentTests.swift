@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `Decisions are numbered without gaps and listed`() throws {
+    @Test func `The decisions are numbered without gaps, and the index lists all of them`() throws {
         let names = try tree.files(below: "docs/decisions", extensions: ["md"])
             .map { String($0.dropFirst("docs/decisions/".count)) }
             .filter { $0 != "README.md" }

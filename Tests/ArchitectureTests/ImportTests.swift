@@ -20,7 +20,7 @@ import Testing
         #expect(Set(manifest.targets.filter { $0.path == nil && !$0.name.hasSuffix("Tests") }.map(\.name)) == folders)
     }
 
-    @Test func `Targets may import lower layers only`() {
+    @Test func `Targets import only lower layers`() {
         #expect(table.misdirected == [])
     }
 
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `Clients link no server, no database and no second HTTP stack`() {
+    @Test func `Clients do not link a server, a database or a second HTTP stack`() {
         let library = [
             "Nightshift", "NightshiftUIKit", "NightshiftBackgroundTasks", "NightshiftCoreLocation",
             "NightshiftUserNotifications",
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `An app resolves no other package: external products belong to the Service trait`() throws {
+    @Test func `An app needs no other package, because external products belong to the Service trait`() throws {
         let text = try tree.text("Package.swift")
         // Only the function `service` names an external product.
         #expect(text.matches(of: /\.product\(/).count == 1)

@@ -27,7 +27,7 @@ import Testing
     }
 
     /// A difference shows the suites to add to the row, or to remove from it.
-    @Test func `Each row names the suites that mention it, and no others`() throws {
+    @Test func `Each row names exactly the suites that mention it`() throws {
         let suites = MissionList.suites(of: tests)
         try #require(suites.count > 20)
         for row in list.rows {
@@ -38,13 +38,13 @@ import Testing
         }
     }
 
-    @Test func `A row is open exactly if no suite covers it`() {
+    @Test func `A row is open if and only if no suite covers it`() {
         for row in list.rows { #expect(row.isOpen == row.suites.isEmpty, "\(row.name)") }
     }
 
     // MARK: - The reader itself
 
-    @Test func `The mission list is read row by row`() {
+    @Test func `The checker reads the mission list row by row`() {
         let list = MissionList(
             markdown: """
                 # Rows
@@ -73,7 +73,7 @@ import Testing
             ])
     }
 
-    @Test func `A row is found only as a separate word`() {
+    @Test func `The checker finds the name of a row only as a separate word`() {
         let text = "/// Rows L1 and T7, (R9); see `B2: x` and T3: y. Not %E3%B9, xB1, T100, T1x, _T2 or a-L2."
         #expect(MissionList.mentioned(in: text) == ["L1", "T7", "R9", "B2", "T3"])
         let tests = [

@@ -7,21 +7,21 @@ import Testing
         .first { FileManager.default.isExecutableFile(atPath: $0) }
 
     @Test(.enabled(if: analyzer != nil, "systemd-analyze is not installed here"))
-    func `Units pass systemd-analyze verify`() throws {
+    func `systemd-analyze verify accepts the units`() throws {
         let verdict = try verify { $0 }
         #expect(verdict.status == 0, "\(verdict.output)")
         #expect(verdict.output == "")
     }
 
     @Test(.enabled(if: analyzer != nil, "systemd-analyze is not installed here"))
-    func `The gateway's system unit passes systemd-analyze verify, too`() throws {
+    func `systemd-analyze verify also accepts the gateway's system unit`() throws {
         let verdict = try verify("nightshift-gateway", "--system") { $0 }
         #expect(verdict.status == 0, "\(verdict.output)")
         #expect(verdict.output == "")
     }
 
     @Test(.enabled(if: analyzer != nil, "systemd-analyze is not installed here"), arguments: ["--user", "--system"])
-    func `A unit with a misspelt setting does not pass`(scope: String) throws {
+    func `systemd-analyze verify rejects a unit with a misspelt setting`(scope: String) throws {
         let name = scope == "--user" ? "nightshiftd" : "nightshift-gateway"
         let verdict = try verify(name, scope) { $0.replacing("ExecStart=", with: "ExecStrat=") }
         #expect(verdict.status != 0 || verdict.output != "")

@@ -30,7 +30,7 @@ import Testing
 
     // MARK: - The reader itself
 
-    @Test func `Recipes are read section by section`() {
+    @Test func `The checker reads recipes section by section`() {
         let recipes = Recipe.all(
             in: """
                 # Recipes
@@ -53,7 +53,7 @@ import Testing
         #expect(recipes.first?.names("Sources/Window.swift") == false)
     }
 
-    @Test func `Only whole words count as mentions`() {
+    @Test func `The checker counts only whole words as mentions`() {
         #expect(ProjectText.mentions("a Door, a wall", "Door"))
         #expect(ProjectText.mentions("Doors and \"Door\"", "\"Door\""))
         #expect(!ProjectText.mentions("Doors, _Door, Door2", "Door"))

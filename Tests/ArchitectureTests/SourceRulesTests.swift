@@ -8,7 +8,7 @@ import Testing
         for (path, source) in sources { body(path, source) }
     }
 
-    @Test func `No file exceeds the limit on its length`() throws {
+    @Test func `No file is longer than the limit`() throws {
         try forEachSource { path, source in
             let lines = source.text.utf8.count { $0 == UInt8(ascii: "\n") }
             #expect(lines <= 500, "\(path)")
@@ -29,7 +29,7 @@ import Testing
     }
 
     /// Decision 0035: queries and changes that involve two features are operations, which every front end uses.
-    @Test func `A route of the local API translates one call`() throws {
+    @Test func `Each route of the local API translates one call`() throws {
         var found = 0
         try forEachSource(below: "Sources/LocalAPI") { path, source in
             guard path.hasPrefix("Sources/LocalAPI/Routes+") else {
@@ -57,7 +57,7 @@ import Testing
 
     /// A function that is the whole value of a mutex is wrapped again at every access, so each call takes longer and
     /// uses more stack than the one before. A function in a property of a struct is not.
-    @Test func `No mutex has a function for its value`() throws {
+    @Test func `No mutex stores a function`() throws {
         let tree = SourceTree.current
         for folder in ["Sources", "Gateway/Sources", "Benchmarks", "Tests", "Examples"] {
             for path in try tree.files(below: folder, extensions: ["swift"]) {
@@ -71,7 +71,7 @@ import Testing
     }
 
     /// An event that a task's state does not accept is an error that has to be visible.
-    @Test func `No impossible transition is silently ignored`() throws {
+    @Test func `The code does not silence errors of impossible transitions`() throws {
         try forEachSource { path, source in
             #expect(source.silencedTransitions == [], "\(path)")
         }
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// A running transfer's outcome is decided by its run; the service only executes the decision.
-    @Test func `Only a run applies its own events`() throws {
+    @Test func `Only the decisions of a run apply its events`() throws {
         let decisions = "Sources/Transfers/Running/Decisions/"
         let events = [
             "begin", "accept", "checkpoint", "interrupt", "hold", "keep", "sendOn", "sendAgain", "ask", "finish",
@@ -112,7 +112,7 @@ import Testing
     }
 
     /// Other work on the machine makes every test slow, so speed is measured only in `Benchmarks`.
-    @Test func `No test requires that something takes no longer than a bound`() throws {
+    @Test func `No test requires an upper bound on elapsed time`() throws {
         let tests = SourceTree.tests.filter {
             $0.text.contains("< .") || $0.text.contains("<= .") || $0.text.contains("timeLimit")
         }
@@ -153,7 +153,7 @@ import Testing
     }
 
     /// The API's server writes them once, and its client writes them once, in one folder.
-    @Test func `Paths of the local API are written once`() throws {
+    @Test func `Only the API server and its client contain paths of the local API`() throws {
         let homes = ["Sources/LocalAPI/", "Sources/NightshiftClient/API/"]
         try forEachSource { path, source in
             let isHome = homes.contains(where: path.hasPrefix)
@@ -199,7 +199,7 @@ import Testing
     }
 
     /// On Linux, Foundation matches cookies by host only, and its parser traps on values that some servers send.
-    @Test func `Cookies are chosen and read in one place each`() throws {
+    @Test func `Only one file chooses cookies, and no file uses Foundation's cookie parser`() throws {
         let home = "Sources/Nightshift/Configuration/BackgroundConfiguration+Cookies.swift"
         var found = 0
         try forEachSource { path, source in
@@ -212,7 +212,7 @@ import Testing
     }
 
     /// Foundation's file methods that do not throw trap when the system reports an error, such as a full disk.
-    @Test func `Files are read and written by methods that can throw`() throws {
+    @Test func `The code reads and writes files only with methods that can throw`() throws {
         let tree = SourceTree.current
         let words = [
             "readDataToEndOfFile", "readData", "availableData", "seekToEndOfFile", "toFileOffset", "offsetInFile",
@@ -233,7 +233,7 @@ import Testing
     }
 
     /// Foundation's other methods stop after the first page of a file whose reported size is 0.
-    @Test func `Kernel files are read in one place`() throws {
+    @Test func `The code reads files of /proc and /sys only through KernelFile`() throws {
         let read = /(?:contentsOfFile:|contentsOf:|contents\(atPath:)[^\n]*"(?:\/proc|\/sys|\\\([a-z.]*\)\/cgroup)/
         try forEachSource { path, source in
             #expect(!source.text.contains(read), "\(path)")

@@ -10,7 +10,7 @@ import Testing
         effects = EffectsFiles(markdown: try SourceTree.current.text("docs/download.md"))
     }
 
-    @Test func `Every file of the path declares the functions of its row`() throws {
+    @Test func `Each file of the path declares the functions of its row`() throws {
         try #require(walk.steps.count >= 10)
         #expect(walk.steps.map(\.number) == Array(1...walk.steps.count))
         for step in walk.steps {
@@ -24,7 +24,7 @@ import Testing
         #expect(Set(paths).count == paths.count)
     }
 
-    @Test func `Effects files make no decision`() throws {
+    @Test func `Effects files do not make decisions`() throws {
         try #require(effects.paths.count > 5)
         let paths = Set(SourceTree.sources.map(\.path))
         #expect(effects.paths.filter { !paths.contains($0) } == [])

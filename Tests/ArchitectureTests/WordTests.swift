@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `Words are found in comments, strings and test names, and nowhere else`() {
+    @Test func `The checker finds words only in comments, strings and test names`() {
         let source = SwiftSource(
             """
             /// Callers that want
@@ -38,7 +38,7 @@ import Testing
         #expect(Prose(source).counts == ["any more": 1, "anew": 1, "whoever": 1, "whom": 1, "behind": 1])
     }
 
-    @Test func `Only the first line of a doc comment is an opening`() {
+    @Test func `The checker takes only the first line of a doc comment as its opening`() {
         let source = SwiftSource(
             """
             /// What it is.

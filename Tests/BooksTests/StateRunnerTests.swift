@@ -143,7 +143,7 @@ private actor Keeper {
         try await body { hold.release() }
     }
 
-    @Test func `An applied event changes the state at once, and returns when it is on disk`() async throws {
+    @Test func `An event changes the state at once, and its call returns when the event is on disk`() async throws {
         try await whileTheDiskRests { goOn in
             async let first = keeper.tell("a")
             async let second = keeper.tell("b")
@@ -176,7 +176,7 @@ private actor Keeper {
         #expect(seen.words == ["a", "b"] && seen.asides == ["c"])
     }
 
-    @Test func `Events that arrive during the write of a change are not lost`() async throws {
+    @Test func `The runner keeps events that arrive while it writes a change`() async throws {
         let (first, last) = try await {
             async let asked = keeper.ask("a")
             async let told = keeper.tell("b")
@@ -191,7 +191,7 @@ private actor Keeper {
         #expect(try await disk() == seen.words)
     }
 
-    @Test func `A change that cannot be written is undone, and applied events are written later`()
+    @Test func `The runner undoes a change that cannot be written, and writes applied events later`()
         async throws
     {
         gate.shut()
@@ -212,7 +212,7 @@ private actor Keeper {
         #expect(await keeper.seen.onDisk == [["b", "d"]])
     }
 
-    @Test func `An event that the schema refuses is skipped, and the others are still written`() async throws {
+    @Test func `The runner skips an event that the schema refuses, and still writes the others`() async throws {
         gate.shut()
         for word in ["a", Words.tooLong, "b"] { _ = await keeper.tell(word) }
         gate.open()
@@ -228,7 +228,7 @@ private actor Keeper {
         #expect(try await disk() == ["a", "b", "c", "d", "e"])
     }
 
-    @Test func `An invalid change is refused and changes nothing`() async throws {
+    @Test func `An invalid change is refused and has no effect`() async throws {
         let problem = await #expect(throws: Problem.self) { try await keeper.ask("") }
         #expect(problem?.status == 422)
         #expect(await keeper.seen.words.isEmpty)
@@ -236,7 +236,7 @@ private actor Keeper {
         #expect(try await keeper.ask("a") == ["a"])
     }
 
-    @Test func `A closed state accepts nothing, and waiting events are still written`() async throws {
+    @Test func `A closed state refuses changes but still writes waiting events`() async throws {
         _ = await keeper.tell("a")
         await keeper.close()
         let told = await keeper.tell("b")
@@ -249,7 +249,7 @@ private actor Keeper {
         #expect(try await disk() == ["a", "the last"])
     }
 
-    @Test func `A state that was not read yet stores events aside, and decides nothing`() async throws {
+    @Test func `A state that is not read yet stores events aside and makes no decisions`() async throws {
         let fresh = Keeper(store, ManualClock(Self.reading))
         await fresh.note("a")
         #expect(await fresh.tell("b").effects.isEmpty)

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `Steps overlap, but none overlaps an exclusive one`() {
+    @Test func `Steps may overlap each other, but not an exclusive step`() {
         var turns = StepTurns()
         var begun: [Bool] = []
         func begin(alone: Bool) { begun.append(turns.begin(alone: alone)) }

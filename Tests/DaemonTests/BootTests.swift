@@ -9,7 +9,7 @@ import Testing
 extension Services {
     /// Tests of the start of a service, and of the connections between its parts (mission row B1).
     @Suite struct BootTests {
-        @Test func `B1: A composed service has its home and serves no clients yet`() async throws {
+        @Test func `B1: A composed service owns its home but does not serve clients yet`() async throws {
             let home = try TestHome()
             let daemon = try await home.daemon()
             defer { withExtendedLifetime(daemon) {} }
@@ -21,7 +21,7 @@ extension Services {
             #expect(!home.exists(home.paths.socket))
         }
 
-        @Test func `T4 B1: A download passes through all parts, from the request to the file`() async throws {
+        @Test func `T4 B1: A download passes through all parts of the service, from request to file`() async throws {
             let (home, origin) = (try TestHome(), try OriginServer())
             let content = Content.seeded(size: 300_000, seed: 31)
             origin.serve("/file", Resource(content: content))
@@ -55,7 +55,7 @@ extension Services {
         }
 
         /// Without the response of the bus, the device would count as plugged in, which is the default.
-        @Test func `T3: The first decision waits for the conditions from the system services`()
+        @Test func `T3: The service decides only after the system services have reported the conditions`()
             async throws
         {
             let bus = try await PrivateBus.started()
@@ -97,7 +97,7 @@ extension Services {
             #expect(home.log.troubles == [])
         }
 
-        @Test func `L4: Begin and end of an app's background task reach the device through the conductor`()
+        @Test func `L4: The device coordinator learns when an app's background task begins and ends`()
             async throws
         {
             let home = try TestHome(device: #""power": "battery", "battery": 90, "idle": true"#)
@@ -124,7 +124,7 @@ extension Services {
             }
         }
 
-        @Test func `B1: The administrator's settings apply to transfers that specify none`() async throws {
+        @Test func `B1: The administrator's settings apply to transfers without settings of their own`() async throws {
             var home = try TestHome()
             let proxy = try OriginServer()
             proxy.serve("http://nowhere.invalid/file", .text("by way of the proxy"))

@@ -23,7 +23,7 @@ import Transfers
         return try await home.configuration()
     }
 
-    @Test func `B1: Without configuration nothing is set`() async throws {
+    @Test func `B1: Without configuration the service has no settings`() async throws {
         let configuration = try await configuration()
         #expect(configuration.logLevel == .info)
         #expect(configuration.proxy == nil && configuration.tls == nil && configuration.deviceTrace == nil)
@@ -45,7 +45,7 @@ import Transfers
         #expect(both.proxy == "http://environment.example" && both.logLevel == .debug)
     }
 
-    @Test func `T8: Proxy variables of an administrator apply to the service, those of a client do not`()
+    @Test func `T8: The administrator's proxy variables apply to the service, but a client's do not`()
         async throws
     {
         let variables = ["https_proxy": "http://p:3128", "no_proxy": "a.example"]
@@ -61,7 +61,7 @@ import Transfers
         #expect(configured.proxy(for: "https://a.example/") == "socks5h://q")
     }
 
-    @Test func `T8: An invalid proxy setting stops the start and is named`() async throws {
+    @Test func `T8: An invalid proxy setting stops the start, and the error names it`() async throws {
         let error = await #expect(throws: DaemonError.self) {
             try await configuration(["NIGHTSHIFT_PROXY": "ftp://p"])
         }
@@ -75,7 +75,7 @@ import Transfers
         "HOSTALIASES", "RESOLV_HOST_CONF", "RESOLV_MULTI", "SQLITE_TMPDIR", "TMPDIR", "KRB5CCNAME", "KRB5_CONFIG",
         "KRB5_TRACE", "CFFIXED_USER_HOME", "WAYLAND_SOCKET", "LLMNR", "NSS_WRAPPER_HOSTS", "GODEBUG",
     ])
-    func `T8: A variable that libraries read is removed from the service`(name: String) {
+    func `T8: The service removes variables that libraries would read from its environment`(name: String) {
         #expect(!ServiceEnvironment.isKept(name))
     }
 
@@ -83,7 +83,7 @@ import Transfers
         "HOME", "PATH", "LANG", "LC_ALL", "TZ", "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "NIGHTSHIFT_HOME", "LISTEN_FDS",
         "NOTIFY_SOCKET", "WATCHDOG_USEC", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "LIBDISPATCH_LOG",
     ])
-    func `B1: A variable that locates the service and its session is kept`(name: String) {
+    func `B1: The service keeps variables that locate it and its session`(name: String) {
         #expect(ServiceEnvironment.isKept(name))
     }
 
@@ -96,7 +96,7 @@ import Transfers
                 == TLSSettings(certificateAuthority: nil, clientCertificate: "/a.pem", clientKey: "/a.key"))
     }
 
-    @Test func `B1: An invalid log level is refused with the list of valid ones`() async throws {
+    @Test func `B1: The error about an invalid log level lists the valid ones`() async throws {
         let error = await #expect(throws: DaemonError.self) {
             try await configuration(["NIGHTSHIFT_LOG_LEVEL": "loud"])
         }

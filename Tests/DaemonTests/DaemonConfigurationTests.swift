@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: ["NIGHTSHIFT_LOG_LEVEL=loud", "NIGHTSHIFT_LOG_LEVEL="])
-    func `An invalid log level is refused`(line: String) async throws {
+    func `An invalid log level is an error`(line: String) async throws {
         let error = await #expect(throws: DaemonError.self) { try await read(line) }
         #expect(error?.exitStatus == 2)
         #expect(error?.description.contains("NIGHTSHIFT_LOG_LEVEL") == true)

@@ -12,7 +12,7 @@ import Transfers
 
 /// Tests of the conductor's decisions, their times and their journal entries (mission rows L4, L6; decision 0012).
 @Suite(.timeLimit(.minutes(20))) struct DeviceCoordinatorTests {
-    @Test func `L6: The conductor starts with the device conditions and the stored settings`() async throws {
+    @Test func `L6: The coordinator starts with the device conditions and the stored settings`() async throws {
         let scene = try DeviceCoordinatorScene(#""power": "external", "idle": false"#)
         var settings = DeviceSettings()
         settings.overrides = [.power: "battery", .battery: "33"]
@@ -29,7 +29,7 @@ import Transfers
         }
     }
 
-    @Test func `R6: An overridden location is stored and never shown`() async throws {
+    @Test func `R6: The service stores an overridden location and never shows it`() async throws {
         let scene = try DeviceCoordinatorScene()
         try await scene.run {
             let place = "52.5163,13.3777,20"
@@ -71,7 +71,7 @@ import Transfers
         withExtendedLifetime((logind, upower)) {}
     }
 
-    @Test func `L6: Doze and windows begin and end at the exact seconds`() async throws {
+    @Test func `L6: Doze and maintenance windows begin and end at the exact seconds`() async throws {
         let scene = try DeviceCoordinatorScene()
         try await scene.run {
             #expect(await scene.conductor.status().doze.awakeReason == .settling)
@@ -101,7 +101,7 @@ import Transfers
         }
     }
 
-    @Test func `L4: Apps that keep the device awake are reported and prevent doze`() async throws {
+    @Test func `L4: The status names apps that keep the device awake, and they prevent doze`() async throws {
         let scene = try DeviceCoordinatorScene()
         try await scene.run {
             scene.apps(holding: ["sync", "mail"])
@@ -159,7 +159,7 @@ import Transfers
         }
     }
 
-    @Test func `L6: Changes of device conditions are recorded with the previous value`() async throws {
+    @Test func `L6: The journal records a change of device conditions with the previous value`() async throws {
         let scene = try DeviceCoordinatorScene()
         try await scene.run {
             _ = try await scene.conductor.request(.dozing)
@@ -174,7 +174,7 @@ import Transfers
         }
     }
 
-    @Test func `L6: No window opens while the machine sleeps, and its waking opens one`() async throws {
+    @Test func `L6: No window opens while the machine sleeps, but one opens when it wakes up`() async throws {
         let scene = try DeviceCoordinatorScene()
         try await scene.run {
             _ = try await scene.conductor.request(.dozing)
@@ -190,7 +190,7 @@ import Transfers
         }
     }
 
-    @Test func `B1: The status shows the free space, which causes no decision`() async throws {
+    @Test func `B1: The status shows the free space, which does not cause decisions`() async throws {
         let scene = try DeviceCoordinatorScene()
         try await scene.run {
             let before = try await scene.decisions()
@@ -213,7 +213,9 @@ import Transfers
                 "/overrides/battery"
             ),
         ])
-    func `B1: A change with one invalid value changes nothing`(change: DeviceChange, pointer: String)
+    func `B1: A request to change settings with one invalid value changes nothing`(
+        change: DeviceChange, pointer: String
+    )
         async throws
     {
         let scene = try DeviceCoordinatorScene()
@@ -227,7 +229,7 @@ import Transfers
         }
     }
 
-    @Test func `B1: Settings are stored, and null removes an override`() async throws {
+    @Test func `B1: The service stores settings, and null removes an override`() async throws {
         let scene = try DeviceCoordinatorScene()
         try await scene.run {
             let policy = BackgroundPolicy(.contiguous, seconds: 60)
@@ -294,7 +296,7 @@ import Transfers
         }
     }
 
-    @Test func `B1: A stopped conductor decides nothing and has no timer`() async throws {
+    @Test func `B1: A stopped coordinator makes no decisions and has no timer`() async throws {
         let scene = try DeviceCoordinatorScene()
         let before = try await scene.run {
             try await scene.waitForAlarm(at: DeviceCoordinatorScene.start + DozeMachine.quietTime)

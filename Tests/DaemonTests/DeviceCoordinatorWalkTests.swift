@@ -28,7 +28,8 @@ import Testing
     }
 
     @Test(arguments: 1...30 as ClosedRange<UInt64>)
-    func `L6: The journal is legal and agrees with the stored phase`(seed: UInt64) async throws {
+    func `L6: The journal contains only legal steps and agrees with the stored phase of doze`(seed: UInt64) async throws
+    {
         var random = SplitMix64(seed: seed)
         let scene = try DeviceCoordinatorScene()
         try await scene.run {

@@ -42,7 +42,7 @@ extension Services {
             try await service.journal().filter { $0.decision == .serviceStarted || $0.decision == .serviceStopping }
         }
 
-        @Test func `B1: A second service of a home is refused and does not affect the first one`() async throws {
+        @Test func `B1: A second service of a home is refused and does not affect the first service`() async throws {
             let home = try TestHome()
             try await home.serve { service in
                 let entries = try await entriesOfServices(service)
@@ -73,7 +73,8 @@ extension Services {
             try await serves(home)
         }
 
-        @Test func `B1: A damaged database is refused unchanged, and the home is released`() async throws {
+        @Test func `B1: A service refuses a damaged database without changing it, and releases the home`() async throws
+        {
             let home = try TestHome()
             try await serves(home)
             let good = try Data(contentsOf: home.paths.database)
@@ -86,7 +87,7 @@ extension Services {
             try await serves(home)
         }
 
-        @Test func `B1: A missing database is not recreated`() async throws {
+        @Test func `B1: The service does not recreate a missing database`() async throws {
             let home = try TestHome()
             try await serves(home)
             try FileManager.default.removeItem(at: home.paths.database)
@@ -95,7 +96,7 @@ extension Services {
         }
 
         @Test(arguments: [#"{"at": 0, "device": {"power": "steam"}}"#, "no trace at all"])
-        func `B1: An invalid configuration is refused, and the home can be used after its correction`(
+        func `B1: A service does not start with an invalid configuration, but after its correction`(
             trace: String
         ) async throws {
             let home = try TestHome()
@@ -108,7 +109,7 @@ extension Services {
             try await serves(home)
         }
 
-        @Test func `B1: A start without a usable socket fails, and the existing file is kept`() async throws {
+        @Test func `B1: A start without a usable socket fails and keeps the existing file`() async throws {
             let home = try TestHome()
             try await serves(home)
             try Data("mine".utf8).write(to: home.paths.socket)
@@ -121,7 +122,7 @@ extension Services {
             try await serves(home)
         }
 
-        @Test func `B1: A state that cannot be read is refused before clients can connect`() async throws {
+        @Test func `B1: A service that cannot read its state stops before clients can connect`() async throws {
             let home = try TestHome()
             try await serves(home)
             let kept = try Data(contentsOf: home.paths.database)
@@ -134,7 +135,7 @@ extension Services {
             try await serves(home)
         }
 
-        @Test func `B1: An invalid state of doze does not prevent the start`() async throws {
+        @Test func `B1: An invalid stored state of doze does not prevent the start`() async throws {
             let home = try TestHome()
             try await serves(home)
             let store = try Store(paths: home.paths, now: SystemClock().now())
@@ -143,7 +144,9 @@ extension Services {
             try await serves(home)
         }
 
-        @Test func `B1: A folder that others can write to is refused with the command that fixes it`() async throws {
+        @Test func `B1: The error about a folder that others can write to contains the command that fixes it`()
+            async throws
+        {
             let home = try TestHome()
             try await serves(home)
             chmod(home.paths.state.path, 0o777)
@@ -156,7 +159,7 @@ extension Services {
             #expect(mode == 0o700, "one that others could only read is closed")
         }
 
-        @Test func `B1: A file in place of a required folder is named in the error`() async throws {
+        @Test func `B1: The error names a file in place of a required folder`() async throws {
             let home = try TestHome()
             try FileManager.default.createDirectory(
                 atPath: home.directory.path("home"), withIntermediateDirectories: true)

@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(arguments: End.allCases, [false, true])
-    func `A removed folder is detected`(end: End, holdsFile: Bool) async throws {
+    func `The watch detects a removed folder`(end: End, holdsFile: Bool) async throws {
         let directory = try TemporaryDirectory()
         let (above, folder) = (directory.path("home"), directory.path("home/state"))
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

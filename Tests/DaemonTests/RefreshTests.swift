@@ -53,7 +53,7 @@ extension Services {
         }
 
         @Test(arguments: [("exit 0", RefreshResult.newData), ("exit 10", .noData), ("exit 3", .failed)])
-        func `R1 B1: A script is run for a fetch, and its exit status is the result`(
+        func `R1 B1: A fetch runs a script, whose exit status is the result`(
             script: String, result: RefreshResult
         ) async throws {
             let home = try TestHome()

@@ -18,7 +18,7 @@ extension Services {
             return entries
         }
 
-        @Test func `T8 B1: A stop does not wait for transfers, and the next service continues them`()
+        @Test func `T8 B1: A service stops without waiting for transfers, and the next service continues them`()
             async throws
         {
             let (home, origin, gate) = (try TestHome(), try OriginServer(sendBuffer: 65_536), Gate())
@@ -55,7 +55,7 @@ extension Services {
         }
 
         /// If the server stopped first, apps would start the service again.
-        @Test func `T10 B1: Apps are notified of a stop before their connection ends`() async throws {
+        @Test func `T10 B1: The service notifies apps of a stop before it closes their connections`() async throws {
             let home = try TestHome()
             try await home.serve { service in
                 var commands = try await service.client.events("/v1/process/commands")
@@ -70,7 +70,7 @@ extension Services {
             #expect(home.log.troubles == [])
         }
 
-        @Test func `B1: A stop ends event streams`() async throws {
+        @Test func `B1: A stopping service ends its event streams`() async throws {
             let home = try TestHome()
             try await home.serve { service in
                 var events = try await service.client.events("/v1/events")
@@ -83,7 +83,7 @@ extension Services {
             }
         }
 
-        @Test func `B1: Transfers that are accepted during a stop exist in the next service`() async throws {
+        @Test func `B1: The next service has the transfers that were accepted during a stop`() async throws {
             let home = try TestHome(device: #""power": "external", "idle": false, "network": false"#)
             let accepted = Watched<[TaskID]>([])
             try await home.serve { service in
@@ -133,7 +133,7 @@ extension Services {
         }
 
         @Test(arguments: [false, true])
-        func `B1: A service whose home was removed stops`(isReplaced: Bool) async throws {
+        func `B1: A service stops if its home is removed`(isReplaced: Bool) async throws {
             let home = try TestHome()
             try await home.serve { service in
                 let root = home.directory.path("home")
@@ -147,7 +147,7 @@ extension Services {
         }
 
         @Test(arguments: [false, true])
-        func `B1: A service whose database was removed or replaced stops`(isReplaced: Bool) async throws {
+        func `B1: A service stops if its database is removed or replaced`(isReplaced: Bool) async throws {
             let home = try TestHome()
             try await home.serve { service in
                 let database = home.paths.database.path
