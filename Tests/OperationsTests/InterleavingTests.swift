@@ -12,7 +12,7 @@ import Transfers
 /// (decision 0035).
 @Suite(.timeLimit(.minutes(20))) struct InterleavingTests {
     @Test(arguments: UInt64(1)...8)
-    func `No observer sees a blocked task of an app in the foreground`(
+    func `Readers never see a blocked task of an app in the foreground`(
         seed: UInt64
     ) async throws {
         let scene = try await OperationScene()

@@ -103,7 +103,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `Equal requests in one call get a task each, and each joins its own task`() async throws {
+    @Test func `Each of several equal requests in one call gets a task, and later joins that task`() async throws {
         let scene = try await OperationScene()
         let folder = try TemporaryDirectory()
         var request = unnamed(folder)

@@ -66,7 +66,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: A location request never launches an app, and leaves no receiver on afterwards`()
+    @Test func `R6: A location request never launches an app, and the receiver is off afterwards`()
         async throws
     {
         let scene = try await OperationScene(keys: Self.keys)
@@ -180,7 +180,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: A removed app disappears from location, and apps without an entry have none`() async throws {
+    @Test func `R6: The service forgets the location data of a removed app`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
         let app = OperationScene.app
         _ = try await scene.location.change(app, AppLocationChange(permission: .always))

@@ -26,7 +26,7 @@ import Testing
         try? await scene.end()
     }
 
-    @Test func `R3: A permitted app's process posts notifications, lists them and removes them`()
+    @Test func `R3: The process of a permitted app can post, list and remove notifications`()
         async throws
     {
         let scene = try await OperationScene()

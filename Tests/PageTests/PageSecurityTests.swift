@@ -28,7 +28,7 @@ import Testing
         #expect(try await other.send("GET", "/v1/status", ["Cookie": old]).head.status == 403)
     }
 
-    @Test("B5: a user has one page process, and each command gets a link of its own")
+    @Test("B5: a user has one page process, and each command opens its own link")
     func oneProcess() async throws {
         let fixture = try await PageFixture()
         let first = try await fixture.open()

@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func `R5: In any order of events no frame is refused, and each push is acknowledged once`(seed: UInt64) {
+    func `R5: Both peers accept all frames, and acknowledge each push once, in any order of events`(seed: UInt64) {
         var world = World(seed: seed)
         for number in 0..<1_000 as Range<UInt64> { world.step(number) }
         world.drain()
@@ -131,7 +131,7 @@ import Testing
     /// A test in which a hostile device sends valid and invalid frames in any order. The gateway never accepts the
     /// device.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func `R5: No frame before a valid signature causes an action of the gateway`(seed: UInt64) {
+    func `R5: The gateway does not act on any frame that comes before a valid signature`(seed: UInt64) {
         var random = Seeded(seed)
         for _ in 0..<200 {
             var gateway = GatewayChannel(nonce: Samples.nonce, keepAlive: 600)

@@ -7,7 +7,7 @@ import Testing
 /// R3, B6: The state of a push's alert.
 @Suite struct AlertStateTests {
     @Test(arguments: AlertState.allCases, [StateScene.alert, StateScene.both])
-    func `R3, B6: A push reports the state of its alert, and claims a display only if it happened`(
+    func `R3, B6: A push reports its alert as shown only if the alert was shown`(
         _ state: AlertState, _ payload: String
     ) throws {
         var scene = try StateScene()
@@ -27,7 +27,7 @@ import Testing
         #expect((scene.record(id)?.shown != nil) == (!state.isFinal || state == .shown))
     }
 
-    @Test func `R3, B6: An alert that was never shown names the one that replaced it`() throws {
+    @Test func `R3, B6: An alert that was never shown names the alert that replaced it`() throws {
         var scene = try StateScene()
         let older = scene.receive(scene.message(StateScene.alert, collapse: "c"))
         scene.book.alert("c", of: StateScene.app, became: .permission, at: Date(timeIntervalSince1970: scene.now))

@@ -21,7 +21,7 @@ import Testing
         return plan
     }
 
-    @Test func `R4: The plan has no connection and no deadline unless a connection is requested`() {
+    @Test func `R4: The plan connects and has a deadline only if a connection is requested`() {
         var plan = ConnectionPlan()
         #expect(plan.apply(Self.conditions("other"), now: 0) == [] && plan.nextDeadline == nil)
         #expect(plan.want(true, now: 1) == [.connect] && plan.want(true, now: 2) == [])

@@ -42,7 +42,7 @@ import Testing
         #expect(scene.clock.sleepers == 0)
     }
 
-    @Test func `R3: A failed enrolment is reported, and leaves no key or record`() async throws {
+    @Test func `R3: A failed enrolment is reported, and its key and record are deleted`() async throws {
         let scene = try Scene()
         try await scene.start()
         scene.gateway.state.update { $0.refusal = Refusal(.enrolmentCode, "It was used.") }
@@ -142,7 +142,9 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `R4: A clock that is forty days ahead discards no push before it is trusted`(isSetRight: Bool) async throws {
+    func `R4: A clock that is forty days ahead does not discard pushes before it is trusted`(isSetRight: Bool)
+        async throws
+    {
         let scene = try await Scene.registered()
         scene.clock.setWallClock(StateScene.start + 40 * 86_400)
         try await scene.deliver([scene.message(1)])
@@ -231,7 +233,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: An enrolment that cannot be written has no effect, and leaves no key`() async throws {
+    @Test func `R3: An enrolment that cannot be written has no effect, and its key is deleted`() async throws {
         let scene = try Scene()
         try await scene.start()
         scene.gate.shut()
@@ -277,7 +279,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: An app that unregisters before it has a token and registers again gets one`() async throws {
+    @Test func `R3: An app that unregisters early and registers again still gets a token`() async throws {
         let scene = try Scene()
         try await scene.start()
         _ = try await scene.service.enrol(PushEnrolmentRequest(url: Scene.url, name: "test"))

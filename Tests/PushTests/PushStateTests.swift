@@ -21,7 +21,7 @@ import Testing
         #expect(scene.entries.map(\.decision).suffix(2) == [.pushReceived, .pushHandled])
     }
 
-    @Test func `R3: A push with only an alert is shown at once and wakes no app`() throws {
+    @Test func `R3: A push with only an alert is shown at once and does not wake its app`() throws {
         var scene = try StateScene()
         let id = scene.receive(scene.message(StateScene.alert, collapse: "c"))
         #expect(scene.due == ["c"] && scene.wakes.isEmpty && scene.state(id) == .notShown)
@@ -160,7 +160,7 @@ import Testing
         #expect(scene.wakes[StateScene.app]?.id == second && scene.wakes[StateScene.other]?.id == others)
     }
 
-    @Test func `R4: A silent push that its app has not received is replaced by a silent one only`() throws {
+    @Test func `R4: Only a silent push replaces a silent push that its app has not received`() throws {
         var scene = try StateScene()
         let first = scene.receive(scene.message())
         let both = scene.receive(scene.message(StateScene.both))
@@ -325,7 +325,7 @@ import Testing
         #expect(scene.wakes.isEmpty && scene.due.count == 1)
     }
 
-    @Test func `R3: A push with the id of another app's push is separate, and counts once`() throws {
+    @Test func `R3: A push with the id of another app's push is a separate push`() throws {
         var scene = try StateScene()
         let first = scene.message(StateScene.alert)
         scene.receive(first)
@@ -342,7 +342,7 @@ import Testing
         }
     }
 
-    @Test func `R3: The last thousand pushes are kept, regardless of the clock`() throws {
+    @Test func `R3: The service stores the last thousand pushes, whatever the clock shows`() throws {
         var scene = try StateScene()
         let first = scene.message(StateScene.alert)
         scene.receive(first)

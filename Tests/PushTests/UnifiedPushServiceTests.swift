@@ -85,7 +85,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `B7: No app gets a message before it is on disk, even with concurrent steps`() async throws {
+    @Test func `B7: Messages reach apps only after they are on disk, even with concurrent steps`() async throws {
         let bus = ScriptedBus()
         let (scene, topic) = try await registered(on: bus)
         let hold = try await StoreHold(scene.store)

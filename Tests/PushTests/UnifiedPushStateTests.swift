@@ -281,7 +281,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
-    func `B7: After any failures each message is received once, in order`(seed: UInt64) {
+    func `B7: After any failures, each app receives each message once, in order`(seed: UInt64) {
         var random = SeededNumbers(state: seed)
         var scene = UnifiedPushScene()
         scene.registered()

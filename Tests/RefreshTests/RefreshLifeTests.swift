@@ -48,7 +48,7 @@ import Testing
         await scene.service.stop()
     }
 
-    @Test func `R1: Journal entries of a full disk are written when there is space again`() async throws {
+    @Test func `R1: Journal entries that a full disk refused are written when there is space again`() async throws {
         let scene = try ServiceScene(Self.manifests)
         try await scene.service.prepare()
         _ = try await scene.service.fetchNow(Self.apps[0])
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `R1: A crash after any write loses no fetch, and counts none twice`() async throws {
+    @Test func `R1: After a crash at any write, each fetch counts exactly once`() async throws {
         var writes = 0
         var isBroken = true
         while isBroken {

@@ -93,7 +93,7 @@ import Testing
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
     }
 
-    @Test func `R1: Events of an app are handled whether or not its entry was reported before`() async throws {
+    @Test func `R1: The service handles an app's events even if its entry was not reported before`() async throws {
         let manifests = [StateScene.manifest(interval: .minimum)]
         // A process gets the availability when it connects, and later only changes of the availability.
         let asked = try Scene()

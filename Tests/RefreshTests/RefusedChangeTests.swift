@@ -74,7 +74,7 @@ import Testing
         try await scene.store.read { try $0.journal(after: 0, limit: 1_000) }.map(\.decision)
     }
 
-    @Test func `R1: The use of an app during a change is kept, whether or not the change is written`() async throws {
+    @Test func `R1: The use of an app during a change is recorded even if the change cannot be written`() async throws {
         let scene = try Scene([StateScene.manifest(interval: .minimum), StateScene.manifest(Self.other)])
         try await scene.service.prepare()
         let service = scene.service

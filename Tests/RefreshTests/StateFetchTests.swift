@@ -9,7 +9,7 @@ import Testing
 @Suite struct StateFetchTests {
     private typealias Scene = StateScene
 
-    @Test func `R1: Without participating apps there is no next deadline`() {
+    @Test func `R1: The service has no next deadline if no app participates`() {
         var scene = Scene()
         scene.look()
         #expect(scene.book.nextDeadline == nil && scene.rows.known.isEmpty)
@@ -70,7 +70,7 @@ import Testing
         #expect(scene.entries(.refreshChanged).isEmpty)
     }
 
-    @Test func `R1: After each fetch a custom interval elapses, and no fetch begins during another`() {
+    @Test func `R1: Fetches of an app do not overlap, and its custom interval passes between them`() {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .seconds(14_400)))
         scene.pass(to: 96)
@@ -219,7 +219,7 @@ import Testing
         #expect(scene.rows.known.isEmpty && scene.rows.tasks.isEmpty && scene.book.planner.apps.isEmpty)
     }
 
-    @Test func `R1: The learned use survives a short absence of the entry, and not a long one`() throws {
+    @Test func `R1: The learned use survives a short absence of the entry, but not a long one`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         scene.pass(to: 24)
@@ -311,7 +311,7 @@ import Testing
         #expect(!scene.book.planner.rhythm.hasSeenDays)
     }
 
-    @Test func `R1: With a cap of zero no fetch is expected at midnight`() throws {
+    @Test func `R1: With a cap of zero, the planner does not expect a fetch at midnight`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         try scene.step { try $0.change(Scene.app, AppRefreshChange(dailyCap: 0), now: $1) }

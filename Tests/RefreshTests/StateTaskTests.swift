@@ -31,7 +31,7 @@ import Testing
 
     // MARK: - Refresh
 
-    @Test func `R1 R10: An app with task identifiers has one fetch per request, and no ordinary ones`() throws {
+    @Test func `R1 R10: An app with task identifiers gets fetches only for its requests`() throws {
         var scene = Self.scene()
         scene.pass(to: 24)
         #expect(scene.begun.isEmpty && scene.book.nextDeadline == nil)
@@ -91,7 +91,7 @@ import Testing
         #expect(scene.rows.tasks.isEmpty && scene.entries(.taskSubmitted).isEmpty)
     }
 
-    @Test func `R9 R10: An invalid task is refused, and so is a switched-off one`() throws {
+    @Test func `R9 R10: The service refuses an invalid task, and a task whose kind is switched off`() throws {
         var scene = Self.scene()
         var (untitled, long) = (Scene.task(.continued), Scene.task(.continued))
         untitled.title = nil
@@ -157,7 +157,7 @@ import Testing
         #expect(scene.fetches.isEmpty && scene.book.planner.apps[Scene.app]?.fetchEnded == nil)
     }
 
-    @Test func `R10: After the clock was set back a task waits a day for external power, and no longer`() throws {
+    @Test func `R10: After the clock was set back, a task waits at most a day for external power`() throws {
         var scene = Self.scene()
         scene.step { $0.apply(StateScene.idle(power: .battery), now: $1) }
         scene.step { $0.use(Scene.app, isInFront: true, now: $1) }

@@ -2,7 +2,7 @@ import PushGateway
 import Testing
 
 @Suite struct PlaceTableTests {
-    @Test func `R5: The oldest unauthenticated connection loses its place, but no authenticated one does`() {
+    @Test func `R5: Only unauthenticated connections lose their places, the oldest first`() {
         var table = PlaceTable<Int>()
         for name in 0..<3 { #expect(table.enter(name, limit: 3) == .enters) }
         table.proved(0)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `R5: The table reports once that it has shrunk after many connections ended`() {
+    @Test func `R5: The place table reports once when it has shrunk after many connections ended`() {
         var table = PlaceTable<Int>()
         let many = PlaceTable<Int>.shrinkage
         for name in 0...many { _ = table.enter(name, limit: .max) }

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test
-    func `R5: If two apps' pushes share an id, the route sends one after the other is acknowledged`() {
+    func `R5: If two apps' pushes share an id, the second is sent after the first is acknowledged`() {
         var route = open()
         let mail = Push.sample(1)
         let news = Push.sample(1, topic: "org.example.News")
@@ -138,7 +138,7 @@ import Testing
                 == [.remove(held.place, [.rodeAlong(.push(alert.id)), .deliveredFromStorage])])
     }
 
-    @Test func `R4, R5: A held push is sent when it is due, and not before`() {
+    @Test func `R4, R5: A held push is sent when it is due, not earlier`() {
         var route = open()
         let push = Push.sample(1, isSilent: true)
         let until = RouteTime.at(100).wallMilliseconds
@@ -169,7 +169,7 @@ import Testing
             ])
     }
 
-    @Test func `R5: A push that comes while a device connects is sent once, in either order`() {
+    @Test func `R5: A push that comes while a device connects is sent once, whichever comes first`() {
         // The push is stored before the device's rows are read. The load returns it, and a further load is requested.
         var route = DeviceRoute()
         let connect = DeviceRoute.Occasion(company: .connect)
@@ -216,7 +216,7 @@ import Testing
         #expect(sent.count == DeviceRoute.window)
     }
 
-    @Test func `R5: Pushes beyond a full window cause no load until the device has caught up`() {
+    @Test func `R5: A push beyond a full window does not cause a load before the device has caught up`() {
         var route = open()
         let pushes = (1...80 as ClosedRange<UInt64>).map { Push.sample($0, topic: "t\($0)") }
         for push in pushes.prefix(DeviceRoute.window) {
@@ -344,7 +344,7 @@ import Testing
         #expect(admission(.paused) == .store(.latest, heldUntil: nil, .storedPaused))
     }
 
-    @Test func `B6: A replaced push is logged as replaced, unless it arrives after all`() {
+    @Test func `B6: The log calls a replaced push replaced, unless the device receives it in time`() {
         var route = open()
         let first = Push.sample(1)
         let second = Push.sample(2)
@@ -390,7 +390,7 @@ import Testing
         #expect(ends.contains(.log(first.id, .discarded(.evicted))) && ends.contains(.log(second.id, .storedOffline)))
     }
 
-    @Test func `R5, B7: With a shared store, an acknowledged message is not sent again after many others`() {
+    @Test func `R5, B7: With a shared store, an acknowledged message is not resent after many others`() {
         var route = DeviceRoute(isShared: true)
         _ = route.connected(1, .active, [])
         _ = route.loaded([], connection: 1, occasion: DeviceRoute.Occasion(), settings, now: .at(0))

@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: [#""sound":"""#, #""alert":"""#, #""alert":null"#, #""alert":{}"#, #""badge":null"#])
-    func `R5: A push that shows nothing has the limit of silent pushes, whatever its type`(
+    func `R5: A push without visible content has the limit of silent pushes, whatever its type`(
         member: String
     ) throws {
         let payload = #"{"aps":{"content-available":1,\#(member)}}"#

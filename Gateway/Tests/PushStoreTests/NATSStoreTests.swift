@@ -81,7 +81,7 @@ import Testing
         try await world.story(of: third, is: ["received", "stored-offline"])
     }
 
-    @Test func `R5: Of two connections of a device, the later one stays, on any gateways`() async throws {
+    @Test func `R5: Of two connections of a device to any gateways, only the later one stays`() async throws {
         let (world, first, second) = try await Self.world()
         world.store.attach(world.device, connection: 1, at: 1)
         // The first connection is recorded before the second, so that requests of the first one are answered.
@@ -126,7 +126,7 @@ import Testing
         #expect(try await !world.keepsEach("paused"))
     }
 
-    @Test func `R5: A gateway whose connection is superseded no longer answers for the device`() async throws {
+    @Test func `R5: A gateway no longer answers for a device that has a newer connection elsewhere`() async throws {
         let (world, first, _) = try await Self.world()
         world.store.attach(world.device, connection: 1, at: 1)
         while try await world.store.device(world.device)?.seenAt == nil { await Task.yield() }
@@ -142,7 +142,7 @@ import Testing
         #expect(try await !world.keepsEach("mail"))
     }
 
-    @Test func `R4, R5: Concurrent gateways together let no more silent pushes pass than the rate`() async throws {
+    @Test func `R4, R5: Concurrent gateways together respect the rate limit on silent pushes`() async throws {
         let (world, _, _) = try await Self.world()
         let settings = TokenBucket.Settings(capacity: 3, interval: 100)
         let stores = [world.store, world.second]
@@ -180,7 +180,7 @@ import Testing
         await second.until { $0.changed.values.contains(true) }
     }
 
-    @Test func `R5: A gateway that missed the report of a change reads it after a later report`() async throws {
+    @Test func `R5: A gateway that missed a change reads it after the report of a later change`() async throws {
         let world = try await StoreContractTests.World(.nats)
         let (store, second) = (world.store, world.second)
         try await second.catchUp()
@@ -241,7 +241,7 @@ import Testing
             payload: [UInt8](repeating: 0x20, count: 4_096))
     }
 
-    @Test func `R5: A stalled NATS server blocks no caller, and another one takes over`() async throws {
+    @Test func `R5: A stalled NATS server does not block callers, and another server takes over`() async throws {
         let servers = try NATSServers(3)
         defer { withExtendedLifetime(servers) {} }
         // This call waits until all servers are ready.
@@ -282,7 +282,7 @@ import Testing
         ("org.example.Mail", "org=2eexample=2eMail"), ("a>b*c d", "a=3eb=2ac=20d"), ("=2e", "=3d2e"), ("", "="),
         ("ü", "=c3=bc"),
     ])
-    func `R5: Any name of a topic becomes one token of a subject`(topic: String, token: String) {
+    func `R5: The name of a topic always becomes one token of a NATS subject`(topic: String, token: String) {
         #expect(NATSStore.token(topic) == token)
     }
 }

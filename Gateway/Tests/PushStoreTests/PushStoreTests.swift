@@ -104,7 +104,7 @@ import Testing
         #expect(try await store.write { try $0.token("c")?.endedBy } == .unregistered)
     }
 
-    @Test func `R5: A device has no more tokens than its limit`() async throws {
+    @Test func `R5: The store limits the number of a device's tokens`() async throws {
         let store = try await Self.store()
         await #expect(throws: StoreError.self) {
             try await store.write {
@@ -131,7 +131,7 @@ import Testing
         #expect(try await store.read { try $0.log(of: id).map(\.event) } == ["delivered-from-storage"])
     }
 
-    @Test func `R5: Completed operations are in the file, and a failed one undoes only itself`() async throws {
+    @Test func `R5: Completed operations are in the file, and a failed operation undoes only itself`() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "push-store-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -207,7 +207,7 @@ import Testing
         #expect(try await store.write { try $0.waiting(for: Self.device).count } == KeptMessages.countOfDevice + 1)
     }
 
-    @Test func `R5, B7: A registration for UnifiedPush needs no team`() async throws {
+    @Test func `R5, B7: A registration for UnifiedPush does not need a team`() async throws {
         let store = try await Self.store()
         let topic = "unifiedpush:" + String(repeating: "0", count: 32)
         let token = try await store.write {

@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: An acknowledgement removes its push from storage, and never a newer one`(kind: Kind) async throws {
+    func `R5: An acknowledgement removes its own push from storage, but never a newer one`(kind: Kind) async throws {
         let world = try await World(kind)
         let first = try await world.put(world.push(1))
         let second = try await world.put(world.push(2))
@@ -218,7 +218,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: An acknowledgement leaves another app's push with the same id in storage`(kind: Kind) async throws {
+    func `R5: An acknowledgement does not remove another app's push with the same id`(kind: Kind) async throws {
         let world = try await World(kind)
         let mail = try await world.put(world.push(1))
         let news = try await world.put(world.push(1, topic: Self.news))
@@ -227,7 +227,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: Ended tokens beyond a limit are forgotten, and no registration fails because of it`(
+    func `R5: The store forgets the oldest ended tokens, so that they do not block registrations`(
         kind: Kind
     ) async throws {
         let world = try await World(kind)
@@ -245,7 +245,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: A revoked device gets no token, even if its request was under way`(kind: Kind) async throws {
+    func `R5: A revoked device does not get a token, even if it requested one before`(kind: Kind) async throws {
         let world = try await World(kind)
         _ = try await world.store.revokeDevice(world.device, at: 30)
         for isFreshWanted in [false, true] {
@@ -260,7 +260,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: Teams, keys and topics exist once, and can change`(kind: Kind) async throws {
+    func `R5: Teams, keys and topics cannot be added twice, and can be suspended or revoked`(kind: Kind) async throws {
         let world = try await World(kind)
         let key = KeyRecord(id: "KEY0000001", team: Self.team, environment: .any, publicKey: "PEM", createdAt: 1)
         try await world.store.addKey(key)

@@ -138,7 +138,7 @@ struct ViewTests {
         #expect(try await browser.complaints() == [])
     }
 
-    @Test("B5: the journal shows each decision once, even those made while it is read or after an error")
+    @Test("B5: the journal shows each decision once, even after a read error or during a read")
     func wholeJournal() async throws {
         let fixture = try await PageFixture()
         let id = try await fixture.enqueue(["/later.bin"]) { $0.earliestBeginDate = Date() + 86_400 }[0]

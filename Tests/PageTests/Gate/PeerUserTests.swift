@@ -30,7 +30,7 @@ import Testing
         #expect(user(0xBB25, Self.mapped) == 1_002)
     }
 
-    @Test("B5: a closed socket and an unknown one have no user")
+    @Test("B5: a closed socket has no user, and neither has an unknown one")
     func unknown() {
         #expect(user(0xBB23) == nil)
         #expect(user(0xBB24) == nil)

@@ -30,7 +30,7 @@ import Transfers
         for _ in 0..<2 { #expect(host.admit(now: 3) == true) }
     }
 
-    @Test func `Another probe replaces an abandoned one`() {
+    @Test func `A new probe replaces an abandoned one`() {
         var host = HostBackoff()
         host.failed(began: 0, at: 0, random: 0.5)
         #expect(host.admit(now: 1) == true)

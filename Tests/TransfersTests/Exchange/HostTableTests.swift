@@ -70,7 +70,7 @@ import Transfers
         }
     }
 
-    @Test func `Another probe follows one whose failure has no known cause`() {
+    @Test func `After a probe whose failure has no known cause, another task probes`() {
         var table = Self.table(Self.proxied, .address)
         _ = table.admit(Self.proxied, now: 12)
         table.failed(
@@ -108,7 +108,7 @@ import Transfers
         #expect(Self.paused(table) == [false, false, false, false])
     }
 
-    @Test func `The list of pauses contains no proxy credentials`() {
+    @Test func `The list of pauses does not contain proxy credentials`() {
         var table = Self.table(Self.proxied, .proxy)
         for task in [2, 3] as [Int64] { Self.refuse(&table, Self.other, of: task, until: 70) }
         #expect(table.paused(10).map(\.origin) == ["http://b:80", "http://proxy:3128"])

@@ -82,13 +82,13 @@ import Testing
         #expect(cookies.field(for: "https://example.org/", given: nil)?.contains("large") == false)
     }
 
-    @Test func `T5: A cookie is sent to the URL that set it and redirects to itself`() {
+    @Test func `T5: A cookie is sent back to a URL that sets it and redirects to itself`() {
         let url = "http://example.org/file?token=1"
         #expect(field(["seen=1"], from: url, to: url) == "seen=1")
         #expect(field(["seen=1"], from: url, to: "http://elsewhere.example/file") == nil)
     }
 
-    @Test func `T5: Cookies of redirects are sent on unless a task's app or its owner forbids it`() {
+    @Test func `T5: Cookies of redirects are sent unless the task's app or the task's owner forbids it`() {
         var record = TaskMachineTests.record()
         #expect(record.sendsRedirectCookies)
         record.request.handlesCookies = false

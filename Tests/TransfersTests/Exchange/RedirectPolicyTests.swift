@@ -90,7 +90,7 @@ import Transfers
         #expect(failure.code == .tooManyRedirects)
     }
 
-    @Test func `A request without a body has no fields that describe a body`() {
+    @Test func `A request without a body does not contain fields that describe a body`() {
         let plain = ["Accept", "Range", "X-App"].map { HeaderField(name: $0, value: "v") }
         let body = ["Content-Type", "CONTENT-LENGTH", "Expect", "Upload-Complete"].map {
             HeaderField(name: $0, value: "v")

@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `T8: A response with two lengths is never a file, whatever its status and end`() {
+    @Test func `T8: A response with two different lengths is never accepted as a file`() {
         let framed = Framed(["Content-Length": "5", "Content-Length": "6"], hasLength: true)
         for status in 200...299 where status != 204 {
             for bytes in [nil, partial(10)] {

@@ -87,7 +87,7 @@ import Transfers
         }
     }
 
-    @Test func `B2: Another tag, no tag, a date or the whole file lead to a comparison`() {
+    @Test func `B2: A response that does not prove the same file leads to a comparison`() {
         let answers = [
             part(from: Self.count), part(from: Self.count, tag: nil), part(from: Self.count, tag: "W/\"a\""),
             part(from: Self.count, tag: nil, more: ["Last-Modified": oldDate, "Date": serverDate]),
@@ -145,7 +145,7 @@ import Transfers
         #expect(judge(head(403), Self.bytes(), strict) == judge(head(403), partial(10), strict))
     }
 
-    @Test func `B2: The same tag of another resource leads to a comparison if there is a digest`() {
+    @Test func `B2: An equal tag of another resource leads to a comparison if there is a digest`() {
         var elsewhere = Self.bytes()
         elsewhere.place = "http://old.example:80/file?"
         #expect(judge(part(from: Self.count, tag: "\"a\""), elsewhere).condition == .unconditional)

@@ -12,7 +12,7 @@ import Transfers
     }
 
     @Test(arguments: ["", "1", "true", "?2", "?", "?1?", "?1, ?1", "?1;", "?1;A", "?1;a=", "\"?1\"", "?1\t"])
-    func `The parser accepts no other value as a boolean`(text: String) {
+    func `The parser refuses every other value as a boolean`(text: String) {
         #expect(StructuredField.boolean([text]) == nil)
     }
 
@@ -25,7 +25,7 @@ import Transfers
         "", "-1", "1.0", "1.", "+1", "1000000000000000", "1 2", "1,2", "0x10", "1e3", "--1", "9999999999999.1", "a",
         ":MQ==:", "@1",
     ])
-    func `The parser accepts no other value as a count`(text: String) {
+    func `The parser refuses every other value as a count`(text: String) {
         #expect(StructuredField.count([text]) == nil)
     }
 

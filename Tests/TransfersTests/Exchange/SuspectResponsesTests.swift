@@ -122,7 +122,7 @@ import Transfers
         }
     }
 
-    @Test func `T8: A response behind a captive portal never counts`() {
+    @Test func `T8: A response behind a captive portal never counts as a repetition`() {
         var bytes = Self.known()
         var policy = lenient
         policy.isBehindPortal = true
@@ -163,7 +163,7 @@ import Transfers
             ("big.iso", "text/plain", false), ("index.html", "text/html", false), ("download", "text/html", false),
             ("page.php", "text/html", false), ("v1.2", "text/html", false), (".zip", "text/html", false),
         ])
-    func `T8: A page as first response is requested again if the name contradicts it`(
+    func `T8: A page as the first response is requested again if the file name contradicts it`(
         name: String, type: String, isDoubted: Bool
     ) {
         let answer = head(200, ["Content-Type": "\(type)", "Content-Length": "18"])
@@ -182,7 +182,7 @@ import Transfers
         }
     }
 
-    @Test func `T8: Pages behind a captive portal or from a mirror do not count`() {
+    @Test func `T8: Pages behind a captive portal or from a mirror do not count as repetitions`() {
         var policy = Self.first("big.iso", isBehindPortal: true)
         for _ in 0..<20 {
             policy.firstDoubt = Self.doubt(judge(Self.page, nil, policy))

@@ -61,7 +61,7 @@ import Transfers
     }
 
     @Test(arguments: seeds)
-    func `A URL reads the same in libcurl, or a known difference explains why not`(seed: UInt64) {
+    func `libcurl reads each URL in the same way, except for known differences`(seed: UInt64) {
         var compared = 0
         forURLs(seed: seed) { text, ours in
             let theirs = LibcurlURL(parsing: text, flags: CURLU_URLENCODE)
@@ -119,7 +119,7 @@ import Transfers
     }
 
     @Test(arguments: Array("!$&'()*+,;="))
-    func `Hosts have no characters at which libcurl stops`(mark: Character) {
+    func `Hosts do not contain characters at which libcurl stops`(mark: Character) {
         #expect(throws: TransferFailure.self) { try TransferURL(parsing: "http://a\(mark)b/") }
     }
 }

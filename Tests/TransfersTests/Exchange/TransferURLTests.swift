@@ -81,7 +81,7 @@ import Transfers
     }
 
     @Test(arguments: ["user:hunter2@example.org/", "//user:hunter2@example.org/", "https://user:hunter2@exa mple/"])
-    func `The message about an invalid URL contains no password`(text: String) {
+    func `The message about an invalid URL does not contain the password`(text: String) {
         let failure = #expect(throws: TransferFailure.self) { try TransferURL(parsing: text) }
         #expect(failure?.message.contains("hunter2") == false)
     }

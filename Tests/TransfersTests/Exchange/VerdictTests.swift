@@ -226,7 +226,7 @@ import Transfers
         #expect(failure.message.contains("condition"))
     }
 
-    @Test func `T1: A response to HEAD announces a length and has no body`() {
+    @Test func `T1: A response to HEAD has no body, although it announces a length`() {
         var answer = head(200, ["Content-Length": "100", "ETag": "\"a\"", "Accept-Ranges": "bytes"])
         answer.method = "HEAD"
         let result = Representation(validators: Validators(), total: 0, acceptsRanges: false)
@@ -326,7 +326,7 @@ import Transfers
         (nil, nil, 7, false, "truncated"), (nil, 50, 50, true, "more"), (nil, 50, 49, true, "truncated"),
         (nil, 50, 51, true, "tooLong"), (0, 0, 0, true, "whole"),
     ])
-    func `The byte counts and the kind of end decide whether a body is whole`(
+    func `A body is whole or not according to its byte counts and the way it ended`(
         total: Int64?, announcedEnd: Int64?, count: Int64, complete: Bool, expected: String
     ) {
         let verdict = Verdict.judgeEnd(total: total, announcedEnd: announcedEnd, count: count, complete: complete)

@@ -5,7 +5,7 @@ import Transfers
 
 /// Tests of the queue of complete files that wait for their names.
 @Suite struct FinishQueueTests {
-    @Test func `Batches come in order, and one caller publishes all of them`() {
+    @Test func `The queue preserves the order of batches, and one caller publishes all of them`() {
         var queue = FinishQueue<Int>(batch: 2)
         #expect(queue.beginDraining() == false)
         for job in 1...3 {
@@ -25,7 +25,7 @@ import Transfers
         #expect(!queue.contains(TaskID(2)) && queue.contains(TaskID(1)))
     }
 
-    @Test func `One later check is scheduled, however many rows could not be written`() {
+    @Test func `One later check is scheduled for all rows that could not be written`() {
         var queue = FinishQueue<Int>(batch: 2)
         #expect(queue.beginSettling() == true)
         #expect(queue.beginSettling() == false)
@@ -35,7 +35,7 @@ import Transfers
 
     /// A test that compares the queue with a list: no file is lost, doubled or overtaken, and no file waits without a
     /// caller.
-    @Test(arguments: 1...100) func `Each file is published once, whatever the order of events`(_ seed: Int) {
+    @Test(arguments: 1...100) func `Each file is published exactly once, in any order of events`(_ seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         var queue = FinishQueue<Int>(batch: 3)
         var published: [Int] = []

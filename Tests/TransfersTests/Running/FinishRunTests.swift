@@ -177,7 +177,7 @@ import Transfers
         #expect(run.found(.lost, now: Self.now).record?.state == .failed)
     }
 
-    @Test func `Bytes stay in place until a commit says that they are no longer needed`() {
+    @Test func `The service removes bytes only after a commit says that they are no longer needed`() {
         var (run, _) = Self.arrived(size: 1)
         #expect(run.saved(false) == [.settleLater, .release])
     }
@@ -234,7 +234,7 @@ import Transfers
         #expect(run.saved(true) == [.release])
     }
 
-    @Test func `A file that cannot be renamed to its destination is copied there once`() {
+    @Test func `A file that cannot be renamed to its destination is copied to it once`() {
         var run = Self.publishing()
         #expect(run.unreachable(now: Self.now) == [.reopen(Self.publication)])
         #expect(run.reopened(isSame: true) == [.queue])
@@ -269,7 +269,7 @@ import Transfers
         #expect(run.found(.pending, now: Self.now) == [.queue] && run.isCopied)
     }
 
-    @Test func `A file that cannot be reopened is settled later, and a replaced one is fetched again`() {
+    @Test func `A file that cannot be reopened is finished later, and a replaced file is fetched again`() {
         var run = Self.publishing()
         _ = run.nameTaken()
         #expect(run.reopened(isSame: nil) == [.settleLater, .release])
@@ -292,7 +292,7 @@ import Transfers
         #expect(run.saved(true).map(\.kind) == [.removeAll, .release])
     }
 
-    @Test func `A file stored because its folder refused it fails the task with that error`() {
+    @Test func `A task whose file is stored because its folder refused it fails with that error`() {
         var publication = Self.publication
         publication.failure = Self.refused
         var (run, _) = Self.arrived()

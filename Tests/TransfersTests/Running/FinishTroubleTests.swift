@@ -75,7 +75,7 @@ import Transfers
             Self.wrongBytes(Self.mismatch, of: &record) == .fail(Self.mismatch, file: nil, resumeData: nil))
     }
 
-    @Test func `Each URL is requested once for the right file`() {
+    @Test func `Each URL is requested once to find the right file`() {
         var record = Self.record(mirrors: ["http://m/"], isChecked: true)
         guard case .fetchAgain(let failure, notBefore: nil) = Self.wrongBytes(Self.mismatch, of: &record) else {
             Issue.record("no other URL is asked")

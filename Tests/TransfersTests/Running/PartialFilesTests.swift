@@ -15,7 +15,7 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    @Test func `A new partial file replaces an existing file and does not reuse it`() throws {
+    @Test func `A new partial file replaces an existing file instead of reusing it`() throws {
         let path = try directory.write("mine", to: "a.part")
         let planted = try #require(FileStanding(name: path))
         // The second link prevents the file system from reusing the inode.

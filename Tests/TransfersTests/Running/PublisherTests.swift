@@ -81,7 +81,7 @@ import Testing
         try expectPublished(job)
     }
 
-    @Test func `T8: A download with exactly one allowed name takes no other name`() throws {
+    @Test func `T8: A download that is allowed only one name never takes another name`() throws {
         try Data("other".utf8).write(to: URL(filePath: "\(downloads)/f"))
         let (job, _) = try download(ifTaken: .join)
         guard case .ready(let prepared)? = publisher.prepare([job]).first else {
@@ -100,7 +100,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: downloads) == ["f"])
     }
 
-    @Test func `T8: Of two downloads that finish with one name, the one that requires it gets it`() throws {
+    @Test func `T8: Of two downloads that finish with one name, the download that requires it gets it`() throws {
         let (first, _) = try download()
         let (second, _) = try download(id: 1, ifTaken: .refuse)
         let prepared = publisher.prepare([first, second]).compactMap { preparation -> Publisher.Prepared? in

@@ -39,7 +39,7 @@ import Transfers
         #expect(claims.isHeld(record))
     }
 
-    @Test func `A caller that waits for a task is resumed once, and no other caller is`() async {
+    @Test func `Each caller that waits for a task is resumed exactly once, and other callers still wait`() async {
         var claims = TaskClaims()
         let (task, other) = (TaskID(1), TaskID(2))
         await withCheckedContinuation { waiter in
@@ -52,7 +52,7 @@ import Transfers
         #expect(claims.count == 0)
     }
 
-    @Test(arguments: 1...50) func `The claimed tasks are known, whatever the order of events`(_ seed: Int) {
+    @Test(arguments: 1...50) func `The list of claimed tasks is right after any order of events`(_ seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         var claims = TaskClaims()
         var starting: Set<TaskID> = []

@@ -197,7 +197,7 @@ import Transfers
         #expect(scene.run.connectionCheck == nil, "there is nothing more to break off")
     }
 
-    @Test func `A transfer that the device state forbids waits for it, whatever the connection did`() {
+    @Test func `A transfer that the device state forbids waits, whatever happened to its connection`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()
         #expect(scene.run.interrupt(.hold(.network, detail: "d", inputs: ["network": "none"])) == [.cancel])
@@ -330,7 +330,7 @@ import Transfers
         return (actions, scene)
     }
 
-    @Test func `A refusal of parts counts like a refusal of the whole, and discards no bytes`() {
+    @Test func `A refusal of parts has the effect of a refusal of the whole, and the bytes stay`() {
         let doubt = SuspectResponse(fingerprint: "200 text/html", times: 1)
         let doubted = refused(.doubt(doubt, TransferFailure(.resourceChanged, "odd"))).actions
         #expect(Self.kinds(doubted) == [.closeFile, .report, .save])

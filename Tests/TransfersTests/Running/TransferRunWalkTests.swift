@@ -239,7 +239,7 @@ import Transfers
         private var isConcluding: Bool { if case .concluding = scene.run.phase { true } else { false } }
     }
 
-    @Test func `Every run ends, obeys each stop, and blocks no other task`() {
+    @Test func `Every run ends, obeys each stop, and does not block other tasks`() {
         let seed = ExchangeRandom.printedSeed("transferRun")
         var random = ExchangeRandom(seed: seed)
         var ends: [TransferAction.Kind: Int] = [:]

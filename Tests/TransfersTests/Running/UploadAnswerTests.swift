@@ -32,7 +32,7 @@ import Transfers
         #expect(answer?.failure?.message.hasSuffix("no room") == true)
     }
 
-    @Test func `A response that ended early does not count`() {
+    @Test func `A response that ended early is not used as the answer to an upload`() {
         let lost = TransferFailure(.connectionLost, "gone")
         #expect(Self.answer(.failed(lost), file: 1 << 20) == nil)
         #expect(Self.answer(.failed(lost)) == nil)

@@ -34,7 +34,8 @@ import Transfers
     }
 
     @Test(arguments: [("40-59/100", 40..<60), ("40-49/100", 40..<50), ("32-63/100", 32..<64), ("40-99/*", 40..<100)])
-    func `Parts are accepted at the range that they declare`(_ range: String, _ served: Range<Int64>) {
+    func `The scheduler accepts a part at the range that its response declares`(_ range: String, _ served: Range<Int64>)
+    {
         #expect(Self.answer(Self.part(range)) == .serves(served, Self.file))
     }
 
@@ -46,7 +47,7 @@ import Transfers
         head(200, ["ETag": "\"a\"", "Content-Length": "100", "Accept-Ranges": "none"]),
         head(416, ["Content-Range": "bytes */100"]), head(416), head(304),
     ])
-    func `A contradicting response ends the use of the source`(_ head: ResponseHead) {
+    func `The scheduler stops using a source whose response contradicts the file`(_ head: ResponseHead) {
         guard case .distrusted = Self.answer(head) else {
             Issue.record("\(Self.answer(head))")
             return
@@ -54,7 +55,7 @@ import Transfers
     }
 
     @Test(arguments: [302, 401, 403, 404, 410, 501])
-    func `T8: The task handles a permanent refusal of a part as over one connection`(_ status: Int) {
+    func `T8: A permanent refusal of a part has the same effect as over one connection`(_ status: Int) {
         guard case .refused(.trouble(let failure, after: nil), let reason) = Self.answer(head(status)) else {
             Issue.record("\(Self.answer(head(status)))")
             return
@@ -68,7 +69,7 @@ import Transfers
         }
     }
 
-    @Test func `T8: A log-in page instead of a part is treated as over one connection`() {
+    @Test func `T8: A log-in page instead of a part has the same effect as over one connection`() {
         let page = head(200, ["Content-Type": "text/html", "Content-Length": "18"])
         var known = Self.file
         known.mediaType = "application/zip"

@@ -30,7 +30,7 @@ import Testing
         #expect(underWay == [])
     }
 
-    @Test func `Each run finds a crash until one of them has taken it over`() {
+    @Test func `Each run finds a crash again until one of the runs has taken it over`() {
         let log = StartLog(path: path, bootID: "boot-1")
         log.begin(TaskID(7), at: 10, faults: 0)
         log.noteFault(SIGTRAP, at: 10)
@@ -67,7 +67,7 @@ import Testing
         #expect(StartLog(path: path, bootID: "boot-1").legacy == .init(fault: SIGILL, underWay: underWay))
     }
 
-    @Test func `An overwritten log reports no task twice and no impossible number`() throws {
+    @Test func `An overwritten log reports each task at most once, and only possible numbers`() throws {
         let log = StartLog(path: path, bootID: "boot-1")
         for number in 1...2 { log.begin(TaskID(Int64(number)), at: 10, faults: 0) }
         log.noteFault(SIGILL, at: 30)
@@ -82,14 +82,14 @@ import Testing
         #expect(findings.counted.keys.sorted() == [TaskID(1)])
     }
 
-    @Test func `A crash of an earlier boot blames no task`() {
+    @Test func `A crash of an earlier boot does not count against any task`() {
         let log = StartLog(path: path, bootID: "boot-1")
         log.begin(TaskID(7), at: 10, faults: 0)
         log.noteFault(SIGSEGV, at: 10)
         #expect(StartLog(path: path, bootID: "boot-2").legacy == .init())
     }
 
-    @Test(arguments: [0, 3, 129, 20_000]) func `A file in another format contains no crash`(count: Int) throws {
+    @Test(arguments: [0, 3, 129, 20_000]) func `A log in another format reports no crash`(count: Int) throws {
         try directory.write([UInt8](repeating: 0xA5, count: count), to: "starts")
         #expect(StartLog(path: path, bootID: "boot-1").legacy == .init())
     }

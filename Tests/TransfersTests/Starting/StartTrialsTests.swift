@@ -14,7 +14,7 @@ import Transfers
         return StartTrials.examine(.init(fault: 4, underWay: underWay), known: [:]).trials
     }
 
-    @Test func `A kill from outside blames no task`() {
+    @Test func `A kill from outside does not count against any task`() {
         let underWay = ids(1...9).map { StartLog.Attempt($0) }
         let (trials, findings) = StartTrials.examine(.init(fault: nil, underWay: underWay), known: [:])
         #expect(findings == .init())
@@ -151,7 +151,7 @@ import Transfers
         #expect(slow.next(of: slow.crashSuspects).count == 16)
     }
 
-    @Test func `No crash suspect is retried after the timeout of all isolated retries`() {
+    @Test func `Isolated retries end after the time limit for all of them`() {
         var trials = afterFault(1...3, seconds: 86_400)
         // One task starts late and alone, any number of times.
         trials.begin([TaskID(1)], now: 0)

@@ -49,7 +49,7 @@ import Transfers
         #expect(sentence.contains("Transfer 12 is already downloading /home/ada/f"))
     }
 
-    @Test func `T8: A request that continues another one does not join`() {
+    @Test func `T8: A request that continues another request does not join a running task`() {
         var record = Self.record(0, .join)
         record.continues = true
         #expect(Self.isRefused(NameClaim.of(record, against: Self.record(12, .join), isThere: false)))

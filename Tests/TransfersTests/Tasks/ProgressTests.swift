@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `An upload that is lost repeatedly must be continued to count as progress`() throws {
+    @Test func `Progress of an upload that is lost repeatedly counts only if it is continued`() throws {
         var record = Self.record(tag: nil)
         record.partial = nil
         record.request.kind = .upload
@@ -126,7 +126,7 @@ import Testing
         #expect(record.failures == 0 && record.hasAdvanced && record.furthest == 1_020)
     }
 
-    @Test func `Bytes after a gap count once a response continues the map`() throws {
+    @Test func `Bytes after a gap count as progress once a response continues the map`() throws {
         var record = Self.record(tag: "\"a\"")
         record.failures = 3
         record.beginAttempt()
@@ -146,7 +146,7 @@ import Testing
         #expect(record.hasAdvanced && record.furthest == 410)
     }
 
-    @Test func `An attempt that ends with the service counts as one without progress`() {
+    @Test func `An attempt that ends with the service counts as an attempt without progress`() {
         var record = Self.record(tag: "\"a\"")
         record.beginAttempt()
         #expect(record.attempts == 1 && record.fruitless == 1)

@@ -239,7 +239,7 @@ import Transfers
         "Content-Length", "CONNECTION", "Host", "expect", "Accept-Encoding", "Transfer-Encoding", "Upgrade",
         "Proxy-Authorization", "Proxy-Connection", "Keep-Alive", "TE", "Trailer",
     ])
-    func `T1: Fields of the connection are removed, whatever their source`(_ name: String) throws {
+    func `T1: Fields of the connection are removed from tasks and from session settings`(_ name: String) throws {
         var request = TaskRequest(url: "https://example.org/f")
         request.headers = [Self.field(name), Self.field("X-Own")]
         var settings = SessionSettings()

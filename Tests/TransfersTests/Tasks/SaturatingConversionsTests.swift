@@ -8,7 +8,7 @@ import Testing
             (0, 0), (1.9, 1), (-1.9, -1), (1e300, .max), (-1e300, .min), (.infinity, .max), (-.infinity, .min),
             (.nan, 0), (9_223_372_036_854_775_808, .max),
         ] as [(Double, Int64)])
-    func `A number that does not fit becomes the nearest one that does`(value: Double, whole: Int64) {
+    func `A number that does not fit becomes the nearest number that fits`(value: Double, whole: Int64) {
         #expect(Int64(saturating: value) == whole)
     }
 
@@ -26,7 +26,7 @@ import Testing
         #expect(Duration(saturatingSeconds: -.infinity) == .seconds(-1e11))
     }
 
-    @Test func `A value outside the bounds moves to them, and NaN becomes the default`() {
+    @Test func `A value outside the bounds becomes the nearest bound, and NaN becomes the default`() {
         #expect(Float(0.25).limited(to: 0...1, or: 0.5) == 0.25)
         #expect(Float.nan.limited(to: 0...1, or: 0.5) == 0.5)
         #expect(

@@ -34,7 +34,7 @@ import Transfers
         #expect(scene.answer(201) == .finished)
     }
 
-    @Test func `An empty body needs no protocol`() {
+    @Test func `An upload with an empty body does not use a protocol`() {
         var scene = UploadScene(length: 0)
         #expect(scene.send().headers == UploadScene.fields)
         #expect(scene.sent?.body == 0..<0)

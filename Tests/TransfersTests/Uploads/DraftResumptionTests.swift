@@ -104,7 +104,7 @@ import Transfers
 
     // MARK: - Appends
 
-    @Test func `Interim responses to an append report progress and name no resource`() {
+    @Test func `Interim responses to an append report progress, and their locations are ignored`() {
         var scene = UploadScene.continued()
         scene.send()
         #expect(scene.upload.progress(handedOver: 5) == 45)
@@ -116,7 +116,7 @@ import Transfers
     }
 
     @Test(arguments: [200, 303, 400, 404, 409, 500, 503])
-    func `A complete upload has its response, whatever the status`(status: Int) {
+    func `The response that completes an upload is final, whatever its status`(status: Int) {
         for field in [["Upload-Complete": "?1"], ["Upload-Incomplete": "?0"]] {
             var scene = UploadScene.continued()
             scene.send()

@@ -125,7 +125,7 @@ import Transfers
         #expect(throws: TransferFailure.self) { try MultipartFormData(boundary: "b", parts: [part]) }
     }
 
-    @Test func `Large files use no memory, and sizes whose sum overflows are refused`() throws {
+    @Test func `Large files do not need memory, and sizes whose sum overflows are refused`() throws {
         let huge = MultipartFormData.Part(name: "a", content: .file(path: "/a", size: 1 << 62), fileName: "a")
         let body = try MultipartBody(MultipartFormData(boundary: "b", parts: [huge]))
         #expect(body.length > 1 << 62)

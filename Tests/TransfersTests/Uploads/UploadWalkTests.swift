@@ -109,7 +109,7 @@ import Transfers
         }
     }
 
-    @Test func `Every byte arrives in order, no false claim is made, and each upload ends`() {
+    @Test func `Every byte arrives in order, every claim is true, and each upload ends`() {
         let seed = ExchangeRandom.printedSeed("uploadWalk")
         var random = ExchangeRandom(seed: seed)
         var successes = 0
