@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of the counts of attempts, and of tasks that take turns on a single connection.
 @Suite struct AttemptTests {
-    @Test func `An attempt whose bytes do not last counts as one without progress`() {
+    @Test func `An attempt whose bytes do not last counts as an attempt without progress`() {
         var record = AttemptRecord()
         #expect(record.hasAdvanced(to: 0))
         record.begin()
@@ -31,7 +31,7 @@ import Testing
         #expect(record(3, 2).isHopeless(fetching: .max) && !record(2, 2).isHopeless(fetching: .max))
     }
 
-    @Test func `Bytes that arrived unrecorded before a crash count as progress`() {
+    @Test func `Bytes that arrived before a crash without a record count as progress`() {
         var record = AttemptRecord(failures: 4, fruitless: 3, furthest: 10)
         record.start(from: 10)
         #expect(record == AttemptRecord(failures: 4, fruitless: 3, furthest: 10))
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: 0..<30 as Range<UInt64>)
-    func `Random steps keep the attempt record legal`(seed: UInt64) {
+    func `Random steps never make an attempt record illegal`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var record = AttemptRecord()
         var most: Int64 = 0

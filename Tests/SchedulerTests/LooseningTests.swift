@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func `Random steps keep the discretion legal`(seed: UInt64) {
+    func `Random steps never make the discretion illegal`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let levels = TransferRules.Discretion.allCases
         var discretion = Discretion(levels.randomElement(using: &random) ?? .none)

@@ -24,7 +24,7 @@ import Testing
         #expect(drip.slowSince == 1 && flow.isSteady)
     }
 
-    @Test func `T2: A gap of one second after a burst is allowed, and one of three seconds is not`() {
+    @Test func `T2: After a burst, a gap of one second is allowed, but a gap of three seconds is not`() {
         var pace = Pace(count: 0, at: 0)
         _ = pace.read(1 << 20, at: 1, minimum: Self.rate)
         #expect(!pace.read(1 << 20, at: 2, minimum: Self.rate) && !pace.isSlow)
@@ -32,7 +32,7 @@ import Testing
         #expect(pace.read(2 << 20, at: 5, minimum: Self.rate) && !pace.isSlow)
     }
 
-    @Test func `T2: Neither discarded bytes nor sleep of the machine make a transfer slow permanently`() {
+    @Test func `T2: Discarded bytes and sleep of the machine do not make a transfer slow permanently`() {
         var pace = Pace(count: 5_000_000, at: 0)
         _ = pace.read(0, at: 0.5, minimum: Self.rate)
         #expect(!pace.isSlow)
@@ -42,7 +42,7 @@ import Testing
         #expect(!pace.isSlow)
     }
 
-    @Test func `T2: A rate limit of the user lowers the minimum rate of a transfer`() {
+    @Test func `T2: A rate limit that the user sets lowers the minimum rate of a transfer`() {
         #expect(Pace.minimum(ownLimit: nil, serviceLimit: nil, transfers: 32) == Pace.leastRate)
         #expect(Pace.minimum(ownLimit: 100, serviceLimit: nil, transfers: 32) == 50)
         #expect(Pace.minimum(ownLimit: nil, serviceLimit: 6_400, transfers: 32) == 100)

@@ -62,7 +62,7 @@ import Testing
         #expect(held.allSatisfy { $0.entry.wait?.since == Self.now.date })
     }
 
-    @Test func `The journal has no entries for tasks that a missing network blocks from the start`() {
+    @Test func `The journal does not name each task that a missing network blocks from the start`() {
         let offline = Self.moment { $0.network.isAvailable = false }
         #expect(RequirementClass.heldFromTheFirst([Self.needs(), Self.needs()], offline, Self.now).isEmpty)
         #expect(RequirementClass.heldFromTheFirst([], offline, Self.now).isEmpty)

@@ -154,7 +154,7 @@ extension Simulations {
             }
         }
 
-        @Test func `The relaxing of conditions does not count time while the machine is off`() async {
+        @Test func `The time while the machine is off does not relax conditions`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("loosening over a reboot") { world in
                     let url = Story.serve(world, size: 1_000)
@@ -258,7 +258,7 @@ extension Simulations {
             }
         }
 
-        @Test func `No task starts while the machine goes to sleep`() async {
+        @Test func `The service does not start tasks while the machine goes to sleep`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("sleep") { world in
                     let url = Story.serve(world, size: 1_000)

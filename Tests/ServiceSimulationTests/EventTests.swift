@@ -90,7 +90,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A reader of one task receives no events of other tasks`() async {
+        @Test func `A reader of one task does not receive events of other tasks`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("one task") { world in
                     let url = Story.serve(world, size: 3_000_000)
@@ -183,7 +183,7 @@ extension Simulations {
             }
         }
 
-        @Test func `Removing a session starts none of its tasks`() async {
+        @Test func `Removing a session does not start any of its tasks`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("nothing begins in a removed session") { world in
                     world.transport.setWeather { _ in .silent }

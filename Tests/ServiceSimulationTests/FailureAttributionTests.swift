@@ -57,7 +57,7 @@ extension Simulations {
             }
         }
 
-        @Test func `An unreachable origin is probed by one task after each pause`() async {
+        @Test func `After each pause one task probes an unreachable origin`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("unreachable", jitter: 0.99) { world in
                     world.transport.setWeather { _ in .cannotConnect }
@@ -95,7 +95,7 @@ extension Simulations {
             }
         }
 
-        @Test func `An origin that refuses every request is probed by one task at growing intervals`() async {
+        @Test func `One task at a time probes an origin that refuses every request, at growing intervals`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("a refusal", jitter: 0.99) { world in
                     let refusal = Array(repeating: ScriptedBehaviour.status(503, retryAfter: "90"), count: 100)

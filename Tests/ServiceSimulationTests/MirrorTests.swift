@@ -80,7 +80,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: A mirror with the same tag but another file contributes no bytes`()
+        @Test func `B2: A mirror with the same tag but another file does not contribute bytes`()
             async
         {
             await #expect(processExitsWith: .success) {
@@ -121,7 +121,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: The service requests no bytes from a mirror that announces another digest`() async {
+        @Test func `B2: The service does not use a mirror that announces another digest`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("another digest", mirrors: ["other"]) { request in
                     request.connections = 4

@@ -45,7 +45,7 @@ extension Simulations {
             return (urls, ids)
         }
 
-        @Test func `An unreadable task is refused and does not keep others from retrying`() async {
+        @Test func `An unreadable task cannot be retried, but other tasks can`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("retry with one that is damaged", jitter: 0.99) { world in
                     let (_, ids) = await Self.twoThatFail(world)
@@ -57,7 +57,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A retry of a named task starts that task at once and no other`() async {
+        @Test func `A retry of a named task starts only that task, and starts it at once`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("retry one", jitter: 0.99) { world in
                     let (urls, ids) = await Self.twoThatFail(world)

@@ -139,7 +139,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: Broken or silent connections are replaced, and no byte is requested needlessly`() async {
+        @Test func `B4: Broken or silent connections are replaced, and bytes are not requested needlessly`() async {
             await #expect(processExitsWith: .success) {
                 let troubles: [[ScriptedBehaviour]] = [
                     [.normal, .cut(after: 400_000), .normal, .cut(after: 900_000)],

@@ -8,7 +8,7 @@ import Transfers
 extension Simulations {
     /// Tests of the sharing of hosts, connections and bandwidth among tasks.
     @Suite struct SharingTests {
-        @Test func `A host with connection failures is probed by one task at a time`() async {
+        @Test func `Only one task at a time probes a host with connection failures`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("probe", jitter: 0.9) { world in
                     let urls = (0..<12).map { Story.serve(world, name: "\($0)", size: 4_000_000) }
@@ -40,7 +40,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A Retry-After delays every task that received it, and no other host`() async {
+        @Test func `A Retry-After delays every task that received it, but not tasks of other hosts`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("shared Retry-After") { world in
                     let refusal = [ScriptedBehaviour.status(503, retryAfter: "300")]
@@ -144,7 +144,7 @@ extension Simulations {
         }
 
         /// A test that a task that stops gives its connections to other tasks, but not to tasks in the same request.
-        @Test func `A request that stops many tasks starts none of them`() async {
+        @Test func `A request that stops many tasks does not start any of them`() async {
             await #expect(processExitsWith: .success) {
                 for (action, state) in [(TaskAction.cancel, TaskState.cancelled), (.suspend, .suspended)] {
                     await Simulation.run("\(action) many") { world in
@@ -164,7 +164,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A service without running tasks has no open partial files and no timers`() async {
+        @Test func `A service without running tasks does not keep files open or set timers`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("idle") { world in
                     let urls = (0..<40).map {

@@ -98,7 +98,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A task that starts only while others run is tried alone after its second crash`() async {
+        @Test func `A task that starts only while others run is retried alone after its second crash`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("a task that takes the service down whenever it may start") { world in
                     world.transport.setBandwidth(2_000, interval: 1)
@@ -194,7 +194,7 @@ extension Simulations {
             }
         }
 
-        @Test func `External crashes during start-up block no task`() async {
+        @Test func `Crashes from outside during start-up do not block any task`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("crashes while everything starts") { world in
                     let urls = (0..<8).map { Story.serve(world, name: "\($0)", size: 100_000) }

@@ -62,7 +62,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: A log-in page sent instead of the rest is not saved, and no bytes are lost`() async {
+        @Test func `T8: A log-in page sent instead of the rest is not saved, and the old bytes stay`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("two pages") { world in
                     Self.serve(world, [.cut(after: 1_500_000), .page, .page])
@@ -169,7 +169,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: While the network requires a log-in, no page is saved as a new file`() async {
+        @Test func `T8: While the network requires a log-in, the service does not save a page as a new file`() async {
             await #expect(processExitsWith: .success) {
                 for url in ["http://host.example/big.iso", "http://host.example/", "http://host.example/a.html"] {
                     await Self.downloadAfterPages(url, pages: 400, isBehindPortal: true) { world, id in

@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: [MessageAnswer.Disposition.continueLoading, .cancel])
-    func `An answer that fits no challenge is refused`(disposition: MessageAnswer.Disposition) {
+    func `An answer that does not fit any challenge is refused`(disposition: MessageAnswer.Disposition) {
         #expect(throws: Problem.self) { try Self.kept(Self.answer(disposition), to: Self.challenge(.basic)) }
     }
 

@@ -99,7 +99,7 @@ struct BackgroundTimeTests {
         #expect(play.times(.appEnded, "org.example.Prudent").isEmpty)
     }
 
-    @Test func `L2: The machine's sleep uses up no app's background time`() throws {
+    @Test func `L2: Sleep of the machine does not use up background time`() throws {
         let trace = lines(#""policy": "opportunistic:30""#, #"{"endsTasks": false}"#)
         let play = try Play(
             trace + [

@@ -62,7 +62,7 @@ struct HostTests {
         #expect(play.times(.started) == [10.5, 10.5])
     }
 
-    @Test func `T4: A broken connection costs its transfer a pause and no bytes`() throws {
+    @Test func `T4: A transfer whose connection breaks waits for a pause, but keeps its bytes`() throws {
         let play = try Play([
             wifi, #""at": 0, "transfer": {"bytes": 30000, "host": "h"}"#, fails(4, "lost"), #""at": 100, "end": true"#,
         ])

@@ -46,7 +46,7 @@ import Testing
         #expect(totals.receiverSeconds < 18_000 / 20)
     }
 
-    @Test func `R6: Regions are monitored only while the user's permission lasts`() throws {
+    @Test func `R6: Regions are monitored only while the user permits it`() throws {
         let silent = try play(Self.home, Self.away, Self.back)
         #expect(crossings(silent).isEmpty && silent.totals.location?.fixes == 0)
         let denied = #""at": 7200, "app": "door", "location": {"permission": "denied"}"#
@@ -56,7 +56,7 @@ import Testing
         #expect(crossings(try play(Self.home, later, Self.away, Self.back)).count == 2)
     }
 
-    @Test func `R6: Removed regions, and unwanted kinds of region events, cause no event`() throws {
+    @Test func `R6: Removed regions, and unwanted kinds of region events, do not cause events`() throws {
         let removed = #""at": 7200, "app": "door", "region": {"identifier": "home", "remove": true}"#
         let play = try play(Self.allowed, Self.home, Self.away, removed, Self.back)
         #expect(crossings(play) == ["regionLeft home"] && play.times(.regionRemoved) == [7_200])
@@ -64,7 +64,7 @@ import Testing
         #expect(crossings(try self.play(Self.allowed, entry, Self.away, Self.back)) == ["regionEntered home"])
     }
 
-    @Test func `R6: A short visit or absence causes no region event`() throws {
+    @Test func `R6: A short visit or absence does not cause a region event`() throws {
         let short = #""at": 10801, "device": {"location": "52.509,13.4"}"#
         let play = try play(Self.allowed, Self.home, Self.away, Self.back, short)
         #expect(crossings(play) == ["regionLeft home"])
@@ -120,7 +120,7 @@ import Testing
         for step in [61, 1_800] { #expect(try Play(lines(step)).outcome == plain, "every \(step) s") }
     }
 
-    @Test func `B3: Without a location the receiver is queried ever less often, and no event occurs`() throws {
+    @Test func `B3: Without a location the receiver is queried ever less often, and events do not occur`() throws {
         let device = #""at": 0, "device": {"location": "none"}"#
         let play = try Play([device, Self.allowed, Self.home, Self.end])
         #expect(crossings(play).isEmpty)

@@ -108,7 +108,7 @@ import Testing
         #expect(play.totals.refresh?.processing == 1 && play.totals.refresh?.processed == 0)
     }
 
-    @Test func `B3: Without apps that refresh there are no refresh totals`() throws {
+    @Test func `B3: The totals mention refreshes only if apps refresh`() throws {
         let play = try Play([Self.device, #""at": 10, "app": "a", "use": "front""#, #""at": 99, "end": true"#])
         #expect(play.totals.refresh == nil)
         #expect(play.times(.useBegan) == [10])

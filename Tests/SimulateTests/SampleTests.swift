@@ -95,7 +95,7 @@ struct SampleTests {
             (["simulate", "/nonexistent/trace"], "", 1, "/nonexistent/trace cannot be read"),
             (["simulate", "-", "--policy", "lazy"], "", 64, "The policy must be contiguous"),
         ] as [([String], String, Int32, String)])
-    func `B3: The program reports why it cannot run, and prints no result`(
+    func `B3: The program reports why it cannot run, and does not print a result`(
         arguments: [String], input: String, code: Int32, words: String
     ) async throws {
         let run = try await ChildProcess.run(Programs.daemon, arguments, input: input)

@@ -103,7 +103,7 @@ struct TransferTests {
         #expect(play.times(.started) == [40])
     }
 
-    @Test func `L6: The end of a session wakes its app, during doze in a window`() throws {
+    @Test func `L6: The end of a session wakes its app, but during doze only in a window`() throws {
         let play = try Play([
             wifi, #""at": 0, "app": "a", "declare": {"wake": 3}"#, #""at": 0, "app": "a", "use": "front""#,
             #""at": 10, "app": "a", "transfer": {"bytes": 300000}"#, #""at": 20, "app": "a", "use": "background""#,

@@ -60,7 +60,7 @@ import Testing
         #expect(try await Self.messages(store).count == 1)
     }
 
-    @Test func `Tasks added at a terminal have no messages`() async throws {
+    @Test func `Tasks added at a terminal do not cause messages`() async throws {
         let store = try await Self.store()
         let record = try await store.write { try Self.end($0.insert(.waiting()), $0) }
         #expect(try await store.read { try $0.hasMessages(record.id) } == false)
@@ -174,7 +174,7 @@ import Testing
         #expect(try await store.read { try $0.wantedWakes() }.map(\.reason) == [.challenge])
     }
 
-    @Test func `T1: A session without launch events wakes no app`() async throws {
+    @Test func `T1: A session without launch events does not wake its app`() async throws {
         let store = try await Self.store(launchEvents: false)
         try await store.write { _ = try Self.end($0.insert(.waiting(session: Self.session)), $0) }
         #expect(try await Self.messages(store).count == 1)

@@ -81,7 +81,7 @@ import Testing
         #expect(try await store.read { try $0.snapshotPaths() } == ["/s/copy"])
     }
 
-    @Test func `Secrets are stored in one column only`() async throws {
+    @Test func `The store keeps secrets in a single column`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.write { transaction in
@@ -106,7 +106,7 @@ import Testing
         #expect(places == ["tasks.request"])
     }
 
-    @Test func `The store counts and lists tasks by state`() async throws {
+    @Test func `The store can count and list tasks by their states`() async throws {
         let store = try await StoreFixture.inMemory()
         let ids = try await store.write { transaction in
             try [TaskState.waiting, .suspended, .finishing, .completed, .failed, .cancelled, .waiting].map { state in
@@ -148,7 +148,7 @@ import Testing
         #expect(error?.code == .constraint)
     }
 
-    @Test func `A session counts its tasks, and its deletion deletes them`() async throws {
+    @Test func `A session counts its tasks, and deleting the session deletes them`() async throws {
         let store = try await StoreFixture.inMemory()
         let other = SessionID(rawValue: "other")
         try await store.write { transaction in

@@ -39,7 +39,7 @@ import Testing
         #expect(store.messageSignal.last == 0)
     }
 
-    @Test func `A rolled-back row wakes no app`() async throws {
+    @Test func `A rolled-back row does not wake its app`() async throws {
         let store = try await StoreFixture.inMemory()
         await #expect(throws: StoreError.self) {
             try await store.write { transaction in

@@ -36,7 +36,7 @@ import Testing
             ])
     }
 
-    @Test func `R6: A new region around the device replaces one with its identifier and causes no event`() throws {
+    @Test func `R6: A new region around the device does not cause an event, but replaces its namesake`() throws {
         var plan = LocationPlan()
         plan.add(try around.region("far", east: 5_000), for: first)
         _ = plan.moved(to: try around.fix(0, at: 0))

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: ReceiverKind.allCases)
-    func `R6: A commuter's crossings are all reported, no others are, and the receiver is rarely on`(
+    func `R6: A commuter's crossings are reported exactly, and the receiver is rarely on`(
         _ kind: ReceiverKind
     ) throws {
         let row = try Self.row(.planned, kind)

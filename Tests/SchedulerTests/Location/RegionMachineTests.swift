@@ -117,7 +117,7 @@ import Testing
     /// A test with jittered walks around a block and realistic fixes. Each true crossing causes one event, and there
     /// are no others.
     @Test(arguments: UInt64(1)...40)
-    func `R6: Each true crossing causes one event, and other movements cause no event`(_ seed: UInt64) throws {
+    func `R6: Each true crossing causes exactly one event`(_ seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let radius = Double.random(in: 60...400, using: &random)
         var machine = RegionMachine(try around.region(radius: radius))

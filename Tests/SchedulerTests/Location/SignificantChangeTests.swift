@@ -45,7 +45,7 @@ import Testing
         #expect(change.due == 610)
     }
 
-    @Test func `R7: A device that returns within the pause causes no report`() throws {
+    @Test func `R7: A device that returns within the pause does not cause a report`() throws {
         var change = SignificantChange()
         _ = change.moved(to: try place(0, at: 0))
         _ = change.moved(to: try place(600, at: 100))

@@ -12,7 +12,7 @@ import Testing
         #expect(scene.plan.holds[.feed]?.reason == .never && scene.plan.lookAgain == nil)
     }
 
-    @Test func `A new app gets some fetches on its first day, and none at night`() {
+    @Test func `A new app gets some fetches on its first day, but none at night`() {
         var scene = RefreshScene()
         scene.add(.feed)
         scene.pass(to: 24)
@@ -21,7 +21,7 @@ import Testing
         #expect(hours.allSatisfy { (6...23).contains($0) }, "\(hours)")
     }
 
-    @Test func `An interval passes after every fetch before the next one`() {
+    @Test func `After every fetch an interval passes before the next fetch`() {
         var scene = RefreshScene()
         scene.add(.feed, interval: .seconds(4 * 3_600))
         scene.conditions.isAwake = true
@@ -96,7 +96,7 @@ import Testing
         #expect(!scene.hours(.feed, from: 24).isEmpty)
     }
 
-    @Test func `An app whose fetches bring no new data gets fewer of them`() {
+    @Test func `An app whose fetches do not bring new data gets fewer of them`() {
         func count(_ result: RefreshResult) -> Int {
             var scene = RefreshScene(fetchesADay: 6)
             scene.add(.feed, .mail)
@@ -129,7 +129,7 @@ import Testing
         #expect(plan.wake.contains(.feed) || isFresh)
     }
 
-    @Test func `Several apps share one wake, and an awake device needs no wake`() {
+    @Test func `Several apps share one wake, and an awake device does not need a wake`() {
         var scene = RefreshScene()
         scene.add(.feed, .mail, .game)
         scene.pass(to: 24)
@@ -246,7 +246,7 @@ import Testing
         #expect(scene.fetches.count > before)
     }
 
-    @Test func `A fetch whose end was not observed has no result, and is no failure`() {
+    @Test func `A fetch whose end was not observed has no result and does not count as a failure`() {
         var scene = RefreshScene()
         scene.add(.feed)
         scene.conditions.isAwake = true

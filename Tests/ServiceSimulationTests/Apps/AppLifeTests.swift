@@ -167,7 +167,7 @@ extension Simulations {
             }
         }
 
-        @Test func `L1: A secondary process of a running app gets no commands and changes no state`() async {
+        @Test func `L1: A secondary process of a running app gets no commands and does not change the state`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("guests") { app in
                     await app.start()

@@ -89,7 +89,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T10: A crash during a challenge leaves no task waiting for ever`() async {
+        @Test func `T10: A crash during a challenge does not make tasks wait for ever`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("crash in question") { app in
                     await app.start()

@@ -211,7 +211,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T9: A suspended app gets no progress, but its next process does`() async {
+        @Test func `T9: A suspended app does not get progress, but its next process does`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("progress") { app in
                     await app.start()
@@ -270,7 +270,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T13: A force quit starts none of the tasks that it cancels`() async {
+        @Test func `T13: A force quit does not start the tasks that it cancels`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("nothing begins in a force quit") { app in
                     app.world.transport.setWeather { _ in .silent }
@@ -323,7 +323,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T6: A task without an app causes no messages`() async {
+        @Test func `T6: A task without an app does not cause messages`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("no app") { app in
                     await app.start()
