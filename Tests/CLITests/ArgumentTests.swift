@@ -7,7 +7,7 @@ import Testing
 
 struct ArgumentTests {
     @Test(
-        "T5: fields of forms are written as curl has them",
+        "T5: You write form fields as in curl",
         arguments: [
             ("a=b=c", FormField(name: "a", value: "b=c")), ("a=", FormField(name: "a", value: "")),
             ("a=@b;c", FormField(name: "a", source: "b;c")),

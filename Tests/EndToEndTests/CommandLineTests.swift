@@ -20,7 +20,7 @@ import Testing
         try await eventually("the end of the service") { kill(processID, 0) != 0 }
     }
 
-    @Test("T2: The exit code tells complete files, a failed transfer and invalid usage apart")
+    @Test("T2: The exit code distinguishes complete files, a failed transfer and invalid usage")
     func exitCodes() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         try await service.start()
@@ -38,7 +38,7 @@ import Testing
         #expect(try await service.cli(["show", "999"]).code == 1)
     }
 
-    @Test("T2: A service that refuses to start is unreachable, and its message is shown")
+    @Test("T2: get reports a service that refuses to start as unreachable, and shows its message")
     func unreachable() async throws {
         let service = try Service()
         try await service.start()
@@ -51,7 +51,7 @@ import Testing
         #expect(outcome.errors.contains("nightshift.sqlite"), "\(outcome.errors)")
     }
 
-    @Test("T4: --checksum verifies the whole file, and no file is left if it does not match")
+    @Test("T4: --checksum verifies the whole file, and get leaves no file that does not match")
     func checksums() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         try await service.start()
@@ -128,7 +128,7 @@ import Testing
     }
 
     /// For small files that arrive at once, the service writes only one journal entry, at their end.
-    @Test func `B1: The journal reports the start of a slow small file before its end`() async throws {
+    @Test func `B1: The journal reports the start of a small, slow file before the file's end`() async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(), Gate())
         defer { gate.open() }
         try await service.start()
@@ -173,7 +173,7 @@ import Testing
         #expect(origin.requests(for: "/f").last?.field("Range") == "bytes=\(4 << 20)-")
     }
 
-    @Test("T2: ^C leaves the transfer to the service, and get says how to continue")
+    @Test("T2: After ^C the service continues the transfer, and get says how to resume it")
     func interrupt() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         try await service.start()
@@ -243,7 +243,7 @@ import Testing
         #expect(try await service.api.get("/v1/tasks", as: TaskPage.self).tasks.isEmpty)
     }
 
-    @Test("T2: Credentials appear in no response, list or log")
+    @Test("T2: Responses, lists and logs contain no credentials")
     func secrets() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         try await service.start()
@@ -297,7 +297,7 @@ import Testing
         #expect(output == "/dev/null")
     }
 
-    @Test("T2: A command whose output cannot be written does not succeed")
+    @Test("T2: A command whose output cannot be written fails")
     func fullOutput() async throws {
         let service = try Service()
         try await service.start()

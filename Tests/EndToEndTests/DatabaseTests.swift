@@ -5,7 +5,7 @@ import Testing
 
 /// An unreadable database is refused with a clear message and is not changed.
 @Suite struct DatabaseTests {
-    @Test("B1: A database of a newer version is refused and not changed")
+    @Test("B1: A service refuses a database of a newer version and does not change it")
     func newer() async throws {
         let service = try await stopped()
         let change = try await ChildProcess.run(
@@ -14,14 +14,14 @@ import Testing
         try await expectRefusal(service, "newer")
     }
 
-    @Test("B1: A damaged database is refused and not changed")
+    @Test("B1: A service refuses a damaged database and does not change it")
     func garbage() async throws {
         let service = try await stopped()
         try overwrite(service.paths.database.path, at: 0, with: [UInt8](repeating: 0x5A, count: 512))
         try await expectRefusal(service, service.paths.database.path)
     }
 
-    @Test("B1: Damage in the middle of the database is never read as fewer tasks")
+    @Test("B1: A database damaged in the middle is never read as having fewer tasks")
     func damagedPages() async throws {
         let service = try Service()
         try await service.start()
@@ -36,7 +36,7 @@ import Testing
         try await expectRefusal(service, path)
     }
 
-    @Test("B1: An unreadable row affects no other row, is reported, and can be removed")
+    @Test("B1: An unreadable row does not affect other rows, is reported, and can be removed")
     func unreadableRow() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         origin.serve("/file", .seeded(size: 100_000, seed: 3))
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(
-        "B1: An unreadable record of an app, device or session is reported and blocks nothing else",
+        "B1: The service reports an unreadable record of an app, device or session, and still works",
         arguments: [#"{"x":1}"#, "gone"])
     func unreadableParts(text: String) async throws {
         let (service, origin) = (try Service(), try OriginServer())
@@ -129,14 +129,14 @@ import Testing
         #expect(replaced.output == "\(text)\n")
     }
 
-    @Test("B1: An emptied database is refused")
+    @Test("B1: A service refuses an emptied database")
     func emptied() async throws {
         let service = try await stopped()
         #expect(truncate(service.paths.database.path, 0) == 0)
         try await expectRefusal(service, service.paths.database.path)
     }
 
-    @Test("B1: A database that has disappeared is refused, never created again")
+    @Test("B1: A service refuses to start after its database has disappeared")
     func vanished() async throws {
         let service = try await stopped()
         for name in service.names(in: service.paths.state.path) where name.hasPrefix("nightshift.sqlite") {

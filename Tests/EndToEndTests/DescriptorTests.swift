@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct DescriptorTests {
     private static func limited(to count: Int) -> [String] { ["sh", "-c", "ulimit -n \(count) && exec \"$@\"", "sh"] }
 
-    @Test("A service without descriptors delays transfers, blames no host, and keeps responding")
+    @Test("A service without free descriptors delays transfers, blames no host and keeps responding")
     func shortage() async throws {
         let service = try Service()
         // Six hosts, since each has only a few connections.
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(.enabled(if: Machine.canTrace, "needs strace and the right to trace"))
-    func `An exchange without a socket reports this error; concurrent ones do not`() async throws {
+    func `An exchange that gets no socket reports that error, and concurrent exchanges do not`() async throws {
         let service = try Service()
         let origins = try (0..<12).map { _ in try OriginServer() }
         for origin in origins { origin.serve("/file", .text("whole")) }
@@ -49,7 +49,7 @@ import Testing
         #expect(!service.log.contains("code=cannotConnect"))
     }
 
-    @Test func `A service with too few descriptors to work says which limit to raise`() async throws {
+    @Test func `A service with too few descriptors to work names the limit to raise`() async throws {
         let service = try Service()
         let process = try service.spawn(under: Self.limited(to: 100))
         #expect(try await process.waitForExit() == .code(2))

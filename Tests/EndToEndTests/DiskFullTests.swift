@@ -5,7 +5,7 @@ import Testing
 
 /// Disks that fill up and get free space again.
 @Suite(.serialized, .enabled(if: Machine.canMount, "needs root to mount small file systems")) struct DiskFullTests {
-    @Test("T2: A full disk makes only its own task wait")
+    @Test("T2: A full disk makes only the tasks on it wait")
     func fullDestination() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         let small = try await Mount.memory(megabytes: 24)
@@ -60,7 +60,7 @@ import Testing
         #expect(numbers.first == 100 << 20 && numbers.last ?? 0 > 16 << 20, "\(message)")
     }
 
-    @Test("T2: A full disk under the database loses nothing; the service continues once there is room")
+    @Test("T2: A full disk under the database loses no data, and the service continues after it")
     func fullHome() async throws {
         let small = try await Mount.memory(megabytes: 12)
         let (service, origin) = (try Service(home: small.path + "/home"), try OriginServer(sendBuffer: 65_536))
@@ -103,7 +103,7 @@ import Testing
         #expect(try await service.api.tasks().count == accepted.count + 1)
     }
 
-    @Test("T2: A service without disk space to start says so, and starts when there is room")
+    @Test("T2: A service that lacks disk space to start says so, and starts once there is space")
     func fullAtStart() async throws {
         let small = try await Mount.memory(megabytes: 8)
         let service = try Service(home: small.path + "/home")
@@ -138,7 +138,7 @@ import Testing
         guard errno == ENOSPC else { throw SystemError("write \(path)/ballast") }
     }
 
-    @Test("T5: Missing space for an upload's copy is reported at once, with sizes and no leftovers")
+    @Test("T5: A lack of space for an upload's copy is reported at once, with the sizes")
     func fullCopies() async throws {
         let small = try await Mount.memory(megabytes: 40)
         let service = try Service(home: small.path + "/home")

@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: try lines().filter(isRun))
-    func `A line that a document shows for copying works`(_ line: DocumentedCommand) async throws {
+    func `Each command line that a document shows for copying works`(_ line: DocumentedCommand) async throws {
         await Self.lanes.enter()
         do {
             try await check(line)
@@ -58,7 +58,7 @@ import Testing
         #expect(expected.contains(outcome.exit), "\(outcome.output)\(outcome.errors)")
     }
 
-    @Test func `Every exception and every prepared file is needed by a line`() throws {
+    @Test func `Each exception and each prepared file belongs to a command line of a document`() throws {
         let lines = try Self.lines().map(\.text)
         #expect(lines.count > 80)
         for beginning in Self.notRun.keys {

@@ -56,7 +56,7 @@ import Testing
     private static let renames = "rename,renameat,renameat2"
 
     @Test(
-        "T2 B2: Accepted tasks complete whatever system call of the service fails", .timeLimit(.minutes(20)),
+        "T2 B2: Accepted tasks complete although any system call of the service fails", .timeLimit(.minutes(20)),
         arguments: faults)
     func fault(_ fault: Fault) async throws {
         // A process that prints its own backtrace would meet the fault there again, and would outlive the faulty

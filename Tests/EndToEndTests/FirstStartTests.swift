@@ -11,7 +11,7 @@ import Testing
     ]
 
     @Test(
-        "B1: A first start killed at any call leaves a home that opens",
+        "B1: After a kill at any system call of its first start, a service can open its home",
         .enabled(if: Machine.canTrace, "needs strace and the right to trace"), .timeLimit(.minutes(30)),
         arguments: steps)
     func everyCall(call: String) async throws {
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("B1: A first start killed at a random moment leaves a home that opens", .timeLimit(.minutes(30)))
+    @Test("B1: After a random kill of its first start, a service can open its home", .timeLimit(.minutes(30)))
     func randomMoments() async throws {
         let seed = TestRun.number("NIGHTSHIFT_SEED") ?? UInt64.random(in: 0...UInt64.max)
         print("first starts: NIGHTSHIFT_SEED=\(seed)")

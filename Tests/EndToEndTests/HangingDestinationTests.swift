@@ -12,7 +12,7 @@ struct HangingDestinationTests {
     private typealias Call = HangingFileSystem.Call
 
     @Test(
-        "B1: A hanging destination blocks only its own task, which says so and later continues",
+        "B1: A hanging destination blocks only its own task, which reports that and later continues",
         arguments: HangingFileSystem.Call.allCases)
     func story(_ call: HangingFileSystem.Call) async throws {
         let (service, origin, system) = (try Service(), try OriginServer(), try await HangingFileSystem())
@@ -58,7 +58,8 @@ struct HangingDestinationTests {
     }
 
     @Test(
-        "B1: A task whose destination hangs is cancelled at once", arguments: [Call.getattr, .open, .write, .statfs])
+        "B1: Cancelling a task whose destination hangs returns at once",
+        arguments: [Call.getattr, .open, .write, .statfs])
     func cancel(_ call: HangingFileSystem.Call) async throws {
         let (service, origin, system) = (try Service(), try OriginServer(), try await HangingFileSystem())
         try await service.start()
@@ -75,7 +76,7 @@ struct HangingDestinationTests {
     }
 
     @Test(
-        "B1: SIGTERM ends the service while a destination hangs, and the next one starts",
+        "B1: SIGTERM ends a service while a destination hangs, and the next service starts",
         arguments: HangingFileSystem.Call.allCases)
     func stop(_ call: HangingFileSystem.Call) async throws {
         try await restart(call) { process in
@@ -85,7 +86,7 @@ struct HangingDestinationTests {
     }
 
     @Test(
-        "B1: kill -9 leaves a home that the next service takes over while a destination hangs",
+        "B1: After kill -9 while a destination hangs, the next service can use the home",
         arguments: [Call.getattr, .write, .fsync])
     func kill(_ call: HangingFileSystem.Call) async throws {
         try await restart(call) { process in

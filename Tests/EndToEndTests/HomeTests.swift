@@ -5,7 +5,7 @@ import Testing
 
 /// B1: A home that others can change is refused, and a service whose home is removed ends.
 @Suite struct HomeTests {
-    @Test("B1: A service whose home is removed ends, and says why", arguments: [false, true])
+    @Test("B1: A service whose home is removed ends and says why", arguments: [false, true])
     func removed(isMoved: Bool) async throws {
         let service = try Service()
         try await service.start()
@@ -21,7 +21,7 @@ import Testing
 
     /// Simulates a log-out and log-in: the system removes the runtime directory and creates another.
     @Test(arguments: [false, true])
-    func `B1: A service whose runtime directory was removed opens its socket in the new one`(
+    func `B1: A service whose runtime directory was removed opens its socket in the new directory`(
         isLong: Bool
     ) async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(), Gate())
@@ -54,7 +54,7 @@ import Testing
         try await eventually("the end of the first service") { process.exit != nil }
     }
 
-    @Test("B1: A home that others may write to is refused, with the command that repairs it")
+    @Test("B1: The refusal of a home that others may write to contains the command that repairs it")
     func writable() async throws {
         let service = try Service()
         try await service.start()
@@ -76,7 +76,8 @@ import Testing
     }
 
     @Test(
-        "B1: A home in another user's directory is refused", .enabled(if: Machine.isRoot, "only root can give away"))
+        "B1: The service refuses a home in another user's directory",
+        .enabled(if: Machine.isRoot, "only root can give away"))
     func foreign() async throws {
         let service = try Service()
         try await service.start()

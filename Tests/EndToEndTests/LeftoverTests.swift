@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(.enabled(if: FileManager.default.isWritableFile(atPath: "/dev/shm"), "needs a second file system"))
-    func `B2: A kill at a task's end leaves no partial bytes next to its destination`() async throws {
+    func `B2: A kill at a task's end leaves no partial file next to the destination`() async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(sendBuffer: 65_536), Gate())
         defer { gate.open() }
         origin.serve("/file", Resource(content: content, behaviours: [.holdAfter(1 << 20, gate)]))

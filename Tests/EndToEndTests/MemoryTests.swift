@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct MemoryTests {
-    @Test func `Memory used by large requests is returned to the system`() async throws {
+    @Test func `The service returns memory of large requests to the system`() async throws {
         let service = try Service()
         try await service.start()
         defer { service.process?.kill(SIGKILL) }

@@ -27,7 +27,7 @@ import Testing
             totals.bytesDown <= content.size + totals.bytesCutOff + Int64(totals.connections) << 10, "\(totals)")
     }
 
-    @Test("T8: A route that disappears and comes back is used again")
+    @Test("T8: The service uses a network route again that disappeared and came back")
     func downAndUp() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         let proxy = try ChaosProxy(to: origin.port, conditions: .init(bytesPerSecond: 64 << 10))
@@ -65,7 +65,7 @@ import Testing
         #expect(try await service.waitForEnd(id).state == .completed)
     }
 
-    @Test("T8: A route on which nothing moves is abandoned after the idle timeout")
+    @Test("T8: The service abandons a route after the idle timeout if no data arrives on it")
     func blackHole() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         let proxy = try ChaosProxy(to: origin.port, conditions: .init(bytesPerSecond: 64 << 10))
@@ -84,7 +84,7 @@ import Testing
         #expect(task.restarts == 0)
     }
 
-    @Test("T8: The resource timeout ends a task that never succeeds, also across a restart")
+    @Test("T8: The resource timeout ends a task that never succeeds, even across a restart")
     func resourceTimeout() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         origin.serve("/file", .seeded(size: 1 << 20, seed: 4, .stallAfter(1_000)))
@@ -101,7 +101,7 @@ import Testing
         #expect(service.names(in: service.scratch.path("to")) == [])
     }
 
-    @Test("T6: A batch of a thousand small files saves each under its own name")
+    @Test("T6: A batch of a thousand small files saves each file under its own name")
     func manySmallFiles() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         try await service.start()
@@ -123,7 +123,7 @@ import Testing
         #expect(service.partialFiles == [])
     }
 
-    @Test("T6: A URL and a name outside ASCII are sent as browsers do and arrive readable")
+    @Test("T6: A URL outside ASCII is sent as browsers do, and its file name is readable")
     func nonASCII() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         try await service.start()

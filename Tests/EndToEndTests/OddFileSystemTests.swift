@@ -11,7 +11,8 @@ import Testing
     .timeLimit(.minutes(20)))
 struct OddFileSystemTests {
     @Test(
-        "T4: A download to an unusual file system is fetched once and gets its name", arguments: OddFileSystem.allCases)
+        "T4: The service downloads a file to an unusual file system once and gives it its name",
+        arguments: OddFileSystem.allCases)
     func download(to kind: OddFileSystem) async throws {
         guard kind.isPossible else {
             print("OddFileSystemTests: this machine has no \(kind.rawValue); see scripts/packages.sh")

@@ -20,7 +20,7 @@ import Testing
         return (task, origin.requests, try task.file.map { try fileBytes($0) } ?? [])
     }
 
-    @Test func `T4: A range that the app requests itself delivers that part, in one exchange`() async throws {
+    @Test func `T4: The app gets the range that it requests itself, in one exchange`() async throws {
         let (task, requests, bytes) = try await transfer {
             $0.headers = [HeaderField(name: "Range", value: "bytes=1000-2999999")]
             $0.connections = 4
@@ -30,7 +30,7 @@ import Testing
         #expect(requests.map { $0.field("Range") } == ["bytes=1000-2999999"])
     }
 
-    @Test func `T4: The app's own conditional requests get 304 and 412`() async throws {
+    @Test func `T4: The app gets 304 and 412 responses to its own conditional requests`() async throws {
         for (field, status) in [("If-None-Match", 304), ("If-Match", 412)] {
             let (task, requests, bytes) = try await transfer {
                 $0.headers = [HeaderField(name: field, value: field == "If-Match" ? "\"b\"" : "\"a\"")]
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `T4: HEAD returns only the head of a response`() async throws {
+    @Test func `T4: A HEAD request delivers only the head of the response`() async throws {
         let (task, requests, bytes) = try await transfer { $0.method = "HEAD" }
         #expect(task.state == .completed && task.response?.status == 200, "\(task)")
         #expect(bytes.isEmpty && requests.map(\.method) == ["HEAD"])

@@ -11,7 +11,7 @@ import Testing
 
     /// libdispatch requests nice values for some of its threads that a user's service may not set.
     @Test(.enabled(if: canBeSomebody, "needs root, strace and setpriv"))
-    func `B1: A user's service writes nothing about its threads to the system's log`() async throws {
+    func `B1: A user's service does not write about its threads to the system's log`() async throws {
         let service = try Service()
         let user = 65_534
         try FileManager.default.createDirectory(atPath: service.home, withIntermediateDirectories: true)

@@ -11,7 +11,7 @@ import Testing
     private static let rounds = Int(TestRun.number("NIGHTSHIFT_ROUNDS") ?? 200)
 
     @Test(
-        "T2 B2: Random kill -9 loses no task, mixes no file and costs 8 MiB past checkpoints",
+        "T2 B2: Random kill -9 loses no task, mixes no files and costs at most 8 MiB per kill",
         .timeLimit(.minutes(20)), arguments: 0..<worlds)
     func killedAtRandom(_ number: Int) async throws {
         let seed = Self.seed &+ UInt64(number)

@@ -15,7 +15,7 @@ import Testing
         origin.serve("/old", Resource(content: content, behaviours: behaviours))
     }
 
-    @Test func `B2: An expired URL is replaced, and kill -9 loses none of the bytes`() async throws {
+    @Test func `B2: A new URL replaces an expired one, and kill -9 loses no bytes`() async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(sendBuffer: 65_536), Gate())
         defer { gate.open() }
         serveExpiring(origin)
@@ -47,7 +47,7 @@ import Testing
         #expect(journal.contains(.retargeted) && !journal.contains(.restarted), "\(journal)")
     }
 
-    @Test func `B4: After a comparison the response is split, and no part is fetched twice`() async throws {
+    @Test func `B4: After a comparison the download is split and fetches no part twice`() async throws {
         let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))
         serveExpiring(origin)
         origin.serve(
@@ -69,7 +69,7 @@ import Testing
         #expect(origin.bodyBytesSent(for: "/new") < missing + 2 << 20, "\(missing)")
     }
 
-    @Test func `B2: Another file at the new URL is fetched whole`() async throws {
+    @Test func `B2: The service downloads another file at the new URL from the start`() async throws {
         let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))
         serveExpiring(origin)
         let other = Content.seeded(size: Self.size, seed: 32)
@@ -86,7 +86,7 @@ import Testing
         #expect(history.contains { $0.detail?.contains("nothing proves") == true })
     }
 
-    @Test func `B2: A checksum detects a difference that the comparison cannot`() async throws {
+    @Test func `B2: A checksum detects a difference that the comparison of bytes cannot`() async throws {
         let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))
         serveExpiring(origin)
         var bytes = content.bytes(0..<Self.size)
@@ -104,7 +104,7 @@ import Testing
         #expect(try fileBytes(task.file ?? "") == bytes)
     }
 
-    @Test func `B2: A task that cannot get another URL is refused with what to do instead`() async throws {
+    @Test func `B2: The refusal to give a task another URL says what to do instead`() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         origin.serve("/f", .text("whole"))
         try await service.start()

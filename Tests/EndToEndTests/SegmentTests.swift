@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: ["nginx", "Apache"])
-    func `B4: nginx and Apache send parts over as many connections as help`(name: String) async throws {
+    func `B4: nginx and Apache send parts over as many connections as increase the speed`(name: String) async throws {
         let service = try Service()
         let server: WebServer
         if name == "nginx" {
@@ -49,7 +49,7 @@ import Testing
         #expect(journal.contains(.divided) && !journal.contains(.undivided))
     }
 
-    @Test func `B4: A slow connection is left with almost none of the file`() async throws {
+    @Test func `B4: A slow connection receives almost none of the file`() async throws {
         let crawling = Behaviour.throttle(bytesPerSecond: 100_000).skippingFirst(1).times(1)
         let (service, origin, id) = try await download(crawling) { $0.connections = 4 }
         let task = try await service.waitForEnd(id)
@@ -74,7 +74,7 @@ import Testing
         ].map { $0.skippingFirst(1) }
 
     @Test(arguments: lies.indices)
-    func `B4: A file whose server caps, refuses or misreports ranges comes over one connection`(
+    func `B4: A file whose server limits, refuses or misreports ranges uses one connection`(
         index: Int
     ) async throws {
         let lie = Self.lies[index]
@@ -90,7 +90,7 @@ import Testing
         #expect(requests[0].bodyBytesSent > Self.content.size - 4 << 20, "\(lie): \(requests.map(\.bodyBytesSent))")
     }
 
-    @Test func `B4: Parts that do not match the digest are fetched once more over one connection`()
+    @Test func `B4: The service fetches parts that do not match the digest again over one connection`()
         async throws
     {
         let (service, origin, id) = try await download(.lyingRange(.wrongBytes(by: 4_096))) {
@@ -105,7 +105,7 @@ import Testing
         #expect(last.field("Range") == nil && last.bodyBytesSent == Self.content.size)
     }
 
-    @Test func `B4: Mirrors share the work, and a mirror with another file is not used`() async throws {
+    @Test func `B4: Mirrors share the work, and the service does not use a mirror with another file`() async throws {
         let (mirror, other) = (try OriginServer(), try OriginServer())
         let throttle = Behaviour.throttle(bytesPerSecond: 2 << 20)
         mirror.serve("/m", Resource(content: Self.content, behaviours: [throttle]))
@@ -126,7 +126,7 @@ import Testing
         #expect(elsewhere.allSatisfy { $0.field("Authorization") == nil })
     }
 
-    @Test func `B4: If a server goes away a mirror delivers the rest, also after kill -9`() async throws {
+    @Test func `B4: If a server goes away a mirror delivers the rest, even after kill -9`() async throws {
         let mirror = try OriginServer()
         let throttle = Behaviour.throttle(bytesPerSecond: 2 << 20)
         // The mirror's tag differs: only the bytes show that it has the same file.
@@ -147,7 +147,7 @@ import Testing
         #expect(mirror.requests(for: "/m").allSatisfy { $0.field("Range") != nil })
     }
 
-    @Test func `B4: A file missing at its URL comes from a mirror, under its own name`() async throws {
+    @Test func `B4: A mirror delivers a file that is missing at its URL, under its own name`() async throws {
         let (origin, mirror, service) = (try OriginServer(), try OriginServer(), try Service())
         mirror.serve("/other/name", Resource(content: Self.content))
         try await service.start()

@@ -6,7 +6,7 @@ import Testing
 
 /// One service per home, private to the user. It refuses what it cannot read and exits when asked.
 @Suite struct ServiceTests {
-    @Test("B1: A second service of the same home refuses to start, and says which one runs")
+    @Test("B1: A second service of the same home refuses to start and names the running one")
     func secondInstance() async throws {
         let service = try Service()
         try await service.start()
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "B1: Another user is refused even if that user can reach the socket",
+        "B1: The service refuses another user even if that user can reach the socket",
         .enabled(if: Machine.isRoot, "only root can be somebody else"))
     func otherUser() async throws {
         let service = try Service()
@@ -103,7 +103,7 @@ import Testing
         #expect(try receiver.receive(within: 240).contains("STOPPING=1"))
     }
 
-    @Test("B1: A socket opened by systemd is used, and remains after the service exits")
+    @Test("B1: The service uses a socket that systemd has opened, and keeps it when it exits")
     func socketActivation() async throws {
         let service = try Service()
         let path = service.scratch.path("activated.sock")

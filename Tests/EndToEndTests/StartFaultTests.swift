@@ -45,12 +45,12 @@ struct StartFaultTests {
 
     private let libraries = Kept()
 
-    @Test("B1: A download that crashes the service is blocked after two crashes; others complete")
+    @Test("B1: The service blocks a download after it crashed the service twice; others complete")
     func download() async throws {
         try await story { .download("http://127.0.0.1:\($0)/file", to: $1.scratch.path("bad")) }
     }
 
-    @Test("B1: An upload that crashes the service is blocked after two crashes; others complete")
+    @Test("B1: The service blocks an upload after it crashed the service twice; others complete")
     func upload() async throws {
         try await story { port, service in
             try service.scratch.write("some bytes", to: "source")
@@ -114,7 +114,7 @@ struct StartFaultTests {
         try await service.wait(guilty, for: "being held back again") { $0.state == .suspended }
     }
 
-    @Test("B1: Kills from outside block no task, however many there are")
+    @Test("B1: Kills by other processes do not block a task, however many there are")
     func kills() async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(), Gate())
         defer { gate.open() }
@@ -130,7 +130,7 @@ struct StartFaultTests {
         #expect(try await service.waitForEnd(id).state == .completed)
     }
 
-    @Test("B1: An upload under a global rate limit is sent at that rate without a crash")
+    @Test("B1: An upload under a global rate limit proceeds at that rate without a crash")
     func limitedUpload() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         origin.serve("/up", .text("thanks"))

@@ -58,7 +58,7 @@ import Testing
         try await expectContinued(service, id)
     }
 
-    @Test("T5: Random kill -9 during uploads loses none and mixes none")
+    @Test("T5: Random kill -9 neither loses nor mixes uploads")
     func killedAtRandom() async throws {
         let seed = TestRun.number("NIGHTSHIFT_SEED") ?? UInt64.random(in: 0...999_999_999)
         print("UploadTests: NIGHTSHIFT_SEED=\(seed)")
@@ -110,7 +110,7 @@ import Testing
         #expect(try await service.api.why(id).history.contains { $0.decision == .uploadRestarted })
     }
 
-    @Test("T5: Repeated connection breaks cost little, and no byte of the file")
+    @Test("T5: Repeated connection breaks resend few bytes and lose none")
     func brokenConnections() async throws {
         let (service, source) = try await scene()
         let port = try freePort()
@@ -227,7 +227,7 @@ import Testing
         #expect(try content.firstMismatch(inFileAt: back) == nil)
     }
 
-    @Test("T5: A form's files are sent directly from their paths, between its text fields")
+    @Test("T5: The service sends a form's files directly from their paths, between its text fields")
     func forms() async throws {
         let (service, source) = try await scene()
         let origin = try OriginServer()
@@ -252,7 +252,7 @@ import Testing
         #expect(task.countOfBytesSent == Int64(body.count) && task.countOfBytesExpectedToSend == Int64(body.count))
     }
 
-    @Test("T5: A service with its own copy needs no source after a kill, and deletes the copy")
+    @Test("T5: A service with its own copy of an upload needs no source file, and deletes the copy")
     func copies() async throws {
         let (service, source) = try await scene()
         let server = try await UploadServer(.resumable)

@@ -61,7 +61,7 @@ import Testing
         #expect(try content.firstMismatch(inFileAt: task.file ?? "") == nil)
     }
 
-    @Test func `T4: A file that nginx compresses unasked is decompressed, also after a kill`() async throws {
+    @Test func `T4: The service decompresses a file that nginx compresses unasked, even after a kill`() async throws {
         var options = WebServer.NginxOptions()
         options.extra = "gzip_static always;"
         options.limitRate = 256 << 10

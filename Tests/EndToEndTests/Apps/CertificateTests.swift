@@ -42,7 +42,7 @@ import app_probe
 
     // MARK: - The server's certificate
 
-    @Test func `T7: A dead app is launched to judge a server; its trust covers the session's other tasks`()
+    @Test func `T7: A dead app is launched to judge a server, and its trust covers the session's tasks`()
         async throws
     {
         let server = try await SecureServer()
@@ -63,7 +63,7 @@ import app_probe
         #expect(app.seen(.sessionChallenge).count == 1)
     }
 
-    @Test func `T7: If the app leaves a server to the system, the task fails with -1202`() async throws {
+    @Test func `T7: If the app leaves the decision about a server to the system, the task gets -1202`() async throws {
         let server = try await SecureServer()
         let app = try await dead(server) { $0.answer = .default }
         let end = try await app.wait(for: .completed)
@@ -77,7 +77,7 @@ import app_probe
         #expect(server.requestCount == 0)
     }
 
-    @Test func `T7: Cancelling a server's challenge ends that task, and only it, with -999`() async throws {
+    @Test func `T7: Cancelling a server's challenge ends only that task, with -999`() async throws {
         let server = try await SecureServer()
         let app = try await dead(server, ["one", "two"]) { $0.answer = .cancel }
         try await app.wait(for: .completed, count: 2)
@@ -91,7 +91,7 @@ import app_probe
 
     // MARK: - The client's certificate
 
-    @Test func `T7: A dead app is launched to provide its certificate, and the server accepts it`() async throws {
+    @Test func `T7: A dead app is launched to provide its certificate, which the server accepts`() async throws {
         let server = try await SecureServer(wantsCertificate: true)
         let app = try await dead(server, later: "later") {
             $0.answer = .credential
@@ -112,7 +112,7 @@ import app_probe
         #expect(app.seen(.sessionChallenge).count == 2)
     }
 
-    @Test func `T7: Without a certificate the server's 400 arrives as a file`() async throws {
+    @Test func `T7: Without a client certificate the server's 400 response arrives as a file`() async throws {
         let server = try await SecureServer(wantsCertificate: true)
         let app = try await dead(server) { $0.answer = .credential }
         let end = try await app.wait(for: .completed)
@@ -147,7 +147,7 @@ import app_probe
         try expectWhole(app, "away")
     }
 
-    @Test func `T7: A server that was trusted meanwhile causes no second challenge`() async throws {
+    @Test func `T7: A server that the app has trusted meanwhile causes no second challenge`() async throws {
         let server = try await SecureServer()
         let app = try AppFixture()
         try app.order { $0.answer = .credential }
@@ -156,7 +156,8 @@ import app_probe
         #expect(app.seen(.sessionChallenge).count == 1)
     }
 
-    @Test func `T7: A certificate that was provided meanwhile is not requested again`() async throws {
+    @Test func `T7: The service does not ask again for a certificate that the app has provided meanwhile`() async throws
+    {
         let server = try await SecureServer(wantsCertificate: true)
         let app = try AppFixture()
         try app.order {

@@ -79,7 +79,7 @@ import Testing
         #expect(try fileBytes(picture).starts(with: [0x89, 0x50, 0x4e, 0x47]))
     }
 
-    @Test func `T9: DownloadQueue is killed and restarted, and mixes up nothing`() async throws {
+    @Test func `T9: DownloadQueue is killed and restarted without mixing up files`() async throws {
         let (service, origin, gate) = (try service(), try OriginServer(), Gate())
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
         let folder = service.scratch.path("Downloads")
@@ -123,7 +123,7 @@ import Testing
         #expect(!log.contains("could not be downloaded"))
     }
 
-    @Test func `T9: The wallpaper example in shell is woken, and takes its picture`() async throws {
+    @Test func `T9: The service wakes the wallpaper example in shell, which uses its picture`() async throws {
         let (service, origin) = (try service(), try OriginServer())
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
         let content = Content.seeded(size: 200_000, seed: 72)
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test(.enabled(if: Programs.has("python3")))
-    func `T9: The podcasts example in Python is woken, and files its episodes`() async throws {
+    func `T9: The service wakes the podcasts example in Python, which files its episodes`() async throws {
         let (service, origin) = (try service(), try OriginServer())
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
         let names = ["first.mp3", "second.mp3", "third.mp3"]
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test(.enabled(if: Programs.has("python3")))
-    func `R1: The feeds example in Python is fetched for, and reports the result`() async throws {
+    func `R1: The feeds example in Python fetches and reports the result`() async throws {
         let (service, origin) = (try service(), try OriginServer())
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
         origin.serve(
@@ -203,7 +203,7 @@ import Testing
     }
 
     @Test(.enabled(if: Programs.has("jq")))
-    func `R6: The arrivals example in shell is woken at home, and not before it is allowed`() async throws {
+    func `R6: The service wakes the arrivals example in shell at home, but only with permission`() async throws {
         let service = try service()
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
         try await service.start()

@@ -24,7 +24,7 @@ struct HangingAppTests {
     }
 
     @Test(arguments: [[HangingFileSystem.Call.getattr], [.open], [.getattr, .open]])
-    func `B1: Apps on a hanging file system block no other app and no list`(
+    func `B1: An app on a hanging file system blocks neither other apps nor lists`(
         _ calls: [HangingFileSystem.Call]
     ) async throws {
         let (service, system) = (try Service(), try await HangingFileSystem())

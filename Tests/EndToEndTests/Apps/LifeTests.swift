@@ -22,8 +22,7 @@ import app_probe
         return app
     }
 
-    @Test func `T11: An app that never calls the completion handler is ended, and the cause is recorded`() async throws
-    {
+    @Test func `T11: The service ends an app that never calls the completion handler, and records why`() async throws {
         let gate = Gate()
         let app = try await probe(wakeLimit: 4, [.holdHead(gate)]) {
             $0.rules = [Rule(.begun, .crash)]
@@ -44,7 +43,7 @@ import app_probe
         #expect(try content.firstMismatch(inFileAt: app.file("film")) == nil)
     }
 
-    @Test func `T11: An app that crashes on every wake is paused, and finally gets its events`()
+    @Test func `T11: An app that crashes on every wake is delayed, and finally gets its events`()
         async throws
     {
         let gate = Gate()
@@ -83,7 +82,7 @@ import app_probe
         #expect(app.seen().last { [.active, .background].contains($0.event) }?.event == .background)
     }
 
-    @Test func `L1: An app's forked child is frozen, resumed and killed together with it`() async throws {
+    @Test func `L1: A child that an app has forked is frozen, resumed and killed together with it`() async throws {
         let gate = Gate()
         let app = try await probe([.holdHead(gate)]) { $0.rules = [Rule(.launched, .spin)] }
         let child = LiveProcess(try #require(Int32(try await app.wait(for: .child).text ?? "")))

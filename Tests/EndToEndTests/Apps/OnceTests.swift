@@ -48,7 +48,7 @@ import app_probe
     }
 
     @Test(arguments: [Point.begun, .finishing, .moved, .completed])
-    func `T10: A service killed inside a callback is restarted, and the event is not repeated`(
+    func `T10: An app does not get an event again if the service is killed inside its callback`(
         point: Point
     ) async throws {
         let scratch = try TemporaryDirectory()
@@ -79,7 +79,7 @@ import app_probe
     }
 
     @Test(arguments: [Point.begun, .finishing, .moved, .completed])
-    func `T10: After app and service are killed inside a callback, the file arrives complete`(
+    func `T10: A file arrives complete after app and service are killed inside a callback`(
         point: Point
     ) async throws {
         let scratch = try TemporaryDirectory()
@@ -103,7 +103,7 @@ import app_probe
     }
 
     @Test(arguments: [true, false])
-    func `T10: An app that dies between callback and acknowledgement is not notified twice`(
+    func `T10: An app that dies between callback and acknowledgement does not get the event again`(
         serviceDiesToo: Bool
     ) async throws {
         let scratch = try TemporaryDirectory()

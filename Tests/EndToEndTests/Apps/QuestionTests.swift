@@ -62,7 +62,7 @@ import app_probe
         #expect(try content.firstMismatch(inFileAt: app.file("secret")) == nil)
     }
 
-    @Test func `T9: A wrong credential causes another challenge, with the count of failures`() async throws {
+    @Test func `T9: A wrong credential causes another challenge, which counts the failures`() async throws {
         let app = try await dead([.requireBasic(user: "me", password: "open sesame")]) {
             $0.answer = .credential
             $0.user = "me"
@@ -101,7 +101,7 @@ import app_probe
         try await app.waitUntilSuspended()
     }
 
-    @Test func `T9: A dead app is asked before a delayed request starts, and allows it`() async throws {
+    @Test func `T9: The service asks a dead app before a delayed request starts, and the app allows it`() async throws {
         let app = try await dead([], beginsIn: 1, holdsAt: .delayed) { $0.delayed = .proceed }
         try await app.wait(for: .delayed)
         #expect(app.origin.requests.isEmpty)

@@ -27,7 +27,7 @@ import app_probe
         #expect(app.seen(.completed, task: name).count == 1)
     }
 
-    @Test func `T9: An app killed during its transfer is relaunched in the background at its end`()
+    @Test func `T9: An app killed during its transfer is relaunched in the background when that ends`()
         async throws
     {
         let gate = Gate()
@@ -47,7 +47,7 @@ import app_probe
         #expect(status.snapshotTakenAt != nil && status.wakes.isEmpty && status.faults == 0)
     }
 
-    @Test func `T9: A suspended app is resumed, not launched`() async throws {
+    @Test func `T9: The service resumes a suspended app instead of launching it`() async throws {
         let gate = Gate()
         let app = try await begun(gate)
         try await app.perform("background")
@@ -78,7 +78,7 @@ import app_probe
         try expectWhole(app)
     }
 
-    @Test func `T9: An app that already has everything is not asked to handle events when it leaves`() async throws {
+    @Test func `T9: An app that has received all events is not asked to handle events when it leaves`() async throws {
         let gate = Gate()
         let app = try await begun(gate)
         gate.open()
@@ -93,7 +93,7 @@ import app_probe
         #expect(try await app.status().startsPausedUntil == nil, "nor is that counted as a wake")
     }
 
-    @Test func `T9: exit(0) right after resume() loses nothing`() async throws {
+    @Test func `T9: An app that calls exit(0) right after resume() loses no transfer`() async throws {
         let (app, gate) = (try AppFixture(), Gate())
         app.origin.serve("/film", Resource(content: content, behaviours: [.holdHead(gate)]))
         try app.order {
@@ -111,7 +111,7 @@ import app_probe
         try expectWhole(app)
     }
 
-    @Test func `T9: A crash right after resume(), before any network response, loses nothing`()
+    @Test func `T9: An app that crashes right after resume(), before any response, loses no transfer`()
         async throws
     {
         let (app, gate) = (try AppFixture(), Gate())
@@ -130,7 +130,7 @@ import app_probe
         try expectWhole(app)
     }
 
-    @Test func `T9: An app that creates its session only in handleEvents gets everything there`() async throws {
+    @Test func `T9: An app that creates its session only in handleEvents gets all events there`() async throws {
         let (app, gate) = (try AppFixture(), Gate())
         app.origin.serve("/film", Resource(content: content, behaviours: [.holdHead(gate)]))
         try app.order {
@@ -189,7 +189,7 @@ import app_probe
         }
     }
 
-    @Test func `T9: An app killed after everything was delivered is not launched again`() async throws {
+    @Test func `T9: An app killed after it has received all events is not launched again`() async throws {
         let app = try AppFixture()
         app.origin.serve("/film", Resource(content: content))
         try app.order { $0.transfers = [TransferOrder(app.origin.url("/film"), "film")] }

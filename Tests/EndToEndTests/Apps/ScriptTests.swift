@@ -36,7 +36,7 @@ import Testing
 
     // MARK: - Adoption
 
-    @Test func `L1: An app suspended, adopted, activated and left is suspended again and lives`() async throws {
+    @Test func `L1: An app that was suspended, adopted, activated and left is suspended again`() async throws {
         let service = try Service()
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
         try await install("exec sleep 1000\n", on: service)
@@ -72,7 +72,7 @@ import Testing
             }, uniquingKeysWith: { $1 })
     }
 
-    @Test func `L1: An app inherits nothing from the shell that started the service`() async throws {
+    @Test func `L1: An app inherits no variables from the shell that started the service`() async throws {
         let bus = try await PrivateBus.started()
         let service = try Service(environment: [
             "API_TOKEN": "secret", "SSH_AUTH_SOCK": "/tmp/agent", "LD_LIBRARY_PATH": "/nonexistent", "LANG": "C.UTF-8",
@@ -106,7 +106,7 @@ import Testing
 
     // MARK: - The log
 
-    @Test func `L1: A log stays bounded with and without the service, and the app outlives every kill`()
+    @Test func `L1: A log stays within its limit with and without the service, and the app survives kills`()
         async throws
     {
         let limit = 65_536

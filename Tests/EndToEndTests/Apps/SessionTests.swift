@@ -51,7 +51,7 @@ import app_probe
     }
 
     @Test(arguments: [Int64(64 << 10), 24 << 20])
-    func `T5: An upload whose file is removed right after resume() is sent whole`(size: Int64) async throws {
+    func `T5: The service sends all of an upload whose file is removed right after resume()`(size: Int64) async throws {
         let app = try AppFixture()
         let content = Content.seeded(size: size, seed: 42)
         app.origin.serve("/up", Resource(content: .bytes([])))
@@ -68,7 +68,7 @@ import app_probe
         #expect(try #require(app.origin.requests(for: "/up").last?.body).matches(content))
     }
 
-    @Test func `T1: Cookies of redirects are sent on, and reach the app's storage`() async throws {
+    @Test func `T1: Cookies of redirects are sent to the next URL and reach the app's storage`() async throws {
         let app = try AppFixture()
         app.origin.serve(
             "/film",
@@ -86,7 +86,7 @@ import app_probe
         #expect(app.origin.requests(for: "/real").map { $0.field("Cookie") } == ["sid=1"])
     }
 
-    @Test func `T6: Resume data continues a cancelled download in a new task, which says at which byte`() async throws {
+    @Test func `T6: A new task continues a cancelled download from resume data and reports the offset`() async throws {
         let (app, gate) = (try AppFixture(), Gate())
         app.origin.serve("/film", Resource(content: content, behaviours: [.holdAfter(1 << 20, gate).times(1)]))
         try app.order {
@@ -109,7 +109,7 @@ import app_probe
         #expect(try content.firstMismatch(inFileAt: app.file("film again")) == nil)
     }
 
-    @Test func `T7: Number, description and priority of tasks survive a relaunch`() async throws {
+    @Test func `T7: The number, description and priority of a task survive a relaunch`() async throws {
         let (app, gate) = (try AppFixture(), Gate())
         for name in ["a", "b"] {
             app.origin.serve("/\(name)", .text(name, .holdHead(gate)))
@@ -167,7 +167,7 @@ import app_probe
         #expect(try await two.status().sessions == ["main"])
     }
 
-    @Test func `T7: The same app in two homes is two apps`() async throws {
+    @Test func `T7: The same app in two homes counts as two apps`() async throws {
         let one = try AppFixture()
         let two = try AppFixture(origin: one.origin)
         try await expectApart(one, two)

@@ -78,7 +78,7 @@ import app_probe
         #expect(try content.firstMismatch(inFileAt: app.file("film")) == nil)
     }
 
-    @Test func `T2: A stopping service resumes every app, and the next service suspends it again`()
+    @Test func `T2: A stopping service resumes all apps, and the next service suspends them again`()
         async throws
     {
         let gate = Gate()

@@ -49,7 +49,7 @@ import app_probe
         #expect((7...12).contains(stint.seconds), "\(stint.seconds)")
     }
 
-    @Test func `L5: An app that does not end its task is warned, then ended with the reason`() async throws {
+    @Test func `L5: An app that does not end its task gets a warning, then is ended with the reason`() async throws {
         let app = try await probe(policy: "opportunistic:10", [begin("forever", handler: .keep)])
         let status = try await app.wait(for: "its end") { $0.lastExit != nil }
         #expect(status.lastExit?.cause == .taskOverdue)
@@ -63,13 +63,13 @@ import app_probe
         #expect(told.lowerBound < ended.lowerBound)
     }
 
-    @Test func `L5: A handler that never returns ends the app in the same way`() async throws {
+    @Test func `L5: An app whose handler never returns is ended in the same way`() async throws {
         let app = try await probe(policy: "opportunistic:10", [begin("stuck", handler: .hold)])
         let status = try await app.wait(for: "its end") { $0.lastExit != nil }
         #expect(status.lastExit?.cause == .taskOverdue)
     }
 
-    @Test func `L2: After 200 concurrent tasks the end of the last one lets the app be suspended`()
+    @Test func `L2: An app is suspended after the last of 200 concurrent tasks has ended`()
         async throws
     {
         var end = BackgroundTaskOrder(.end, "many", at: .background)
@@ -86,7 +86,7 @@ import app_probe
         #expect(Set(app.seen(.taskBegun).compactMap(\.task)).count == 200)
     }
 
-    @Test func `L4: The remaining time is unbounded in the foreground, then counts down locally`()
+    @Test func `L4: The remaining time is unlimited in the foreground, then counts down locally`()
         async throws
     {
         var reports = BackgroundTaskOrder(.report, "clock", at: .background)
@@ -110,7 +110,7 @@ import app_probe
         try await app.perform("activate")
     }
 
-    @Test func `L2: A task started too late is refused with a reason`() async throws {
+    @Test func `L2: The service refuses a task that starts too late, with a reason`() async throws {
         var late = begin("late")
         late.delay = 6
         let app = try await probe(policy: "opportunistic:10", [begin("first", handler: .keep), late])
@@ -118,7 +118,7 @@ import app_probe
         #expect(refused.text?.contains("too little for another task") == true, "\(refused)")
     }
 
-    @Test func `L4: The user's return ends the background run and its limit`() async throws {
+    @Test func `L4: The background run and its limit end when the user returns to the app`() async throws {
         let app = try await probe(policy: "opportunistic:10", [begin("work", handler: .keep)])
         try await app.wait(for: .taskExpired)
         try await app.perform("activate")
@@ -129,14 +129,14 @@ import app_probe
         #expect(status.lastExit == nil)
     }
 
-    @Test func `L3: An app too slow to leave the foreground is ended as by a watchdog`() async throws {
+    @Test func `L3: The service ends an app that leaves the foreground too slowly`() async throws {
         let app = try await probe(policy: "opportunistic", [], isLeft: false) { $0.rules = [Rule(.background, .hold)] }
         try await app.perform("background")
         let status = try await app.wait(for: "its end") { $0.lastExit != nil }
         #expect(status.lastExit?.cause == .backgroundTimeout)
     }
 
-    @Test func `L3: An app too slow to start is ended as by a watchdog`() async throws {
+    @Test func `L3: The service ends an app that starts too slowly`() async throws {
         let app = try AppFixture()
         try await app.install()
         try await app.launch()

@@ -6,7 +6,7 @@ import Testing
 /// L4, L6, T8: clocks that jump.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct ClockTests {
     @Test(.enabled(if: ClockTests.fakeTime != nil, "needs Debian's package faketime"))
-    func `L4: Setting the wall clock shortens no background time`() async throws {
+    func `L4: Setting the wall clock does not shorten background time`() async throws {
         let service = try Service()
         let wall = service.scratch.path("wall")
         try Data("+0\n".utf8).write(to: URL(filePath: wall))
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(.enabled(if: Machine.canShiftBootTime, "needs root and time namespaces"))
-    func `T3: A boot time jump past the resource timeout, and nothing earlier, fails a blocked task`()
+    func `T3: A blocked task fails when boot time jumps past its resource timeout, and not earlier`()
         async throws
     {
         let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))

@@ -45,7 +45,7 @@ import Testing
         #expect(journal.contains("power: battery → external"), "\(journal)")
     }
 
-    @Test func `T3: A transfer stops when power goes, keeps its bytes, and continues where it was`() async throws {
+    @Test func `T3: A transfer stops when external power is lost, keeps its bytes and continues later`() async throws {
         let (service, bus, origin) = try await served()
         let upower = try await MockService(.upower, on: bus, parameters: #"{"OnBattery": false}"#)
         let gate = Gate()
@@ -85,7 +85,7 @@ import Testing
         try await eventually("nobody who holds it awake") { try await service.device().holders.isEmpty }
     }
 
-    @Test func `T8: The service notices the machine's sleep, and doctor says what is missing`() async throws {
+    @Test func `T8: The service notices the machine's sleep, and doctor names missing services`() async throws {
         let (service, bus, _) = try await served()
         let logind = try await MockService(.logind, on: bus)
         try await service.start()

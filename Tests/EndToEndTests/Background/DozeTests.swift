@@ -30,7 +30,7 @@ import app_probe
     }
 
     @Test
-    func `L6: Doze stops an opportunistic app and its clock; a window lets it continue`()
+    func `L6: Doze stops an opportunistic app and its clock, and a window continues both`()
         async throws
     {
         let (app, child) = try await worker(policy: "opportunistic")
@@ -92,7 +92,7 @@ import app_probe
         #expect(try await service.device().doze.awakeReason == .inUse)
     }
 
-    @Test func `L6: After kill -9 in doze nothing stays frozen, and the next service continues to doze`() async throws {
+    @Test func `L6: After kill -9 in doze no process stays frozen, and the next service continues doze`() async throws {
         let (app, child) = try await worker(policy: "opportunistic")
         try await app.service.doze(.dozing)
         let before = try await app.wait(for: "standing still") { $0.background.standsStill }
@@ -109,7 +109,7 @@ import app_probe
         try await eventually("a child that rests") { try await child.rests() }
     }
 
-    @Test func `L5: After kill -9 during an expiration the app is still ended, and warned once`()
+    @Test func `L5: After kill -9 during an expiration the next service still ends the app, warned once`()
         async throws
     {
         let (app, _) = try await worker(policy: "opportunistic:12")

@@ -37,14 +37,14 @@ import Testing
         #expect(try await service.cli(["task", "run"]).exit == .code(2))
     }
 
-    @Test func `L5: A command gets SIGTERM before its time is over, and may exit by itself`() async throws {
+    @Test func `L5: A command gets SIGTERM before its time is over, and may then exit itself`() async throws {
         let service = try await service(policy: "opportunistic:10")
         let run = try run(service, "echo $$; trap 'echo told; exit 3' TERM; while :; do sleep 0.1; done")
         #expect(try await run.waitForExit() == .code(3))
         #expect(written(service).contains("told"))
     }
 
-    @Test func `L5: A command that ignores SIGTERM is ended, with the reason`() async throws {
+    @Test func `L5: The service ends a command that ignores SIGTERM, with the reason`() async throws {
         let service = try await service(policy: "opportunistic:10")
         let run = try run(service, "echo $$; trap '' TERM; while :; do sleep 0.1; done")
         #expect(try await run.waitForExit() == .code(124))
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `L6: A command is paused by doze and continues in a window`() async throws {
+    @Test func `L6: Doze pauses a command, and a window continues it`() async throws {
         let service = try await service(policy: "opportunistic")
         let run = try run(service, "echo $$; while [ ! -e \(service.scratch.path("gate")) ]; do :; done")
         let process = try await number(service)
@@ -71,7 +71,7 @@ import Testing
         #expect(try await run.waitForExit() == .code(0))
     }
 
-    @Test func `L2: A command outlives its killed service, and the next service knows it`() async throws {
+    @Test func `L2: A command outlives its killed service, and the next service manages it`() async throws {
         let service = try await service(policy: "opportunistic")
         let run = try run(
             service, "echo $$; while [ ! -e \(service.scratch.path("gate")) ]; do sleep 0.05; done; exit 5")

@@ -20,7 +20,7 @@ struct CrossingOnceTests {
     }
 
     @Test(.enabled(if: Machine.canTrace, "needs strace and the right to trace"))
-    func `R6: A script is started once for each region event, wherever the service is killed`() async throws {
+    func `R6: Each region event starts a script once, wherever the service is killed`() async throws {
         let (service, machine) = (try Service(), try await SleepingMachine())
         defer { ProcessSweep(home: service.home).sweep(first: service.process) }
         try await service.start(under: machine.command)
@@ -118,7 +118,7 @@ struct CrossingOnceTests {
         return app
     }
 
-    @Test func `R6: A delegate notified while the service is killed is not notified again by the next one`()
+    @Test func `R6: A delegate that got an event while the service was killed does not get it again`()
         async throws
     {
         let machine = try await SleepingMachine()

@@ -42,7 +42,7 @@ import app_probe
         try await app.api.get("/v1/location/\(app.app)")
     }
 
-    @Test func `R6: A running app gets locations, and its receiver is off once it is suspended or gone`()
+    @Test func `R6: A running app gets locations; the receiver is off while the app is suspended or gone`()
         async throws
     {
         let world = try await World()
@@ -89,7 +89,7 @@ import app_probe
         #expect(app.seen(.launched).count == 1)
     }
 
-    @Test func `R6: One location arrives once, and the user's refusal is the error denied`() async throws {
+    @Test func `R6: A request for one location gets one, and the user's refusal is the error denied`() async throws {
         let world = try await World()
         try await world.move(52.5)
         let app = try AppFixture(service: world.service) { orders in

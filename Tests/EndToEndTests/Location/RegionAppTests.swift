@@ -25,7 +25,7 @@ import app_probe
         try await app.api.send("PATCH", "/v1/location/\(app.app)", try JSON.encode(change))
     }
 
-    @Test func `R6: A region event wakes a suspended app, and launches one that is gone, once each`()
+    @Test func `R6: Each region event wakes a suspended app, or launches one that is gone, once`()
         async throws
     {
         let app = try AppFixture { orders in
@@ -60,7 +60,8 @@ import app_probe
         #expect(crossings.filter { !$0.isOnMainThread }.isEmpty)
     }
 
-    @Test func `R6: Without the user's permission no region is monitored, and the app learns of its loss`() async throws
+    @Test func `R6: Without permission the service monitors no region, and it reports a denial to the app`()
+        async throws
     {
         let app = try AppFixture { orders in
             var location = LocationOrder()
@@ -79,7 +80,7 @@ import app_probe
         #expect(app.seen(.mayLocate).map(\.text) == ["notDetermined", "authorizedAlways", "denied"])
     }
 
-    @Test func `R8: A region event gives time for a background task for as long as the task is open`() async throws {
+    @Test func `R8: After a region event the app keeps its background time until its task ends`() async throws {
         let app = try AppFixture { orders in
             var location = LocationOrder()
             location.regions = [region()]

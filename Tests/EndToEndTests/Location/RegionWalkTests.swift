@@ -7,7 +7,7 @@ import app_probe
 /// Apps woken by real location sources during a walk, at twenty times its speed.
 @Suite(.enabled(if: PreloadedLibrary.isPossible, "needs a compiler for C"), .timeLimit(.minutes(20)))
 struct RegionWalkTests {
-    @Test func `R6: On a gpsd walk each region event wakes a script once, though the service is killed`()
+    @Test func `R6: Each region event on a gpsd walk wakes a script once, though the service is killed`()
         async throws
     {
         let (receiver, machine) = (try FakeReceiver(walk: BlockWalk().places, speed: 20), try await SleepingMachine())
@@ -37,7 +37,7 @@ struct RegionWalkTests {
         }
     }
 
-    @Test func `R6: On a walk that GeoClue reports, each region event wakes a suspended app once`() async throws {
+    @Test func `R6: Each region event on a walk that GeoClue reports wakes a suspended app once`() async throws {
         let bus = try await PrivateBus.started()
         let mock = try await MockLocationService(.geoClue, on: bus)
         let machine = try await SleepingMachine()
@@ -84,7 +84,7 @@ struct RegionWalkTests {
         }
     }
 
-    @Test func `R7: A change of the modem's cell wakes a suspended app, and launches one that is gone`() async throws {
+    @Test func `R7: A change of the modem's cell wakes a suspended app, or launches one that is gone`() async throws {
         let bus = try await PrivateBus.started()
         let (modem, places) = (
             try await MockLocationService(.modemManager, on: bus), try await MockLocationService(.geoClue, on: bus)

@@ -49,7 +49,7 @@ import app_probe
         #expect(app.seen(.launched).count == 1 && app.seen(.fetching).allSatisfy(\.isOnMainThread))
     }
 
-    @Test func `R1: A fetch interval outlives the app's process and the service, but not the app itself`()
+    @Test func `R1: A fetch interval outlives the app's process and the service, but not the app's removal`()
         async throws
     {
         let app = try AppFixture {
@@ -119,7 +119,7 @@ import app_probe
         #expect(app.seen(.running).map(\.text) == ["BGProcessingTask"])
     }
 
-    @Test func `R10: A task that the user started continues in the background, is visible and cancellable`()
+    @Test func `R10: A task that the user started continues in the background, visible and cancellable`()
         async throws
     {
         let task = "org.example.Probe.export.film"
@@ -148,7 +148,7 @@ import app_probe
         #expect(try await refresh(app).scheduled.isEmpty)
     }
 
-    @Test func `R10: A task that the desktop entry does not declare is refused`() async throws {
+    @Test func `R10: The service refuses a task that the desktop entry does not declare`() async throws {
         let app = try AppFixture {
             $0.scheduledTasks = [ScheduledTaskOrder("org.example.Probe.other", .refresh)]
         }

@@ -40,7 +40,7 @@ import Testing
         try await eventually("the file") { feed.text("news") == "news" }
     }
 
-    @Test func `R1: A fetch that takes longer than 30 s is ended, and counts as failed`() async throws {
+    @Test func `R1: The service ends a fetch after 30 s and counts it as failed`() async throws {
         let feed = try FetchingScript()
         try await feed.install("touch $FOLDER/begun; trap '' TERM; while :; do sleep 1; done")
         try await feed.fetchNow()
@@ -53,7 +53,7 @@ import Testing
         #expect(seconds >= 29.5)
     }
 
-    @Test func `R1: A fetch whose service is killed is neither lost nor counted twice`() async throws {
+    @Test func `R1: A killed service neither loses a fetch nor counts it twice`() async throws {
         let feed = try FetchingScript()
         try await feed.install(
             """
@@ -78,7 +78,8 @@ import Testing
         #expect(try await feed.refresh().fetches.map(\.began) == fetches.map(\.began))
     }
 
-    @Test func `R9: A fetch that the desktop entry does not declare is refused, with the key to add`() async throws {
+    @Test func `R9: The refusal of a fetch that the desktop entry does not declare names the key to add`() async throws
+    {
         let feed = try FetchingScript()
         try await feed.install("exit 0", modes: "transfer;")
         let problem = await #expect(throws: Problem.self) { try await feed.fetchNow() }
@@ -96,7 +97,8 @@ import Testing
         try await eventually("the user's setting to apply") { try await feed.refresh().hold != "forceQuit" }
     }
 
-    @Test func `R2: An app that is switched off is not fetched for, and its status says why`() async throws {
+    @Test func `R2: The service does not fetch for an app that is switched off, and the status says why`() async throws
+    {
         let feed = try FetchingScript()
         try await feed.install("exit 0")
         let outcome = try await feed.service.cli(["app", "refresh", FetchingScript.id.rawValue, "--off"])
