@@ -38,14 +38,14 @@ import Testing
     ]
 
     /// If the value were read again from each of its quotes, this would take days.
-    @Test func `A quoted string that is not closed is read only once`() {
+    @Test func `The parser reads an unclosed quoted string only once`() {
         let value = "Basic x=" + String(repeating: "\"\\", count: 2_000_000)
         #expect(AuthenticationOffer.parse(value) == [])
         #expect(AuthenticationOffer.parse("Basic realm=\"r\", " + value) == [Self.offer("basic", ["realm": "r"])])
     }
 
     @Test(arguments: grammatical)
-    func `Challenges are parsed as written`(value: String, offers: [AuthenticationOffer]) {
+    func `The parser returns challenges as the server wrote them`(value: String, offers: [AuthenticationOffer]) {
         #expect(AuthenticationOffer.parse(value) == offers)
     }
 
@@ -61,13 +61,13 @@ import Testing
     ]
 
     @Test(arguments: malformed)
-    func `Text that violates the grammar is skipped without losing other challenges`(
+    func `The parser skips text that violates the grammar without losing other challenges`(
         value: String, offers: [AuthenticationOffer]
     ) {
         #expect(AuthenticationOffer.parse(value) == offers)
     }
 
-    @Test func `Several fields of one name form one list without other fields`() {
+    @Test func `Several fields of one name form one list, without fields of other names`() {
         let headers = [
             HeaderField(name: "www-authenticate", value: "Basic realm=\"1\""),
             HeaderField(name: "Proxy-Authenticate", value: "Basic realm=\"no\""),
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: 0..<50 as Range<UInt64>)
-    func `Parsing garbage terminates, and the result is never longer than the input`(seed: UInt64) {
+    func `The parser terminates on garbage, and its result is never longer than its input`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let pieces = [
             "Basic", "Digest", "realm", "=", "\"", "\\", ",", " ", "\t", "a", "==", "\u{e9}", "/", "\u{1}", ";",
@@ -106,7 +106,7 @@ import Testing
     }
 
     /// Backtracking must not make a long field expensive.
-    @Test func `Long fields take time in proportion to their length`() {
+    @Test func `The time to parse a long field is proportional to its length`() {
         for unit in ["Basic a\"", "a=\"\\", "Basic \"", "x ", "=,", "a=b "] {
             let text = String(repeating: unit, count: 65_536 / unit.utf8.count)
             let quarter = String(text.prefix(text.count / 4))

@@ -26,7 +26,7 @@ import Transfers
     }
 
     @Test(arguments: ["on", "optional"], [true, false])
-    func `T9: a server that requests a certificate causes a challenge`(verification: String, hasHTTP2: Bool)
+    func `T9: A server that requests a certificate causes a challenge`(verification: String, hasHTTP2: Bool)
         async throws
     {
         let server = try await server(verification, hasHTTP2: hasHTTP2)
@@ -49,19 +49,19 @@ import Transfers
         #expect(unasked.head?.status == (verification == "on" ? 400 : 200))
     }
 
-    @Test func `T9: a server that requests no certificate causes no challenge`() async throws {
+    @Test func `T9: A server that requests no certificate causes no challenge`() async throws {
         let server = try await server("off")
         #expect(try await TestTransport().end(asking(server)).head?.status == 200)
     }
 
-    @Test func `T9: the challenge about server trust comes first`() async throws {
+    @Test func `T9: The challenge about server trust comes first`() async throws {
         let server = try await server("on")
         let request = asking(server).with { $0.tls = nil }
         #expect(try await TestTransport().end(request).challenge?.method == .serverTrust)
     }
 
     @Test(arguments: [true, false])
-    func `T9: a connection without a certificate does not hide the challenge`(hasHTTP2: Bool) async throws {
+    func `T9: A connection without a certificate does not hide the challenge`(hasHTTP2: Bool) async throws {
         let server = try await server("optional", hasHTTP2: hasHTTP2)
         let transport = TestTransport()
         let request = asking(server)
@@ -71,7 +71,7 @@ import Transfers
         }
     }
 
-    @Test func `T9: after a redirect the other origin gets no certificate and asks for one`() async throws {
+    @Test func `T9: After a redirect the other origin gets no certificate and asks for one`() async throws {
         let far = try await server("optional")
         var options = WebServer.NginxOptions()
         options.certificates = far.certificates
@@ -89,7 +89,7 @@ import Transfers
     /// Apache requests a certificate in the middle of a connection if only some of its paths need one: TLS 1.3 by
     /// post-handshake authentication, TLS 1.2 by a new handshake.
     @Test(arguments: ["TLSv1.3", "TLSv1.2"])
-    func `T9: a server may request a certificate late, even on a reused connection`(version: String) async throws {
+    func `T9: A server may request a certificate late, even on a reused connection`(version: String) async throws {
         let certificates = try await TestCertificates()
         var options = WebServer.ApacheOptions()
         options.extra = """

@@ -37,7 +37,7 @@ import Transfers
     ]
 
     @Test(arguments: offers)
-    func `T9: a 401 leads to a challenge with the strongest offered method`(
+    func `T9: A 401 response causes a challenge with the strongest offered method`(
         offers: [String], method: Challenge.Method?, realm: String?
     ) async throws {
         let origin = try OriginServer()
@@ -60,7 +60,7 @@ import Transfers
         #expect(receiver.ends.count == 1)
     }
 
-    @Test func `T9: only challenges of the requested methods are reported`() async throws {
+    @Test func `T9: The transport reports only challenges of the requested methods`() async throws {
         let origin = try OriginServer()
         origin.serve("/a", .text("", Self.unauthorized(["Basic realm=\"b\", Digest realm=\"d\", nonce=\"n\""])))
         let transport = TestTransport()
@@ -77,7 +77,7 @@ import Transfers
     }
 
     @Test(arguments: [Challenge.Method.basic, .digest])
-    func `T9: a right credential is accepted, a wrong one leads to another challenge`(method: Challenge.Method)
+    func `T9: A server accepts a correct credential, and a wrong one causes another challenge`(method: Challenge.Method)
         async throws
     {
         let origin = try OriginServer()
@@ -102,7 +102,7 @@ import Transfers
         }
     }
 
-    @Test func `T9: the request with the credential reuses the connection of the challenge`() async throws {
+    @Test func `T9: The request with the credential reuses the connection of the challenge`() async throws {
         let origin = try OriginServer()
         origin.serve("/a", .text("hello", .requireBasic(user: "me", password: "right")))
         let transport = TestTransport()
@@ -114,7 +114,7 @@ import Transfers
     }
 
     @Test(arguments: [Behaviour.cutAfter(1000), .resetAfter(1000), .stallAfter(1000), .chunked(lastChunk: false)])
-    func `T9: a challenge is reported however its body ends`(behaviour: Behaviour) async throws {
+    func `T9: The transport reports a challenge however the challenge's body ends`(behaviour: Behaviour) async throws {
         let origin = try OriginServer()
         let body = String(repeating: "x", count: 4 << 20)
         let question = Behaviour.status(401, fields: [HTTPField("WWW-Authenticate", "Basic realm=\"b\"")], body: body)
@@ -124,7 +124,7 @@ import Transfers
     }
 
     @Test(arguments: [1_000, 20_000_000] as [Int64])
-    func `T9: a challenged upload does not send a large body first`(size: Int64) async throws {
+    func `T9: An upload that is challenged has not yet sent its large body`(size: Int64) async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks", Self.unauthorized(["Basic realm=\"b\""])))
         let file = try TestFile(SeededContent(seed: 3, size: size))
@@ -140,7 +140,7 @@ import Transfers
         }
     }
 
-    @Test func `T9: after a redirect the other origin gets no credential and asks for one`() async throws {
+    @Test func `T9: After a redirect the other origin gets no credential and asks for one`() async throws {
         let first = try OriginServer()
         let second = try OriginServer(host: .ipv6)
         first.serve("/a", .text("", .redirect(to: second.url("/b"))))
@@ -158,7 +158,7 @@ import Transfers
         .text("", .status(407, fields: [HTTPField("Proxy-Authenticate", offers)], body: "who?"))
     }
 
-    @Test func `T9: a challenge of a proxy names the proxy`() async throws {
+    @Test func `T9: A challenge of a proxy names the proxy`() async throws {
         let proxy = try OriginServer()
         proxy.serve("http://origin.invalid/a", Self.proxyQuestion("Basic realm=\"way out\", Negotiate"))
         let request = Self.asking("http://origin.invalid/a").with { $0.proxy = proxy.url("") }
@@ -174,7 +174,7 @@ import Transfers
     @Test(arguments: [
         ("Basic realm=\"b\"", Challenge.Method.basic), ("Basic realm=\"b\", Digest realm=\"d\", nonce=\"n\"", .digest),
     ])
-    func `T9: a proxy may demand a credential before it makes a tunnel`(offers: String, method: Challenge.Method)
+    func `T9: A proxy may demand a credential before it makes a tunnel`(offers: String, method: Challenge.Method)
         async throws
     {
         let proxy = try OriginServer()
@@ -189,7 +189,7 @@ import Transfers
     }
 
     @Test(arguments: [Set(Challenge.Method.allCases), [.basic]])
-    func `T9: a proxy gets the user name and password of its address`(methods: Set<Challenge.Method>) async throws {
+    func `T9: A proxy gets the user name and password of its address`(methods: Set<Challenge.Method>) async throws {
         let proxy = try OriginServer()
         proxy.serve("http://origin.invalid/a", Self.proxyQuestion("Basic realm=\"b\""))
         let request = Self.asking("http://origin.invalid/a", methods).with {
@@ -200,7 +200,7 @@ import Transfers
         #expect(proxy.requests.last?.field("Proxy-Authorization") == "Basic bWU6cmlnaHQ=")
     }
 
-    @Test func `T9: an origin that poses as a proxy causes no challenge`() async throws {
+    @Test func `T9: An origin that pretends to be a proxy causes no challenge`() async throws {
         let origin = try OriginServer()
         origin.serve("/a", Self.proxyQuestion("Basic realm=\"b\""))
         let end = try await TestTransport().end(Self.asking(origin.url("/a")))

@@ -34,7 +34,7 @@ import Transfers
         #expect(request.field("User-Agent") == "nightshift/\(NightshiftVersion.current)")
     }
 
-    @Test func `A range is written after the bytes that the file already contains`() async throws {
+    @Test func `A range response is written after the bytes that the file already contains`() async throws {
         let origin = try origin()
         let file = try TestFile()
         let half = content.bytes(0..<10_000_000)
@@ -70,7 +70,7 @@ import Transfers
     }
 
     @Test(arguments: [true, false])
-    func `B4: a body ends at the end that was moved`(isMovedBack: Bool) async throws {
+    func `B4: A body stops at an end that was moved during the download`(isMovedBack: Bool) async throws {
         let origin = try origin()
         let file = try TestFile()
         file.ceiling.value = 2_000_000
@@ -94,7 +94,7 @@ import Transfers
         #expect(try fileBytes(file.path) == content.bytes(0..<file.position.value))
     }
 
-    @Test func `B4: a connection whose response ends with its part is reused`() async throws {
+    @Test func `B4: A connection whose response ends with its part is reused`() async throws {
         let origin = try origin()
         let file = try TestFile()
         let transport = TestTransport()
@@ -114,7 +114,7 @@ import Transfers
         #expect(origin.connectionCount == 1)
     }
 
-    @Test func `T4: a large body costs its connection, a small one does not`() async throws {
+    @Test func `T4: A large body uses up its connection, but a small one does not`() async throws {
         let origin = try origin()
         origin.serve("/small", .text("small"))
         let transport = TestTransport()
@@ -127,7 +127,7 @@ import Transfers
         }
     }
 
-    @Test func `T4: a file opened for appending accepts a large body too`() async throws {
+    @Test func `T4: A file opened for appending accepts a large body too`() async throws {
         let origin = try origin()
         let file = try TestFile()
         let appending = open(file.path, O_WRONLY | O_APPEND | O_CLOEXEC)
@@ -191,7 +191,7 @@ import Transfers
         #expect(try await TestTransport().end(.direct(origin.url("/file")), short).body.count == Int(content.size))
     }
 
-    @Test func `A discarded body is not read to its end`() async throws {
+    @Test func `The transport does not read a discarded body to its end`() async throws {
         let origin = try origin()
         let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .discard })
         #expect(end.outcome == .complete)
@@ -213,7 +213,7 @@ import Transfers
         #expect(end.receivedBytes == 0)
     }
 
-    @Test func `URLs with literal IPv6 addresses work`() async throws {
+    @Test func `The transport supports URLs with literal IPv6 addresses`() async throws {
         let origin = try OriginServer(host: .ipv6)
         origin.serve("/", .text("six"))
         let end = try await TestTransport().end(.direct(origin.url("/")))
@@ -275,7 +275,7 @@ import Transfers
         #expect(end.failure?.isPermanent == false)
     }
 
-    @Test func `Interim responses are not delivered as response heads`() async throws {
+    @Test func `The transport does not deliver interim responses as response heads`() async throws {
         let origin = try origin(.interimResponses([103, 103, 102]))
         let file = try TestFile()
         let receiver = Receiver { _ in .file(file.sink()) }
@@ -317,7 +317,7 @@ import Transfers
         #expect(end.failure?.message.contains("secure connection") == true, "\(end)")
     }
 
-    @Test func `Refused connections, unknown hosts and invalid URLs have errors of their own`() async throws {
+    @Test func `Refused connections, unknown hosts and invalid URLs cause different errors`() async throws {
         let transport = TestTransport()
         let port = try freePort()
         let refused = try await transport.end(.direct("http://127.0.0.1:\(port)/?secret=x"))

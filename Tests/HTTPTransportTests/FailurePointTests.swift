@@ -64,7 +64,7 @@ import Transfers
         #expect(found == FailurePoint(origin: "https://origin.invalid:443", stage: .address))
     }
 
-    @Test func `A proxy that requires a password is not a failure of the proxy`() async throws {
+    @Test func `The demand of a proxy for a password is not a failure of the proxy`() async throws {
         let proxy = try OriginServer()
         let refusal = Behaviour.status(407, fields: [HTTPField("Proxy-Authenticate", "Basic realm=\"proxy\"")])
         proxy.serve("origin.invalid:443", .text("", refusal))
@@ -73,7 +73,7 @@ import Transfers
         #expect(found?.stage != .proxy)
     }
 
-    @Test func `A response with two Content-Length fields is detected`() async throws {
+    @Test func `The transport detects a response with two Content-Length fields`() async throws {
         let origin = try OriginServer()
         // The origin itself adds the correct one.
         origin.serve("/a", .text("here", .garbageStatusLine("HTTP/1.1 200 OK\r\nContent-Length: 9")))

@@ -16,7 +16,7 @@ import Transfers
         71, 72, 73, 74, 75, 76, 78, 79, 84, 85, 86, 87,
     ]
 
-    @Test func `T8: Every error of libcurl has one row of the table`() {
+    @Test func `T8: The table has one row for every error of libcurl`() {
         let listed = CurlMeaning.rows.flatMap(\.codes).map(\.rawValue)
         #expect(Set(listed).count == listed.count)
         #expect(Set(listed).isDisjoint(with: Self.others))
@@ -73,7 +73,7 @@ import Transfers
     }
 
     @Test(arguments: TestCertificates.Flaw.allCases)
-    func `T8: An expired certificate is retried, a wrong name or authority is not`(
+    func `T8: An expired certificate is retried, but a wrong name or authority is not`(
         flaw: TestCertificates.Flaw
     ) async throws {
         var options = WebServer.NginxOptions()

@@ -109,7 +109,7 @@ import Transfers
     }
 
     @Test(arguments: Refusal.allCases, ["GET", "HEAD"])
-    func `T4: requests use HTTP/1.1 after a server has required it once`(
+    func `T4: Requests use HTTP/1.1 after a server has required it once`(
         refusal: Refusal, method: String
     ) async throws {
         let server = try await Server(refusal)
@@ -122,7 +122,7 @@ import Transfers
         #expect(try server.versions() == ["2", "1.1", "1.1", "1.1"])
     }
 
-    @Test func `T4: the origins that want HTTP/1.1 are bounded, and share no connections`() {
+    @Test func `T4: The list of origins that require HTTP/1.1 is bounded, and they share no connections`() {
         var habits = OriginHabits()
         for number in 0..<1_000 { habits.recordHTTP1("https://\(number)") }
         #expect(habits.oldVersions.count == OriginHabits.maximumOrigins)

@@ -7,7 +7,7 @@ import Testing
         LoopPlacement.Request(origin: origin, isSecure: origin.hasPrefix("https:"), mayShare: mayShare)
     }
 
-    @Test func `T4: simultaneous secure exchanges are spread over the loops`() {
+    @Test func `T4: Simultaneous secure exchanges are spread over the loops`() {
         var placement = LoopPlacement(loops: 3)
         let loops = (0..<6).map { _ in placement.begin(request("https://a")) }
         #expect(loops == [0, 1, 2, 0, 1, 2])
@@ -15,7 +15,7 @@ import Testing
         #expect(placement.begin(request("https://b")) == 1)
     }
 
-    @Test func `T4: successive exchanges stay on the loop with their connections`() {
+    @Test func `T4: Successive exchanges stay on the loop that has their connections`() {
         var placement = LoopPlacement(loops: 3)
         let held = placement.begin(request("https://a"))
         for _ in 0..<5 {
@@ -27,14 +27,14 @@ import Testing
         #expect(placement.begin(request("https://b")) == 1)
     }
 
-    @Test func `T4: unencrypted exchanges use one thread`() {
+    @Test func `T4: Unencrypted exchanges use one thread`() {
         var placement = LoopPlacement(loops: 2)
         let loops = (0..<9).map { placement.begin(request("http://\($0)")) }
         #expect(Set(loops) == [0])
         #expect(placement.begin(request("https://a")) == 1)
     }
 
-    @Test func `T6: the placement does not grow with the number of origins`() {
+    @Test func `T6: The placement table does not grow with the number of origins`() {
         var placement = LoopPlacement(loops: 1)
         for number in 0..<1_000 {
             let request = request("https://\(number)")
@@ -43,7 +43,7 @@ import Testing
         #expect(placement.origins.map(\.count) == [LoopPlacement.maximumOrigins])
     }
 
-    @Test func `T6: successive requests for small files share connections`() {
+    @Test func `T6: Successive requests for small files share connections`() {
         var placement = LoopPlacement(loops: 2)
         let (small, alone) = (request("https://a"), request("https://a", mayShare: false))
         for _ in 0..<OriginHabits.habit {
@@ -58,7 +58,7 @@ import Testing
         #expect(placement.begin(small) == 0)
     }
 
-    @Test func `T6: only responses over HTTP/2 lead to shared connections`() {
+    @Test func `T6: Only responses over HTTP/2 lead to shared connections`() {
         var placement = LoopPlacement(loops: 1)
         for _ in 0..<100 { placement.end(request("https://a"), on: placement.begin(request("https://a")), bytes: nil) }
         #expect(placement.begin(request("https://a")) == 0)
@@ -66,7 +66,7 @@ import Testing
 }
 
 @Suite struct OriginHabitsTests {
-    @Test func `T6: a large response ends the sharing of connections`() {
+    @Test func `T6: A large response ends the sharing of connections`() {
         var habits = OriginHabits()
         for _ in 0..<OriginHabits.habit { habits.record("a", bytes: OriginHabits.smallBytes) }
         #expect(habits.sendsSmallFiles("a"))
@@ -77,7 +77,7 @@ import Testing
         #expect(habits.sendsSmallFiles("a"))
     }
 
-    @Test func `T6: the recorded habits do not grow with the number of origins`() {
+    @Test func `T6: The record of response sizes is bounded for any number of origins`() {
         var habits = OriginHabits()
         for number in 0..<1_000 { habits.record("\(number)", bytes: 1) }
         #expect(habits.runs.count == OriginHabits.maximumOrigins)

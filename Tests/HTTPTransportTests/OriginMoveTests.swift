@@ -24,7 +24,8 @@ import Transfers
     private static let harmless = ["Accept-Language", "User-Agent"]
 
     @Test(arguments: Way.allCases)
-    func `Another origin receives only data that is known to be harmless`(way: Way) async throws {
+    func `After a change of URL, another origin receives only data that is known to be harmless`(way: Way) async throws
+    {
         let scene = try Scene()
         try await scene.run { service in
             try await scene.go(way, service)
@@ -50,7 +51,7 @@ import Transfers
     }
 
     @Test(arguments: [Way.retarget, .delayedRequest])
-    func `Data from a session also stays with its origin`(way: Way) async throws {
+    func `After a change of URL, the data of a session also stays with its origin`(way: Way) async throws {
         var settings = SessionSettings()
         settings.headers = [
             HeaderField(name: "X-Session-Key", value: "k"), HeaderField(name: "Accept", value: "text/plain"),
@@ -70,7 +71,7 @@ import Transfers
     }
 
     @Test(arguments: [Way.uploadResumeData, .delayedUpload])
-    func `Data for the new origin of an upload is not sent to the origin with its beginning`(way: Way)
+    func `Data for the new origin of an upload does not go to the origin that has its beginning`(way: Way)
         async throws
     {
         let scene = try Scene(newHeaders: [HeaderField(name: "X-Whatever", value: "new")])
@@ -106,7 +107,7 @@ import Transfers
         #expect(scene.second.requests.isEmpty)
     }
 
-    @Test func `A body stays with the origin that it was given for`() async throws {
+    @Test func `A body goes only to the origin that it was given for`() async throws {
         let scene = try Scene()
         let secret: @Sendable (inout TaskRequest) -> Void = {
             $0.method = "POST"
@@ -137,7 +138,7 @@ import Transfers
         #expect(scene.begun.away.allSatisfy { $0.method == "GET" && $0.body == nil })
     }
 
-    @Test func `Fields that the owner gives for the new address are sent there`() async throws {
+    @Test func `The service sends header fields that a retarget request gives for the new address`() async throws {
         let scene = try Scene()
         try await scene.run { service in
             let id = try await service.enqueue(

@@ -40,14 +40,14 @@ import Testing
         return (file, overlap, end, agreements.load(ordering: .relaxed))
     }
 
-    @Test func `B2: the body continues after the matching bytes`() async throws {
+    @Test func `B2: The body continues after the matching bytes`() async throws {
         let (file, overlap, end, agreements) = try await fetch(.seeded(size: 1_000_000, seed: 9))
         #expect(end.outcome == .complete && end.receivedBytes == 700_000)
         #expect(overlap.finding == .agrees && agreements == 1 && overlap.rest == 0)
         #expect(try file.matches(content))
     }
 
-    @Test func `B2: nothing is written if one byte differs`() async throws {
+    @Test func `B2: The transport writes no bytes if one compared byte differs`() async throws {
         var bytes = content.bytes(0..<content.size)
         bytes[Int(count) - 1] ^= 1
         let (file, overlap, end, agreements) = try await fetch(.bytes(bytes))
@@ -56,19 +56,19 @@ import Testing
         #expect(try fileBytes(file.path) == content.bytes(0..<count))
     }
 
-    @Test func `B2: no bytes after the comparison are accepted below the ceiling`() async throws {
+    @Test func `B2: The transport accepts no bytes after the comparison below the write ceiling`() async throws {
         let (file, _, end, _) = try await fetch(.seeded(size: 1_000_000, seed: 9), ceiling: count)
         #expect(end.outcome == .cancelled)
         #expect(try fileBytes(file.path).count == Int(count))
     }
 
-    @Test func `B2: a body that ends within the comparison proves nothing`() async throws {
+    @Test func `B2: A body that ends within the comparison does not prove a match`() async throws {
         let (file, overlap, _, agreements) = try await fetch(.seeded(size: 1_000_000, seed: 9), .cutAfter(50_000))
         #expect(overlap.finding == .pending && agreements == 0 && overlap.compared <= 50_000)
         #expect(try fileBytes(file.path).count == Int(count))
     }
 
-    @Test func `B2: bytes of a single value prove nothing, however they arrive`() throws {
+    @Test func `B2: Bytes of a single value do not prove a match, however they arrive`() throws {
         let file = try TestFile()
         #expect(ftruncate(file.descriptor, 70_000) == 0)
         for piece in [1, 100, 16_384, 70_000] {

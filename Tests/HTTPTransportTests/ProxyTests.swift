@@ -13,7 +13,7 @@ import Transfers
         #expect(proxy.requests.map(\.target) == ["http://origin.invalid/file?q"])
     }
 
-    @Test func `The proxy of a tunnel receives no secret of the request`() async throws {
+    @Test func `The proxy of a tunnel does not receive secrets of the request`() async throws {
         let proxy = try OriginServer()
         let request = WireRequest.direct(
             "https://origin.invalid/", headers: [HeaderField(name: "Authorization", value: "Bearer x")]
@@ -29,7 +29,7 @@ import Transfers
         #expect(connect.field("Proxy-Authorization") == nil)
     }
 
-    @Test func `An unreachable proxy is a proxy failure, and the message omits its password`() async throws {
+    @Test func `An unreachable proxy is a failure of the proxy, and its message omits the password`() async throws {
         let port = try freePort()
         let end = try await TestTransport().end(
             .direct("http://origin.invalid/").with { $0.proxy = "http://user:secret@127.0.0.1:\(port)" })
@@ -58,7 +58,7 @@ import Transfers
         #expect(proxy.requests.map(\.target) == ["http://elsewhere.invalid/b"])
     }
 
-    @Test func `T8: A failure of a proxy names the variable that sets it`() async throws {
+    @Test func `T8: The error about a proxy names the variable that sets it`() async throws {
         let address = "http://127.0.0.1:\(try freePort())"
         let own = try await TestTransport().end(
             .direct("http://origin.invalid/").with {

@@ -10,7 +10,7 @@ import Transfers
         HeaderField(name: "Accept-Language", value: "de"),
     ]
 
-    @Test func `Redirects are followed and their bodies are discarded`() async throws {
+    @Test func `The transport follows redirects and discards their bodies`() async throws {
         let origin = try OriginServer()
         origin.serve("/a", .text("moved", .redirectChain(5)))
         let receiver = Receiver()
@@ -23,7 +23,7 @@ import Transfers
         #expect(origin.connectionCount == 1)
     }
 
-    @Test func `Cookies set by redirects are sent only to hosts that may receive them`() async throws {
+    @Test func `The transport sends cookies of redirects only to hosts that may receive them`() async throws {
         let origin = try OriginServer()
         func step(_ to: String, _ cookies: String...) -> Resource {
             .text("", .status(302, fields: [HTTPField("Location", to)] + cookies.map { HTTPField("Set-Cookie", $0) }))
@@ -81,7 +81,7 @@ import Transfers
         }
     }
 
-    @Test func `Secrets are sent only to their origin, and not after a redirect back to it`() async throws {
+    @Test func `Redirects carry secrets only within one origin, not to another origin and back`() async throws {
         let first = try OriginServer()
         let second = try OriginServer()
         first.serve("/a", .text("", .redirect(to: "/same")))
@@ -123,7 +123,7 @@ import Transfers
         #expect(second.requests.allSatisfy { $0.field("Authorization") == nil })
     }
 
-    @Test func `A redirect from HTTPS to HTTP is refused`() async throws {
+    @Test func `The transport refuses a redirect from HTTPS to HTTP`() async throws {
         var options = WebServer.NginxOptions()
         options.certificates = try await TestCertificates()
         options.extra = "location /a { return 302 http://127.0.0.1:9/; }"

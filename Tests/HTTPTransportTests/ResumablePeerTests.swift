@@ -10,7 +10,7 @@ import Transfers
     private let content = SeededContent(seed: 21, size: 12 << 20)
 
     @Test(
-        "T5: each version that NIO supports continues after a break, and little is sent twice",
+        "T5: An upload in each version that NIO supports continues after a break, resending little",
         arguments: [InteropVersion.v3, .v5, .v6])
     func versionsOfTheDraft(_ version: InteropVersion) async throws {
         let port = try freePort()
@@ -27,7 +27,7 @@ import Transfers
         #expect(proxy.totals.bytesUp < content.size * 3 / 2, "\(proxy.totals)")
     }
 
-    @Test("T5: a server that answers 400 to version 8 gets requests in its own version")
+    @Test("T5: A server that answers 400 to version 8 gets requests in its own version")
     func theVersionIsFoundOut() async throws {
         let server = try await UploadServer(.resumable)
         let driver = try UploadDriver(content, to: server.url("/a.bin"), .draft(.v8))
@@ -36,7 +36,7 @@ import Transfers
         #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
     }
 
-    @Test("T5: a tus server continues where a connection broke")
+    @Test("T5: An upload to a tus server continues after its connection broke")
     func tus() async throws {
         let port = try freePort()
         let proxy = try ChaosProxy(to: port)

@@ -42,7 +42,7 @@ import Transfers
         #expect(try content.firstMismatch(inFileAt: "\(server.documents)/upload/x") == nil)
     }
 
-    @Test func `A certificate from an unknown authority is not trusted`() async throws {
+    @Test func `The transport does not trust a certificate from an unknown authority`() async throws {
         let server = try await server()
         let end = try await TestTransport().end(.direct(server.url("/file")))
         #expect(end.failure?.code == .untrustedServer)
@@ -62,7 +62,7 @@ import Transfers
         #expect([.untrustedServer, .cannotResolveHost, .cannotConnect].contains(other.failure?.code))
     }
 
-    @Test func `A missing authority file is named in the error`() async throws {
+    @Test func `The error names a missing authority file`() async throws {
         let server = try await server()
         var request = WireRequest.direct(server.url("/file"))
         request.tls = TLSSettings(certificateAuthority: "/does/not/exist.pem")
@@ -87,7 +87,7 @@ import Transfers
         #expect(end.head?.status == (hasCertificate ? 200 : 400))
     }
 
-    @Test func `An unreadable client certificate is named in the error`() async throws {
+    @Test func `The error names an unreadable client certificate`() async throws {
         let server = try await server { $0.requiresClientCertificate = true }
         var request = WireRequest.direct(server.url("/file"), certificates: server.certificates)
         request.tls?.clientCertificate = "/does/not/exist.pem"
@@ -98,7 +98,7 @@ import Transfers
 
     /// The bounds of a request also apply if connections of other requests are open.
     @Test(arguments: [TLSVersion.tls12, .tls13])
-    func `A TLS version outside the bounds of a request is not used`(served: TLSVersion) async throws {
+    func `The transport does not use a TLS version outside the bounds of a request`(served: TLSVersion) async throws {
         let server = try await server { $0.extra = "ssl_protocols TLSv\(served.rawValue);" }
         let transport = TestTransport()
         let request = WireRequest.direct(server.url("/file"), method: "HEAD", certificates: server.certificates)
@@ -117,7 +117,7 @@ import Transfers
         }
     }
 
-    @Test func `A plain-text server where TLS is expected is a TLS failure`() async throws {
+    @Test func `A server without TLS where TLS is expected is a TLS failure`() async throws {
         let server = try await WebServer.nginx()
         let end = try await TestTransport().end(.direct("https://127.0.0.1:\(server.port)/"))
         #expect(end.failure?.code == .tlsFailure)
@@ -131,7 +131,7 @@ import Transfers
     }
 
     /// A body that only the end of the connection delimits: over TLS that end must be announced (`close_notify`).
-    @Test func `A body without a length that is cut off inside TLS is not complete`() async throws {
+    @Test func `A body of unknown length that is cut off inside TLS is not complete`() async throws {
         let certificates = try await TestCertificates()
         let directory = try TemporaryDirectory()
         try directory.write(

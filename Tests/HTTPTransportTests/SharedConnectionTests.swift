@@ -39,7 +39,7 @@ import Transfers
     private func connection(_ receiver: Receiver) -> String? { receiver.heads.first?.headers.first("X-Connection") }
 
     @Test(arguments: [(50, 1), (200, 8)])
-    func `T6: many small files share few connections`(count: Int, connections: Int) async throws {
+    func `T6: Many small files share few connections`(count: Int, connections: Int) async throws {
         try await makeHabit()
         let files = try (0..<count).map { _ in try TestFile() }
         let receivers = files.map { file in Receiver { _ in .file(file.sink()) } }
@@ -53,7 +53,7 @@ import Transfers
         #expect(Set(receivers.map(connection)).count <= connections)
     }
 
-    @Test func `T6: a rate-limited or partial request has a connection of its own`() async throws {
+    @Test func `T6: A rate-limited or partial request has a connection of its own`() async throws {
         try await makeHabit()
         let shared = Receiver()
         _ = try await transport.end(request("1"), shared)
@@ -67,7 +67,7 @@ import Transfers
         }
     }
 
-    @Test func `T6: an unexpectedly large file does not delay small ones`() async throws {
+    @Test func `T6: An unexpectedly large file does not delay small ones`() async throws {
         try await makeHabit()
         let file = try TestFile(ceiling: 5_000_000)
         let receiver = Receiver { _ in .file(file.sink()) }
@@ -84,7 +84,7 @@ import Transfers
         #expect(try file.matches(large))
     }
 
-    @Test func `T6: cancelling one exchange does not affect others on its connection`() async throws {
+    @Test func `T6: Cancelling one exchange does not affect others on its connection`() async throws {
         try await makeHabit()
         let files = try (0..<100).map { _ in try TestFile() }
         let receivers = files.map { file in Receiver { _ in .file(file.sink()) } }

@@ -37,7 +37,7 @@ import Transfers
     }
 
     @Test(.enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1))
-    func `T4: simultaneous secure exchanges have threads of their own`() async throws {
+    func `T4: Simultaneous secure exchanges have threads of their own`() async throws {
         let secure = try await SecureServer(content)
         let transport = TestTransport()
         let threads = Watched<[UInt]>([])
@@ -54,7 +54,7 @@ import Transfers
         }
     }
 
-    @Test func `T4: successive secure exchanges need one thread and one connection`() async throws {
+    @Test func `T4: Successive secure exchanges need one thread and one connection`() async throws {
         let secure = try await SecureServer(content)
         let transport = TestTransport()
         let threads = Watched<[UInt]>([])
@@ -69,7 +69,7 @@ import Transfers
         #expect(connections.count == 1)
     }
 
-    @Test func `T3: the common rate limit applies fairly over all threads`() async throws {
+    @Test func `T3: The common rate limit applies fairly over all threads`() async throws {
         let secure = try await SecureServer(content)
         let transport = TestTransport()
         transport.transport.setRateLimit(10_000_000)
@@ -92,7 +92,7 @@ import Transfers
         }
     }
 
-    @Test func `T8: connections are closed on all threads`() async throws {
+    @Test func `T8: The transport can close connections on all threads`() async throws {
         let secure = try await SecureServer(content)
         let transport = TestTransport()
         var connections: [Set<String>] = []

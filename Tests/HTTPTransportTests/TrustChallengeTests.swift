@@ -60,7 +60,7 @@ import Transfers
     ]
 
     @Test(arguments: reasons)
-    func `T9: an untrusted server causes a challenge, and is accepted by its certificate`(
+    func `T9: An untrusted server causes a challenge and is accepted by its certificate`(
         flaw: TestCertificates.Flaw?, reason: String
     ) async throws {
         let secure = try await SecureServer(flaw)
@@ -91,7 +91,7 @@ import Transfers
     }
 
     @Test(arguments: [TLSVersion.tls12, .tls13])
-    func `T9: an untrusted server causes a challenge with any maximum TLS version`(newest: TLSVersion)
+    func `T9: An untrusted server causes a challenge with any maximum TLS version`(newest: TLSVersion)
         async throws
     {
         let secure = try await SecureServer()
@@ -100,7 +100,7 @@ import Transfers
         #expect(end.challenge?.method == .serverTrust)
     }
 
-    @Test func `T9: the chain is complete and begins with the server's own certificate`() async throws {
+    @Test func `T9: The certificate chain is complete and begins with the server's own certificate`() async throws {
         let secure = try await SecureServer()
         // nginx sends the certificates that follow the server's own in its file.
         let path = secure.certificates.serverCertificate
@@ -125,7 +125,7 @@ import Transfers
     }
 
     @Test(arguments: [true, false], ["localhost", "127.0.0.1"])
-    func `T9: a trusted server causes no challenge`(hasHTTP2: Bool, host: String) async throws {
+    func `T9: A trusted server causes no challenge`(hasHTTP2: Bool, host: String) async throws {
         let secure = try await SecureServer(hasHTTP2: hasHTTP2)
         for digests in [[], [SHA256.hash([1]).hex]] as [Set<String>] {
             let request = Self.asking("https://\(host):\(secure.server.port)/file", trusting: digests).with {
@@ -137,7 +137,7 @@ import Transfers
         }
     }
 
-    @Test func `T9: a named certificate is trusted only for requests that name it`() async throws {
+    @Test func `T9: A request trusts a certificate only if the request names it`() async throws {
         let secure = try await SecureServer(.otherName)
         let request = WireRequest.direct(secure.url, certificates: secure.certificates).with {
             $0.trustedCertificates = [SHA256.hash([1]).hex]
@@ -147,7 +147,7 @@ import Transfers
     }
 
     @Test(arguments: [true, false])
-    func `T9: a connection accepted for one request serves no other`(hasHTTP2: Bool) async throws {
+    func `T9: A connection accepted for one request serves no other request`(hasHTTP2: Bool) async throws {
         let secure = try await SecureServer(.selfSigned, hasHTTP2: hasHTTP2)
         let digest = try secure.leafDigest()
         let transport = TestTransport()
@@ -164,7 +164,7 @@ import Transfers
         #expect(second.head?.connection != nil)
     }
 
-    @Test func `T9: TLS sessions of an accepted connection serve no other request`() async throws {
+    @Test func `T9: A TLS session that an app trusted is not reused for other requests`() async throws {
         let secure = try await SecureServer(.selfSigned, hasHTTP2: false, extra: "keepalive_timeout 0;")
         let transport = TestTransport()
         let accepted = Self.asking(secure.url, trusting: [try secure.leafDigest()])
@@ -175,7 +175,7 @@ import Transfers
         #expect(try await transport.end(other).challenge?.method == .serverTrust)
     }
 
-    @Test func `T9: servers trusted without a challenge share connections`() async throws {
+    @Test func `T9: Servers that are trusted without a challenge share connections`() async throws {
         let secure = try await SecureServer()
         let transport = TestTransport()
         let plain = WireRequest.direct(secure.url, certificates: secure.certificates)
@@ -185,7 +185,7 @@ import Transfers
         #expect(first.head?.connection == second.head?.connection)
     }
 
-    @Test func `T9: a named certificate is not trusted for another origin`() async throws {
+    @Test func `T9: A named certificate is not trusted for another origin`() async throws {
         let far = try await SecureServer(.selfSigned)
         let near = try await SecureServer(.selfSigned, extra: "location /away { return 302 \(far.url); }")
         let request = Self.asking(
@@ -195,7 +195,7 @@ import Transfers
         #expect(far.requestCount == 0)
     }
 
-    @Test func `T9: the certificate of a proxy causes no challenge`() async throws {
+    @Test func `T9: The certificate of a proxy causes no challenge`() async throws {
         let proxy = try await SecureServer(.selfSigned)
         let digest = try proxy.leafDigest()
         for url in ["http://localhost:\(proxy.server.port)/", "https://localhost:\(proxy.server.port)/"] {
@@ -211,7 +211,7 @@ import Transfers
         #expect(proxy.requestCount == 0)
     }
 
-    @Test func `T9: many requests with different trusted certificates all end`() async throws {
+    @Test func `T9: Many requests with different trusted certificates all end`() async throws {
         let secure = try await SecureServer(.selfSigned)
         let digest = try secure.leafDigest()
         let transport = TestTransport()

@@ -65,7 +65,7 @@ import Transfers
             try origin.requests(for: "/up").last?.body.matches(.seeded(size: content.size, seed: content.seed)) == true)
     }
 
-    @Test func `A wrong credential results in the 401 response and no failure`() async throws {
+    @Test func `A wrong credential delivers the 401 response instead of a failure`() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks", .requireBasic(user: "me", password: "right")))
         let (end, _) = try await upload(origin, credential: Credential(user: "me", password: "wrong", scheme: .basic))
@@ -73,7 +73,7 @@ import Transfers
         #expect(end.failure == nil)
     }
 
-    @Test func `An early refusal is delivered as the response to the upload`() async throws {
+    @Test func `The transport delivers an early refusal as the response to the upload`() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("", .status(413, body: "too large")))
         let (end, sent) = try await upload(origin)
@@ -92,7 +92,7 @@ import Transfers
         #expect(end.failure?.message.contains("while sending") == true, "\(end)")
     }
 
-    @Test func `A server that resets the upload is a lost connection`() async throws {
+    @Test func `A server that resets an upload causes a lost connection`() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("", .resetUploadAfter(1_000_000)))
         let (end, _) = try await upload(origin)
@@ -106,7 +106,7 @@ import Transfers
         #expect(end.failure?.code == .sourceChanged)
     }
 
-    @Test("T5: a body of several pieces is sent as one, and completely again after a challenge")
+    @Test("T5: A body of several pieces is sent as one, and completely again after a challenge")
     func aBodyOfPieces() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks", .requireDigest(user: "me", password: "secret")))
@@ -128,7 +128,7 @@ import Transfers
         #expect(origin.requests(for: "/up").last?.body.bytes == expected)
     }
 
-    @Test("T5: a part of a file is sent from its offset on")
+    @Test("T5: The transport sends a part of a file from its offset on")
     func aPartOfAFile() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks"))
@@ -140,7 +140,7 @@ import Transfers
         #expect(origin.requests(for: "/up").last?.body.bytes == content.bytes(4_990_000..<5_000_000))
     }
 
-    @Test("T5: a large body that needs no approval is sent without Expect")
+    @Test("T5: The transport sends a large body that needs no approval without Expect")
     func aBodyThatNeedNotAsk() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks"))
@@ -153,7 +153,7 @@ import Transfers
         #expect(try got.body.matches(.seeded(size: content.size, seed: content.seed)))
     }
 
-    @Test("T5: interim responses are reported in order, and one of them can end the exchange")
+    @Test("T5: The transport reports interim responses in order, and one can end the exchange")
     func interimResponses() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks", .interimResponses([102, 104])))
@@ -169,7 +169,7 @@ import Transfers
         #expect(hasty.heads.isEmpty)
     }
 
-    @Test func `T5: appended data is never repeated by itself when a reused connection breaks`() async throws {
+    @Test func `T5: The transport does not repeat appended data when a reused connection breaks`() async throws {
         for _ in 0..<5 {
             let (appends, end) = try await appendOverBrokenConnection(mayRepeat: false)
             #expect(appends == 1 && end.failure?.code == .connectionLost, "\(end)")

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `A change of many transfers applies to all and is stored`() async throws {
+    @Test func `A change of many transfers applies to all of them and is stored`() async throws {
         try await withAPI { server, _ in
             let ids = try await enqueue(3, server)
             _ = try await act("cancel", [ids[1]], server)
@@ -105,7 +105,8 @@ import Testing
         ("{\"action\":\"resume\",\"tasks\":[1],\"producingResumeData\":true}", 422, "/producingResumeData"),
         ("{\"action\":\"resume\",\"tasks\":[\((1...1_001).map { "\($0)" }.joined(separator: ","))]}", 422, "/tasks"),
     ])
-    func `An invalid action request is refused as a whole`(body: String, status: Int, pointer: String) async throws {
+    func `The API refuses an invalid action request as a whole`(body: String, status: Int, pointer: String) async throws
+    {
         try await withAPI { server, _ in
             let answer = try await server.request("POST", "/v1/actions", body: body)
             #expect(answer.status == status)

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `R9: An error in a desktop entry is reported with line and key`() async throws {
+    @Test func `R9: The API reports the line and key of an error in a desktop entry`() async throws {
         try await withAPI { server, test in
             let path = try entry(in: test.directory, modes: "fetsh;")
             let problem = try await server.request("POST", "/v1/apps", body: "{\"entry\":\"\(path)\"}").problem
@@ -53,14 +53,14 @@ import Testing
     }
 
     @Test(arguments: ["/", "/nonexistent/a.desktop", "/tmp", "a.desktop", "", "/etc/.desktop", "/\\u0000.desktop"])
-    func `R9: Installing a file that is not a desktop entry is not an internal error`(path: String) async throws {
+    func `R9: Installing a file that is not a desktop entry causes no internal error`(path: String) async throws {
         let answer = try await withAPI { server, _ in
             try await server.request("POST", "/v1/apps", body: "{\"entry\":\"\(path)\"}")
         }
         #expect([400, 404, 409, 422].contains(try answer.problem.status), "\(answer.text)")
     }
 
-    @Test func `L7: The snapshot file of an app is served only if it is a picture`() async throws {
+    @Test func `L7: The API serves the snapshot file of an app only if it is a picture`() async throws {
         try await withAPI { server, test in
             let picture = test.directory.path("picture")
             let keys = "transfer;\nX-Nightshift-Snapshot=\(picture)"
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `L1: Launch arguments that no program can receive are refused`() async throws {
+    @Test func `L1: The API refuses launch arguments that no program can receive`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
             let body = #"{"arguments":["a","b\u0000c"]}"#
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `L1: An app that was quit with force is not launched`() async throws {
+    @Test func `L1: The API does not launch an app that you have force-quit`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
             let path = "/v1/apps/org.example.Photos"
@@ -159,7 +159,7 @@ import Testing
         ("GET", ""), ("DELETE", ""), ("GET", "/why"), ("GET", "/log"), ("GET", "/snapshot"), ("POST", "/launch"),
         ("POST", "/activate"), ("POST", "/background"), ("POST", "/quit"), ("POST", "/kill"),
     ])
-    func `L1: An unknown app is not found`(method: String, rest: String) async throws {
+    func `L1: The API answers 404 for an unknown app`(method: String, rest: String) async throws {
         try await withAPI { server, _ in
             for id in ["org.example.None", "%2Fusr%2Fbin%2Fnone", "%00", "a%2F..%2Fb", ".desktop"] {
                 let answer = try await server.request(method, "/v1/apps/\(id)\(rest)")
@@ -175,7 +175,8 @@ import Testing
             ("POST", "/v1/apps/a/launch", "{\"arguments\":[1]}"), ("GET", "/v1/apps/a/log?after=-1", nil),
             ("GET", "/v1/apps/a/log?limit=0", nil), ("GET", "/v1/apps?x=1", nil),
         ] as [(String, String, String?)])
-    func `A malformed app request is refused with a problem`(method: String, target: String, body: String?) async throws
+    func `The API refuses a malformed app request with a problem`(method: String, target: String, body: String?)
+        async throws
     {
         let answer = try await withAPI { server, _ in try await server.request(method, target, body: body) }
         #expect(try answer.problem.status == 400)

@@ -299,7 +299,7 @@ import Testing
         try Routes(makeService().operations, device: TestDevice().access, stop: {}).all
     }
 
-    @Test func `Each client request is sent exactly as the handwritten sample`() throws {
+    @Test func `The client sends each request exactly as the handwritten sample`() throws {
         for sample in try Self.samples {
             #expect("\(sample.method) \(sample.path)" == sample.line)
             guard let request = sample.request else { continue }
@@ -308,7 +308,7 @@ import Testing
         }
     }
 
-    @Test func `Each client request matches one route and its allowed parameters`() throws {
+    @Test func `Each request of the client matches one route and its allowed parameters`() throws {
         let routes = try routes()
         var asked: Set<String> = []
         for sample in try Self.samples {
@@ -324,7 +324,9 @@ import Testing
         #expect(asked.isDisjoint(with: Self.unused))
     }
 
-    @Test(arguments: 1...20) func `Any name is encoded as one path segment and as one query value`(seed: Int) throws {
+    @Test(arguments: 1...20) func `The client encodes any name as one path segment and as one query value`(seed: Int)
+        throws
+    {
         var random = SplitMix64(seed: UInt64(seed))
         let characters = Array("a/?#&=%+,;: ~.-_é\u{1F980}\n\"'[]")
         for _ in 0..<50 {

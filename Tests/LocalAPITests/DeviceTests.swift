@@ -34,13 +34,13 @@ import Testing
             (#"{"backgroundPolicy":"generous"}"#, "/backgroundPolicy"),
             (#"{"overrides":{"idle":true}}"#, "/overrides/idle"),
         ])
-    func `L6: An invalid override is refused with its position`(body: String, pointer: String) async throws {
+    func `L6: The refusal of an invalid override contains its position`(body: String, pointer: String) async throws {
         let answer = try await withAPI { server, _ in try await server.request("PATCH", "/v1/device", body: body) }
         #expect(answer.status == 400)
         #expect(try answer.problem.pointer == pointer)
     }
 
-    @Test func `L6: A request for doze is accepted, or refused with a reason`() async throws {
+    @Test func `L6: The API accepts a request for doze or refuses it with a reason`() async throws {
         try await withAPI { server, _ in
             let answer = try await server.request("POST", "/v1/device/doze", body: #"{"phase":"dozing"}"#)
             #expect(try device(answer).doze.phase == .dozing)

@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: ["Content-Length", "Transfer-Encoding"])
-    func `A request for events with a body is refused and reserves no place`(field: String) async throws {
+    func `The server refuses a request for events with a body and reserves no slot for it`(field: String) async throws {
         let streams = EventStreams(limit: 1)
         try await withServer(routes: [route(streams) { self.silent() }]) { server in
             let fields = [field: field == "Content-Length" ? "1000000" : "chunked"]
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `An event response ends with its events`() async throws {
+    @Test func `The response to a request for events ends with its events`() async throws {
         let events = AsyncStream<ServiceEvent> {
             $0.yield(.reset(lastEntry: 1))
             $0.finish()
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `A reader that disconnects frees its place`() async throws {
+    @Test func `A reader that disconnects frees its slot`() async throws {
         let streams = EventStreams(limit: 1)
         let source = Watched(0)
         let events: @Sendable () -> AsyncStream<ServiceEvent> = {

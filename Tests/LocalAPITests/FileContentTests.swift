@@ -25,12 +25,12 @@ import Testing
         #expect(answer.body == bytes)
     }
 
-    @Test func `A missing file is not found`() async throws {
+    @Test func `A request for a missing file gets 404`() async throws {
         let answer = try await withServer(routes: routes) { try await $0.request("GET", "/content") }
         #expect(try answer.problem.type == "/problems/not-found")
     }
 
-    @Test func `Only regular files are served`() async throws {
+    @Test func `The server serves only regular files`() async throws {
         let target = try directory.write([1], to: "target")
         symlink(target, directory.path("f"))
         let link = try await withServer(routes: routes) { try await $0.request("GET", "/content") }
@@ -54,7 +54,8 @@ import Testing
     }
 
     @Test(arguments: [(0, 10), (0, 3), (2, 4), (4, 10), (5, 1), (9, 10)])
-    func `The two halves of a log are served as one file, from any position`(start: Int, limit: Int) async throws {
+    func `The server serves the two halves of a log as one file, from any position`(start: Int, limit: Int) async throws
+    {
         let halves = [directory.path("log.1"), directory.path("log")]
         let routes = [
             Route(.get, "/content") { _ in
@@ -75,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `A log that is constantly rotated is served without gaps or repetitions`() async throws {
+    @Test func `The server serves a constantly rotating log without gaps or repetitions`() async throws {
         let (older, newer) = (directory.path("log.1"), directory.path("log"))
         try directory.write("0", to: "log.1")
         try directory.write("1", to: "log")

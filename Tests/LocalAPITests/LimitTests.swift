@@ -23,7 +23,7 @@ import Testing
         "\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n"
     }
 
-    @Test func `A body that declares too many bytes is refused without being read`() async throws {
+    @Test func `The server refuses a body that declares too many bytes without reading it`() async throws {
         try await withServer(routes: [change, enqueue]) { server in
             for (method, target, limit) in [
                 ("PATCH", "/change", ConnectionLimits.smallBody), ("POST", "/tasks", Limits.requestBody),
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `A body that becomes too large is refused`() async throws {
+    @Test func `The server refuses a body that becomes too large`() async throws {
         try await withServer(routes: [change]) { server in
             let client = try server.client()
             try await client.send(
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `A body may be sent in chunks`() async throws {
+    @Test func `A client may send its body in chunks`() async throws {
         try await withServer(routes: [change]) { server in
             let client = try server.client()
             try await client.send(
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `Large bodies are read in turn, and all of them are accepted`() async throws {
+    @Test func `The server reads large bodies in turn and accepts all of them`() async throws {
         let task = "{\"url\":\"https://example.org/\(String(repeating: "x", count: 100))\"}"
         let body = "{\"tasks\":[" + Array(repeating: task, count: 2_000).joined(separator: ",") + "]}"
         #expect(body.utf8.count > ConnectionLimits.turnlessBody)
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `A client that waits for an interim response is asked to send its body`() async throws {
+    @Test func `The server asks a client that waits for an interim response to send its body`() async throws {
         try await withServer(routes: [change]) { server in
             let client = try server.client()
             let body = "{\"priority\":1}"
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `A client that announces a too large body is not asked to send it`() async throws {
+    @Test func `The server does not ask a client to send a body that is too large`() async throws {
         try await withServer(routes: [enqueue]) { server in
             let client = try server.client()
             try await client.send(
@@ -134,7 +134,7 @@ import Testing
         Dictionary(uniqueKeysWithValues: (0..<5).map { ("X\($0)", String(repeating: "x", count: 8_000)) }),
         Dictionary(uniqueKeysWithValues: (0..<200).map { ("X\($0)", "x") }),
     ])
-    func `A request head that is too large is refused`(headers: [String: String]) async throws {
+    func `The server refuses a request head that is too large`(headers: [String: String]) async throws {
         let answer = try await withServer(routes: [.hello]) { server in
             let client = try server.client()
             // The server may respond and close the connection before it has read everything.
@@ -150,7 +150,7 @@ import Testing
         "PATCH /change HTTP/1.1\r\nHost: localhost\r\n"
             + "Content-Type: application/json\r\nContent-Length: 10\r\n\r\n{",
     ])
-    func `An idle connection is closed`(beginning: String) async throws {
+    func `The server closes an idle connection`(beginning: String) async throws {
         var (limits, patient) = (ConnectionLimits(), ConnectionLimits())
         limits.idleTimeout = .milliseconds(200)
         patient.idleTimeout = .minutes(30)

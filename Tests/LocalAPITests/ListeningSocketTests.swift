@@ -25,7 +25,7 @@ import Testing
         #expect(mode(directory.path("run")) == 0o700)
     }
 
-    @Test func `A stale socket is replaced`() throws {
+    @Test func `The service replaces a stale socket`() throws {
         let path = directory.path("s")
         close(try ListeningSocket.path(path).open())
         let descriptor = try ListeningSocket.path(path).open()
@@ -33,29 +33,29 @@ import Testing
         _ = try UnixClient(path)
     }
 
-    @Test func `A file that is not a socket is not removed`() throws {
+    @Test func `The service does not remove a file that is not a socket`() throws {
         let path = try directory.write([1], to: "s")
         #expect(throws: LocalAPIError.self) { try ListeningSocket.path(path).open() }
         #expect(try Data(contentsOf: URL(filePath: path)) == Data([1]))
     }
 
-    @Test func `A directory that others can write to is refused`() throws {
+    @Test func `The service refuses a directory that others can write to`() throws {
         chmod(directory.path, 0o777)
         let error = #expect(throws: LocalAPIError.self) { try ListeningSocket.path(directory.path("s")).open() }
         #expect(error?.code == .unusablePath)
     }
 
-    @Test func `A path that is too long for a socket is refused with its length`() throws {
+    @Test func `The error about a path that is too long for a socket contains its length`() throws {
         let path = directory.path(String(repeating: "x", count: 120))
         let error = #expect(throws: LocalAPIError.self) { try ListeningSocket.path(path).open() }
         #expect(error?.message.contains("107") == true)
     }
 
-    @Test func `A relative socket path is refused`() {
+    @Test func `The service refuses a relative socket path`() {
         #expect(throws: LocalAPIError.self) { try ListeningSocket.path("s").open() }
     }
 
-    @Test func `An inherited socket is served, and its file is not removed`() async throws {
+    @Test func `The service uses an inherited socket and does not remove its file`() async throws {
         let path = directory.path("s")
         let descriptor = try ListeningSocket.path(path).open()
         try await withServer(routes: [.hello], socket: .inherited(descriptor: descriptor)) { _ in
@@ -65,7 +65,7 @@ import Testing
         #expect(mode(path) == 0o600)
     }
 
-    @Test func `Only a listening Unix socket can be inherited`() throws {
+    @Test func `The service inherits only a listening Unix socket`() throws {
         let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
         defer { close(descriptor) }
         let unbound = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)

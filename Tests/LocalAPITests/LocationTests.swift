@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `R7: The location permission is shown, and an app is notified of changes`() async throws {
+    @Test func `R7: The API shows the location permission, and notifies an app of changes`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
             let client = try await connect(server, app: "org.example.Arrivals")
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A process monitors regions and changes, and sees its permission`() async throws {
+    @Test func `R6: A process can monitor regions and significant changes, and read its permission`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
             let client = try await connect(server, app: "org.example.Arrivals")
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A process gets locations while it reads the stream, which people can see`() async throws {
+    @Test func `R6: A process gets locations while it reads the stream, and the status shows that`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
             let client = try await connect(server, app: "org.example.Arrivals")
@@ -141,7 +141,7 @@ import Testing
     @Test(arguments: [
         "accuracy=-1", "accuracy=1e9", "distance=nan", "distance=0x10", "accuracy=20000001", "once=maybe", "often=true",
     ])
-    func `R6: An invalid request for location updates is refused with a problem`(query: String) async throws {
+    func `R6: The API refuses an invalid request for location updates with a problem`(query: String) async throws {
         try await withAPI { server, test in
             try await install(server, test)
             let client = try await connect(server, app: "org.example.Arrivals")
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A region beyond the limit is refused`() async throws {
+    @Test func `R6: The API refuses a region beyond the limit`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
             for number in 1...Limits.regions {
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A process without a desktop entry or connection is refused`() async throws {
+    @Test func `R6: The API refuses a process without a desktop entry or a connection`() async throws {
         try await withAPI { server, _ in
             #expect(try await server.request("GET", own).problem.type == "/problems/not-connected")
             let client = try server.client()
@@ -182,7 +182,7 @@ import Testing
             ("GET", "", nil), ("PATCH", "", "{\"permission\":\"always\"}"),
             ("PUT", "/regions/home", region("home")), ("DELETE", "/regions/home", nil),
         ] as [(String, String, String?)])
-    func `R6: An unknown app is not found in location requests`(method: String, rest: String, body: String?)
+    func `R6: The API answers 404 to location requests for an unknown app`(method: String, rest: String, body: String?)
         async throws
     {
         try await withAPI { server, _ in
@@ -207,7 +207,7 @@ import Testing
             ),
             ("GET", "?app=a", nil, 400),
         ] as [(String, String, String?, Int)])
-    func `R6: An invalid location request is refused with a problem`(
+    func `R6: The API refuses an invalid location request with a problem`(
         method: String, rest: String, body: String?, status: Int
     ) async throws {
         try await withAPI { server, test in

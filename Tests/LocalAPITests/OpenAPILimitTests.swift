@@ -111,13 +111,13 @@ import Testing
         }
     }
 
-    @Test func `The upper bounds of the document equal the limits of the service`() {
+    @Test func `The upper bounds of the OpenAPI document equal the limits of the service`() {
         for (place, keyword, limit) in Self.limits {
             #expect(value(at: Self.pointer(place))[keyword] == .number(limit), "\(place) \(keyword)")
         }
     }
 
-    @Test func `Every upper bound in the document is compared with a limit`() {
+    @Test func `The tests compare every upper bound in the OpenAPI document with a limit`() {
         let held = Set(Self.limits.map { "\(Self.pointer($0.place)) \($0.keyword)" })
         var found: [String] = []
         func check(_ value: JSONValue, _ path: [String]) {
@@ -134,7 +134,7 @@ import Testing
         #expect(found.count > 20)
     }
 
-    @Test func `The document has the lower bound of the expiration warning time`() {
+    @Test func `The OpenAPI document has the lower bound of the expiration warning time`() {
         let lead = value(at: Self.pointer("DeviceChange/expirationLead"))
         #expect(lead["minimum"] == .number(DeviceSettings.leadAllowed.lowerBound))
     }
@@ -147,12 +147,12 @@ import Testing
         ("AppRefreshStatus/fetches", "The last \(Limits.fetches),"),
         ("AppLocationStatus/regions", "At most \(Limits.regions)"),
     ])
-    func `The descriptions in the document contain the limits`(place: String, text: String) throws {
+    func `The descriptions in the OpenAPI document contain the limits`(place: String, text: String) throws {
         let description = try #require(value(at: Self.pointer(place))["description"].string)
         #expect(description.contains(text))
     }
 
-    @Test func `The overrides in the document are all device values with their grammar`() {
+    @Test func `The overrides in the OpenAPI document are all device values with their grammar`() {
         let overrides = value(at: Self.pointer("DeviceChange/overrides"))["properties"].object ?? [:]
         #expect(Set(overrides.keys) == Set(DeviceKey.allCases.map(\.rawValue)))
         for key in DeviceKey.allCases {
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `The document has the version of the program`() {
+    @Test func `The OpenAPI document has the version of the program`() {
         #expect(document["info"]["version"] == .string(NightshiftVersion.current))
     }
 }

@@ -33,7 +33,7 @@ import Transfers
         try #require(document["components"]["schemas"][name].object.map(JSONValue.object), "no schema \(name)")
     }
 
-    @Test func `The pattern for policies in the document matches exactly the valid policies`() throws {
+    @Test func `The pattern for policies in the OpenAPI document matches exactly the valid policies`() throws {
         let pattern = try Regex(try #require(try schema("BackgroundPolicy")["pattern"].string))
         for kind in ["contiguous", "opportunistic", "generous", ""] {
             for seconds in [
@@ -50,19 +50,19 @@ import Transfers
     @Test(arguments: [
         "never", "minimum", "900", "0.5", ".5", "7.", "", "default", "inf", "nan", "0x10", "+7", "-1", "1e3", "1.2.3",
         ".", "९",
-    ]) func `The pattern for intervals in the document matches exactly the valid ones`(text: String) throws {
+    ]) func `The pattern for intervals in the OpenAPI document matches exactly the valid ones`(text: String) throws {
         let pattern = try Regex(try #require(try schema("RefreshInterval")["pattern"].string))
         #expect((RefreshInterval(text) != nil) == (text.wholeMatch(of: pattern) != nil))
     }
 
-    @Test func `The document describes all routes and no others`() throws {
+    @Test func `The OpenAPI document describes all routes and no others`() throws {
         let described = (document["paths"].object ?? [:]).flatMap { path, item in
             (item.object ?? [:]).keys.filter { $0 != "parameters" }.map { "\($0.uppercased()) \(path)" }
         }
         #expect(described.sorted() == (try routes).map { "\($0.method.rawValue) \($0.path)" }.sorted())
     }
 
-    @Test func `The document describes the query parameters of each route`() throws {
+    @Test func `The OpenAPI document describes the query parameters of each route`() throws {
         for route in try routes {
             let operation = document["paths"][route.path][route.method.rawValue.lowercased()]
             let names = (operation["parameters"].array ?? []).map(resolve).filter { $0["in"] == "query" }
@@ -72,7 +72,7 @@ import Transfers
         }
     }
 
-    @Test func `Each operation in the document has a unique name, problems and a tag`() throws {
+    @Test func `Each operation in the OpenAPI document has a unique name, problems and a tag`() throws {
         var names: Set<String> = []
         for (path, item) in document["paths"].object ?? [:] {
             for (method, operation) in item.object ?? [:] where method != "parameters" {
@@ -91,7 +91,7 @@ import Transfers
         }
     }
 
-    @Test func `Each problem response in the document has the status of its problem`() throws {
+    @Test func `Each problem response in the OpenAPI document has the status of its problem`() throws {
         for (status, name) in Self.problemNames {
             #expect(document["components"]["responses"][name].object != nil, "\(status) \(name)")
         }
@@ -108,7 +108,7 @@ import Transfers
         #expect(Set(problems.map(\.status)) == Set(Self.problemNames.keys))
     }
 
-    @Test func `Every reference in the document can be resolved`() {
+    @Test func `Every reference in the OpenAPI document can be resolved`() {
         func check(_ value: JSONValue) {
             if let reference = value["$ref"].string {
                 #expect(resolve(value).object?["$ref"] == nil && resolve(value) != .null, "\(reference)")
@@ -118,7 +118,7 @@ import Transfers
         check(document)
     }
 
-    @Test func `The enumerations in the document are complete`() throws {
+    @Test func `The enumerations in the OpenAPI document are complete`() throws {
         func check<Value: CaseIterable & RawRepresentable>(_ type: Value.Type, _ name: String) throws
         where Value.RawValue == String {
             #expect(try schema(name)["enum"].array?.compactMap(\.string) == Value.allCases.map(\.rawValue), "\(name)")
@@ -177,7 +177,7 @@ import Transfers
     }
 
     @Test(arguments: Sample.all)
-    func `The schemas in the document have the keys of the types`(_ sample: Sample) throws {
+    func `The schemas in the OpenAPI document have the keys of the types`(_ sample: Sample) throws {
         let schema = try schema(sample.name)
         let full = try JSON.decode(JSONValue.self, from: sample.full)
         #expect(Set(full.object?.keys.map { $0 } ?? []) == Set(schema["properties"].object?.keys.map { $0 } ?? []))
@@ -212,7 +212,7 @@ import Transfers
         }
     }
 
-    @Test func `The examples in the document match their schemas`() throws {
+    @Test func `The examples in the OpenAPI document match their schemas`() throws {
         var count = 0
         func check(_ value: JSONValue) {
             for (type, content) in value["content"].object ?? [:] where type == "application/json" {

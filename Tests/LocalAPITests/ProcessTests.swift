@@ -53,7 +53,9 @@ import Testing
             ("DELETE", "/scheduled-tasks", nil), ("DELETE", "/scheduled-tasks/a", nil),
             ("PATCH", "/scheduled-tasks/a", "{\"completedUnits\":1}"),
         ] as [(String, String, String?)])
-    func `T1: A process that is not connected is refused with that reason`(method: String, rest: String, body: String?)
+    func `T1: The API refuses a process that is not connected, and gives that reason`(
+        method: String, rest: String, body: String?
+    )
         async throws
     {
         let answer = try await withAPI { server, _ in
@@ -63,7 +65,8 @@ import Testing
         #expect(answer.status == 409)
     }
 
-    @Test func `L1: A process is identified by its connection and notified of state changes`() async throws {
+    @Test func `L1: The service identifies a process by its connection and notifies it of state changes`() async throws
+    {
         try await withAPI { server, _ in
             let (client, hello) = try await connect(server)
             let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
@@ -90,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `L1: A request that names a replaced command stream is refused`() async throws {
+    @Test func `L1: The API refuses a request that names a replaced command stream`() async throws {
         try await withAPI { server, _ in
             let (first, hello) = try await connect(server)
             defer { withExtendedLifetime(first) {} }
@@ -148,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `T6: Transfers with existing numbers of the app are not added again`() async throws {
+    @Test func `T6: The API does not add transfers with existing numbers of the app again`() async throws {
         try await withAPI { server, _ in
             let (client, hello) = try await connect(server)
             defer { withExtendedLifetime(client) {} }
@@ -177,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func `T10: Messages are sent again until they are acknowledged`() async throws {
+    @Test func `T10: A process gets its messages again until it acknowledges them`() async throws {
         try await withAPI { server, _ in
             let (client, _) = try await connect(server)
             defer { withExtendedLifetime(client) {} }
@@ -207,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func `T7: An answer without a question is refused`() async throws {
+    @Test func `T7: The API refuses an answer without a question`() async throws {
         try await withAPI { server, _ in
             let (client, _) = try await connect(server)
             defer { withExtendedLifetime(client) {} }
@@ -233,7 +236,7 @@ import Testing
         }
     }
 
-    @Test func `T12: An invalidated session is removed with its transfers`() async throws {
+    @Test func `T12: Invalidating a session removes it with its transfers`() async throws {
         try await withAPI { server, _ in
             let (client, _) = try await connect(server)
             defer { withExtendedLifetime(client) {} }
@@ -307,7 +310,7 @@ import Testing
         }
     }
 
-    @Test func `Process streams have places of their own`() async throws {
+    @Test func `Process streams have slots of their own`() async throws {
         let test = try makeService()
         defer { withExtendedLifetime(test) {} }
         let routes = Routes(test.operations, device: TestDevice().access, stop: {})
@@ -324,7 +327,7 @@ import Testing
         }
     }
 
-    @Test func `A process that the kernel cannot identify is refused`() throws {
+    @Test func `The API refuses a process that the kernel cannot identify`() throws {
         #expect(try call(from: 1).process() == 1)
         #expect(throws: Problem.self) { try call(from: 0).process() }
     }

@@ -52,7 +52,8 @@ import Testing
         return (client, text)
     }
 
-    @Test func `R1: The interval of the desktop entry is shown, and the user's setting takes precedence`() async throws
+    @Test func `R1: The API shows the desktop entry's interval, over which the user's setting has priority`()
+        async throws
     {
         try await withAPI { server, test in
             let empty = try await server.request("GET", "/v1/refresh").decode(RefreshStatus.self)
@@ -105,7 +106,8 @@ import Testing
         }
     }
 
-    @Test func `R9: A task that the desktop entry does not declare is refused with the missing key`() async throws {
+    @Test func `R9: The refusal of a task that the desktop entry does not declare names the missing key`() async throws
+    {
         try await withAPI { server, test in
             try await install(server, test, modes: "transfer;")
             let fetch = try await server.request("POST", path + "/fetch").problem
@@ -193,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func `R1: An expiration request without a running task is refused`() async throws {
+    @Test func `R1: The API refuses an expiration request without a running task`() async throws {
         try await withAPI { server, test in
             try await install(server, test, keys: "X-Nightshift-TaskIdentifiers=feeds.clean;")
             #expect(try await server.request("POST", path + "/expire").problem.status == 409)
@@ -223,7 +225,8 @@ import Testing
             ("POST", "/scheduled-tasks", "{\"identifier\":\"a\",\"kind\":\"refresh\"}"),
             ("DELETE", "/scheduled-tasks/a", nil),
         ] as [(String, String, String?)])
-    func `R1: An unknown app is not found in refresh requests`(method: String, rest: String, body: String?) async throws
+    func `R1: The API answers 404 to refresh requests for an unknown app`(method: String, rest: String, body: String?)
+        async throws
     {
         try await withAPI { server, _ in
             for id in ["org.example.None", "%2Fusr%2Fbin%2Fnone", "a%2F..%2Fb"] {
@@ -244,7 +247,7 @@ import Testing
             ("POST", "/v1/process/scheduled-tasks", "{\"identifier\":\"a\",\"kind\":\"sometimes\"}", 400),
             ("GET", "/v1/refresh?app=a", nil, 400),
         ] as [(String, String, String?, Int)])
-    func `R1: An invalid refresh request is refused with a problem`(
+    func `R1: The API refuses an invalid refresh request with a problem`(
         method: String, target: String, body: String?, status: Int
     ) async throws {
         try await withAPI { server, test in

@@ -68,7 +68,7 @@ import Testing
             words: "given twice"),
         Case(body: "{\"tasks\":" + String(repeating: "[", count: 20_000) + "}", pointer: nil, words: "is not JSON"),
     ])
-    func `A decoding error is reported with its position`(_ example: Case) async throws {
+    func `The error about a body that cannot be decoded contains the position`(_ example: Case) async throws {
         let answer = try await withServer(routes: routes) { try await $0.request("POST", "/tasks", body: example.body) }
         #expect(answer.status == 400)
         let problem = try answer.problem
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "text/plain", "application/x-www-form-urlencoded", "application/jsonx", ""])
-    func `A body with another content type is refused`(type: String?) async throws {
+    func `The service refuses a body with another content type`(type: String?) async throws {
         let answer = try await withServer(routes: routes) { server in
             let client = try server.client()
             let field = type.map { "Content-Type: \($0)\r\n" } ?? ""
@@ -104,7 +104,7 @@ import Testing
         #expect(answer.text == "true")
     }
 
-    @Test func `An optional body may be missing`() async throws {
+    @Test func `A client may omit an optional body`() async throws {
         try await withServer(routes: routes) { server in
             let none = try await server.request("POST", "/cancel")
             #expect(none.text == "null")

@@ -61,7 +61,7 @@ import Testing
         ("GET", "/things/1?after=99999999999999999999", 400, "/problems/bad-request"),
         ("GET", "/things/%ff", 400, "/problems/bad-request"),
     ])
-    func `A request without a route is refused with a problem document`(
+    func `The refusal of a request without a route is a problem document`(
         method: String, target: String, status: Int, type: String
     ) async throws {
         let answer = try await withServer(routes: routes) { try await $0.request(method, target) }
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `The service decodes path and query`() async throws {
+    @Test func `The service decodes the path and the query`() async throws {
         let answer = try await withServer(routes: routes) {
             try await $0.request("GET", "/things/a%2Fb%20%C3%A4?after=%37")
         }
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `Several requests may follow each other on one connection`() async throws {
+    @Test func `A client may send several requests on one connection`() async throws {
         try await withServer(routes: routes) { server in
             let client = try server.client()
             for _ in 0..<3 {

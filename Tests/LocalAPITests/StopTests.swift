@@ -8,7 +8,7 @@ import Testing
 @testable import LocalAPI
 
 @Suite struct StopTests {
-    @Test func `Running requests get their responses at a stop, then the connection closes`() async throws {
+    @Test func `A stop waits for responses to running requests, then closes their connections`() async throws {
         let (begun, mayEnd) = (Watched(false), Watched(false))
         let slow = Route(.get, "/slow") { _ in
             begun.update { $0 = true }

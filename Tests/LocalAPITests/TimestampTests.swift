@@ -15,7 +15,7 @@ import Testing
         ("2016-12-31T23:59:60Z", 1_483_228_800), ("0000-03-01T00:00:00Z", -62_162_035_200),
         ("9999-12-31T23:59:59.999999999Z", 253_402_300_799.999999999),
     ])
-    func `RFC 3339 times are parsed`(text: String, seconds: Double) throws {
+    func `The parser accepts RFC 3339 times`(text: String, seconds: Double) throws {
         #expect(try decode(text) == seconds)
     }
 
@@ -26,7 +26,7 @@ import Testing
         "2027-02-29T08:00:00Z", "2100-02-29T08:00:00Z", "2027-01-00T08:00:00Z", "2027-01-15T08:00:00+24:00",
         "+2027-01-15T08:00:00Z", "2027-1-15T08:00:00Z", " 2027-01-15T08:00:00Z", "２027-01-15T08:00:00Z",
     ])
-    func `Other times are refused`(text: String) {
+    func `The parser refuses other times`(text: String) {
         #expect(throws: DecodingError.self) { try decode(text) }
     }
 

@@ -46,7 +46,7 @@ import Testing
         #expect(unreadable.first?.reason.contains("is missing") == false)
     }
 
-    @Test func `B1: A response that cannot be read at all is an error`() {
+    @Test func `B1: A response that the client cannot read at all is an error`() {
         #expect(throws: ServiceUnusable.self) { try Endpoint.apps.answer(from: Data("[]".utf8)) }
         #expect(throws: ServiceUnusable.self) { try Endpoint.apps.answer(from: Data("{".utf8)) }
     }

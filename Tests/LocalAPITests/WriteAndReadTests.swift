@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: ["1e999", "-1e999", "NaN", "Infinity", #""\ud800""#, #""\udc00x""#])
-    func `B1: Values that are neither a valid number nor a valid string are refused`(json: String) {
+    func `B1: The service refuses values that are neither a valid number nor a valid string`(json: String) {
         for key in ["priority", "description"] {
             let task = Data("{\"url\":\"http://a/\",\"\(key)\":\(json)}".utf8)
             #expect(throws: DecodingError.self) { try JSON.decode(TaskRequest.self, from: task) }
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: ["1e-07", "9.5e-05", "5e-324"])
-    func `R1: Tiny intervals that earlier versions wrote can be parsed`(text: String) throws {
+    func `R1: The parser accepts tiny intervals that earlier versions wrote`(text: String) throws {
         #expect(try JSON.decode([RefreshInterval].self, from: Data("[\"\(text)\"]".utf8)) == [.minimum])
     }
 }

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [NotificationPermission.allowed, .provisional, .denied])
-    func `R3: An alert before permission is kept, asks once, and is shown or dropped by the answer`(
+    func `R3: An alert without permission is kept, asks once, and is shown or dropped by the answer`(
         answer: NotificationPermission
     ) {
         var scene = Scene(permission: .ask)
@@ -46,7 +46,7 @@ import Testing
         #expect(Self.states(scene) == Array(repeating: answer.shows ? .shown : .denied, count: 2))
     }
 
-    @Test func `R3: An alert is kept when the permission is reset, and asks again`() {
+    @Test func `R3: If the permission is reset, the service keeps the next alert and asks again`() {
         var scene = Scene(server: nil)
         scene.put(Self.alert("a"), due: scene.now)
         scene.put(Scene.notification("own"), due: scene.now + 60)
@@ -69,7 +69,7 @@ import Testing
         #expect(Self.states(scene) == [.permission] && scene.effects.contains(.askPermission(Scene.app)))
     }
 
-    @Test func `R3: A lone badge or sound is never reported as shown, and a sound asks for nothing`() {
+    @Test func `R3: A lone badge or sound is never reported as shown, and a sound does not ask the user`() {
         for permission in [NotificationPermission.ask, .allowed, .denied] {
             var scene = Scene(permission: permission)
             for (identifier, badge) in [("sound", nil), ("badge", 3)] as [(String, Int?)] {
@@ -100,7 +100,7 @@ import Testing
         #expect(scene.entries.map(\.decision) == [pops ? .notificationShown : .notificationNotShown])
     }
 
-    @Test func `R3: The oldest of too many waiting alerts is reported as crowded out`() {
+    @Test func `R3: If too many alerts wait, the oldest one is dropped and reported as crowded out`() {
         var scene = Scene(permission: .ask)
         for number in 0...Limits.notifications { scene.put(Self.alert("\(number)"), due: scene.now) }
         #expect(scene.rows.count == Limits.notifications)
@@ -110,7 +110,7 @@ import Testing
         #expect(gone == ["0"])
     }
 
-    @Test func `R3: An alert missing in an older read of the disk is not reported as crowded out`() {
+    @Test func `R3: An older read of the disk does not make an alert count as crowded out`() {
         var scene = Scene(permission: .ask)
         let older = scene.rows
         scene.put(Self.alert("1"), due: scene.now)

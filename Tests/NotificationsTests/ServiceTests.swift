@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct ServiceTests {
     private static let capable = #"{"capabilities": "body body-markup actions"}"#
 
-    @Test func `R3: A notification of another feature is shown, escaped and with its actions`() async throws {
+    @Test func `R3: A feature can show a notification, whose texts are escaped, with actions`() async throws {
         let bus = try await PrivateBus.started()
         let mock = try await MockService(.notifications, on: bus, parameters: Self.capable)
         let scene = try await ServiceScene(on: bus)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `R3: A request that cannot be written is refused, and nothing has changed`() async throws {
+    @Test func `R3: A request that cannot be written is refused and changes nothing`() async throws {
         let bus = try await PrivateBus.started()
         let mock = try await MockService(.notifications, on: bus, parameters: Self.capable)
         let scene = try await ServiceScene(on: bus)
@@ -91,7 +91,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: Rows that could not be read are read when the disk works again, without another signal`()
+    @Test func `R3: The service reads unreadable rows again once the disk works, without another signal`()
         async throws
     {
         let bus = try await PrivateBus.started()
@@ -137,7 +137,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: A response wakes the app and brings it to the foreground; only its server's counts`()
+    @Test func `R3: Only the notification server's response wakes an app and brings it to the foreground`()
         async throws
     {
         let bus = try await PrivateBus.started()
@@ -236,7 +236,7 @@ import Testing
         await second.end()
     }
 
-    @Test func `R3: The user is asked once for several callers, and the answer is kept`() async throws {
+    @Test func `R3: Several callers share one question to the user, and the answer is kept`() async throws {
         let bus = try await PrivateBus.started()
         let scene = try await ServiceScene(on: bus)
         async let one = scene.service.requestAuthorization(isProvisional: false, for: ServiceScene.app)
@@ -260,7 +260,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `R3: The first alert asks for permission, and waiting alerts are shown when it is granted`(
+    func `R3: The first alert asks for permission, which shows the waiting alerts`(
         isAllowed: Bool
     ) async throws {
         let bus = try await PrivateBus.started()
@@ -311,7 +311,7 @@ import Testing
         }
     }
 
-    @Test func `R3: A badge is sent to docks, and again when a dock appears`() async throws {
+    @Test func `R3: Docks get the badge, and a new dock gets it again`() async throws {
         let bus = try await PrivateBus.started()
         let scene = try await ServiceScene(on: bus)
         try await scene.service.setPermission(.allowed, of: ServiceScene.app)

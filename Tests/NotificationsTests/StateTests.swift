@@ -12,7 +12,7 @@ import Testing
     @Test(arguments: [
         (NotificationPermission.ask, false), (.denied, false), (.allowed, true), (.provisional, true),
     ])
-    func `R3: A notification that the user has not allowed is neither shown nor kept`(
+    func `R3: The service neither shows nor keeps a notification that the user has not allowed`(
         permission: NotificationPermission, isShown: Bool
     ) {
         var scene = Scene(permission: permission)
@@ -77,7 +77,7 @@ import Testing
         #expect(scene.records[Scene.app]?.badge == badge)
     }
 
-    @Test func `R3: The identifier replaces and the thread does not; notifications are shown in order`() {
+    @Test func `R3: A notification replaces one with its identifier; notifications are shown in order`() {
         var scene = Scene()
         scene.answer = nil
         for (identifier, title) in [("a", "1"), ("b", "2")] {
@@ -154,7 +154,7 @@ import Testing
         ])
     }
 
-    @Test func `R3: Without a server notifications wait for one, and another server's cannot be chosen`() {
+    @Test func `R3: Notifications wait for a server, and only the server that shows one reports a choice`() {
         var scene = Scene(server: nil)
         scene.put(Scene.notification("a"), due: scene.now)
         #expect(scene.rows.map(\.state) == [.due] && scene.effects.contains(.startServer))
@@ -171,7 +171,7 @@ import Testing
         #expect(scene.screen.values.map(\.replaces) == [0] && scene.rows.count == 1)
     }
 
-    @Test func `R3: If a server goes away the next one shows the notification; a refusal ends it`() {
+    @Test func `R3: The next server shows a notification if its server goes away; a refusal ends it`() {
         for isGone in [true, false] {
             var scene = Scene()
             scene.answer = nil
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func `R3: Delayed and repeating notifications are shown in time, and missed times are skipped`() throws {
+    @Test func `R3: Delayed and repeating notifications appear in time, and missed times are skipped`() throws {
         var scene = Scene()
         try Self.addOnceAndAgain(to: &scene)
         #expect(scene.book.nextDeadline(after: scene.now) == scene.now + 60)
@@ -227,7 +227,7 @@ import Testing
         #expect(scene.screen.isEmpty && scene.rows.isEmpty)
     }
 
-    @Test func `R3: An invalid request is refused with the location of the error`() {
+    @Test func `R3: The refusal of an invalid request contains the location of the error`() {
         var scene = Scene()
         var good = NotificationRequest(notification: Scene.notification("a"))
         var long = good
@@ -264,7 +264,7 @@ import Testing
         #expect(status == 403)
     }
 
-    @Test func `R3: A question is shown once, on every server with actions, until it is answered`() {
+    @Test func `R3: A question appears once, on every server with actions, until the user answers it`() {
         var scene = Scene(server: nil)
         var number: Int64 = 0
         let question = NotificationQuestion(
@@ -293,7 +293,7 @@ import Testing
         #expect(scene.effects.contains(.answer(question: number, nil)) && scene.screen.count == 1)
     }
 
-    @Test func `R3: A denied app loses its shown notifications and badge, a removed one all data`()
+    @Test func `R3: A denied app loses its shown notifications and badge, and a removed app all data`()
         throws
     {
         var scene = Scene()
@@ -314,7 +314,7 @@ import Testing
         #expect(scene.records.isEmpty && scene.book.permission(of: Scene.app) == .ask)
     }
 
-    @Test func `R3: A failed write is repeated with the present values, and overwrites nothing newer`() throws {
+    @Test func `R3: The service repeats a failed write with present values and overwrites no newer ones`() throws {
         var scene = Scene()
         let waiting = NotificationRequest(notification: Scene.notification("a"), delay: 100)
         scene.fail { book, now in
@@ -358,7 +358,7 @@ import Testing
         #expect(scene.records[Scene.app]?.permission == .allowed)
     }
 
-    @Test func `R3: A response that could not be written is written again without another event`() throws {
+    @Test func `R3: The service writes a response again, without another event, if a write failed`() throws {
         var scene = Scene()
         scene.put(Scene.notification("a"), due: scene.now)
         let number = try #require(scene.screen.keys.first)

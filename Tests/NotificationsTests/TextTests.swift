@@ -11,7 +11,7 @@ import Testing
         #expect(NotificationText.line(text) == line)
     }
 
-    @Test func `R3: Texts are cut at the size limit, between two characters`() {
+    @Test func `R3: Texts are cut between two characters at the size limit`() {
         let long = String(repeating: "é", count: 5_000)
         #expect(NotificationText.line(long).utf8.count == NotificationText.longestLine)
         #expect(NotificationText.body("x" + long).utf8.count == NotificationText.longestBody - 1)
@@ -31,7 +31,7 @@ import Testing
         #expect(NotificationText.sound(name) == sound)
     }
 
-    @Test func `R3: A category gets the form of a vendor category`() {
+    @Test func `R3: A category is named in the form for vendors' categories`() {
         #expect(NotificationText.category("mail") == "x-nightshift.mail")
         #expect(NotificationText.category("") == nil && NotificationText.category("a\nb") == nil)
     }
