@@ -164,7 +164,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: A removed app disappears from background refresh`() async throws {
+    @Test func `R1: A removed app no longer has background refresh`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
         _ = try await scene.refresh.change(OperationScene.app, AppRefreshChange(dailyCap: 3))
         try await scene.apps.uninstall(OperationScene.app)

@@ -52,7 +52,7 @@ import Testing
             [9, 0, 0, 0, 14, 5, 0, 4, 0, 0, 0, 1, 5, 0, 4, 0, 0, 0, 2],  // This field is repeated.
             [6, 0, 0, 0, 5, 7, 0, 2, 1, 0xFF],  // This topic is not UTF-8.
         ] as [[UInt8]])
-    func `R5: A frame that violates a rule is an error`(bytes: [UInt8]) {
+    func `R5: The decoder reports a frame that violates a rule as an error`(bytes: [UInt8]) {
         var decoder = FrameDecoder()
         let result = decoder.append(bytes)
         #expect(result.frames == [])
@@ -70,7 +70,7 @@ import Testing
 
     /// A test with 20,000 invalid streams: valid frames with changed, missing or doubled bytes, or noise.
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func `R5: The decoder survives any input within its memory limit`(seed: UInt64) {
+    func `R5: The decoder accepts any input without exceeding its memory limit`(seed: UInt64) {
         var random = Seeded(seed)
         for _ in 0..<1_000 {
             var bytes = (0..<Int.random(in: 1...3, using: &random)).flatMap { _ in

@@ -313,7 +313,7 @@ import Testing
 
     // MARK: - Repeated and lost pushes
 
-    @Test func `R3: A repeated push has no effect, also after a crash`() throws {
+    @Test func `R3: A repeated push has no effect, even after a crash`() throws {
         var scene = try StateScene()
         let message = scene.message(StateScene.both)
         scene.receive(message)

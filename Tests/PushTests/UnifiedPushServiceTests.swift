@@ -50,7 +50,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `B7: Without an enrolment an app's registration fails with action required`() async throws {
+    @Test func `B7: Without an enrolment an app's registration fails and requires the user's action`() async throws {
         let bus = ScriptedBus()
         let scene = try ServiceScene(bus: bus)
         try await scene.start()

@@ -138,7 +138,7 @@ import Testing
 
     // MARK: - Processing
 
-    @Test func `R10: A processing task begins on an idle device, and is asked to end when you return`() throws {
+    @Test func `R10: A processing task begins on an idle device, and must end when the user returns`() throws {
         var scene = Self.scene()
         scene.result = nil
         try Self.submit(Scene.task(.processing), to: &scene)

@@ -74,7 +74,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A forbidden network never fails a task, but the resource timeout does`() async {
+        @Test func `A forbidden network never fails a task, but an exceeded resource timeout does`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("forbidden for long") { world in
                     let url = Story.serve(world, size: 1_000)

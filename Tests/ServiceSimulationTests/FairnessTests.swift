@@ -71,7 +71,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T4: The journal has the starts of many small transfers long before their ends`() async {
+        @Test func `T4: The starts of many small transfers are in the journal long before their ends`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("starts of small ones") { world in
                     let urls = (0..<24).map { Story.serve(world, host: "host\($0 % 4)", name: "\($0)", size: 80_000) }

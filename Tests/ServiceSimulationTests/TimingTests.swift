@@ -177,7 +177,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A returning network ends every pause`() async {
+        @Test func `The return of the network ends every pause`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("network") { world in
                     let url = Story.serve(world, size: 1_000)

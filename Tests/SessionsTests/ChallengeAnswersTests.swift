@@ -116,7 +116,7 @@ import Testing
             })
     }
 
-    @Test func `Tasks of an app have their own numbers`() throws {
+    @Test func `Each app numbers its own tasks`() throws {
         try Self.request([1, 2, Limits.taskIdentifier]).check()
         for numbers in [[], [1, 1], [0], [Limits.taskIdentifier + 1]] as [[Int64]] {
             #expect(throws: Problem.self) { try Self.request(numbers).check() }

@@ -34,7 +34,7 @@ import Testing
         #expect(table.isListening(Self.app))
     }
 
-    @Test func `Answers are stored for the session, and refusals for the task`() {
+    @Test func `Answers apply to the whole session, and refusals only to their task`() {
         var table = SessionTable<Reader>()
         let task = TaskID(1)
         table[answersOf: Self.session].update("http://h:80") {

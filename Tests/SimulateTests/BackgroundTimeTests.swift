@@ -85,7 +85,7 @@ struct BackgroundTimeTests {
         #expect(opportunistic.totals.awake < contiguous.totals.awake)
     }
 
-    @Test func `L4: didEnterBackground has five seconds, session events thirty`() throws {
+    @Test func `L4: didEnterBackground has five seconds, and session events have thirty`() throws {
         let play = try Play(text: try Play.sample("watchdog"))
         #expect(play.times(.appEnded, "org.example.Slow") == [175])
         #expect(play.totals(of: "org.example.Slow")?.kills == [KillCount(cause: .backgroundTimeout, count: 1)])
@@ -99,7 +99,7 @@ struct BackgroundTimeTests {
         #expect(play.times(.appEnded, "org.example.Prudent").isEmpty)
     }
 
-    @Test func `L2: Sleep of the machine does not use up background time`() throws {
+    @Test func `L2: Sleep of the machine does not use up an app's background time`() throws {
         let trace = lines(#""policy": "opportunistic:30""#, #"{"endsTasks": false}"#)
         let play = try Play(
             trace + [

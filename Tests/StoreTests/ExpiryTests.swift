@@ -23,7 +23,8 @@ import Testing
         try await store.read { try $0.forgettableTasks(endedFor: Self.month, now: now, limit: 10) }.count
     }
 
-    @Test(arguments: ["boot-1", "boot-2"]) func `A clock that is forty days ahead does not make tasks forgettable`(
+    @Test(arguments: ["boot-1", "boot-2"])
+    func `A clock that is forty days ahead does not cause ended tasks to be deleted`(
         bootID: String
     ) async throws {
         let fixture = try StoreFixture()
@@ -39,7 +40,7 @@ import Testing
         try again.close()
     }
 
-    @Test func `A task becomes forgettable after an observed month`() async throws {
+    @Test func `An ended task can be deleted after an observed month`() async throws {
         let fixture = try StoreFixture()
         var now = StoreFixture.now
         let store = try fixture.open(now)
@@ -69,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `A retried task becomes forgettable only after its new end`() async throws {
+    @Test func `A retried task can be deleted only after its new end`() async throws {
         let fixture = try StoreFixture()
         var now = StoreFixture.now
         let store = try fixture.open(now)

@@ -120,7 +120,7 @@ import Testing
         #expect(try await store.read { try $0.taskCount() } == (codes.0 == nil ? 2 : 1))
     }
 
-    @Test func `A violated rule of the schema is a constraint error`() async throws {
+    @Test func `A write that violates a rule of the schema gets a constraint error`() async throws {
         let store = try await StoreFixture.inMemory()
         let error = await #expect(throws: StoreError.self) {
             try await store.write { transaction in

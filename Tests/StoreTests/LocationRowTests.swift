@@ -17,7 +17,7 @@ import Testing
         try await store.read { try $0.location(Record.self, Record.self) }
     }
 
-    @Test func `R6: Records are stored, and a later one replaces an earlier one`() async throws {
+    @Test func `R6: Records are stored, and a later record replaces an earlier one`() async throws {
         let store = try await StoreFixture.inMemory()
         for value in 1...2 {
             try await store.write { transaction in

@@ -203,7 +203,7 @@ import Testing
         #expect(try await store.read { try $0.task(8, of: Self.session) } == nil)
     }
 
-    @Test func `Apps are stored without changes`() async throws {
+    @Test func `The store reads apps back as they were written`() async throws {
         let store = try await Self.store()
         var record = AppRecord(id: Self.app, now: 5)
         record.process = StoredProcess(processID: 12, startTime: 99, bootID: "b", isManaged: true)

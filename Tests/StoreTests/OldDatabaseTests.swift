@@ -211,7 +211,7 @@ import Testing
         #expect(lanes.first { $0.id == failed.lane }?.proxy == "http://proxy.example:3128")
     }
 
-    @Test func `The migration gives tasks with a proxy queues of their own`() async throws {
+    @Test func `The migration puts tasks with a proxy into queues of their own`() async throws {
         let fixture = try StoreFixture()
         try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0004.sqlite"), to: fixture.paths.database)
         let url = "https://example.org/parts"

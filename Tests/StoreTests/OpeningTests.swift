@@ -78,7 +78,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: fixture.paths.database.path))
     }
 
-    @Test func `A database path that cannot be opened is an input/output error`() throws {
+    @Test func `Opening a database at an unusable path gives an input/output error`() throws {
         let fixture = try StoreFixture()
         try FileManager.default.createDirectory(at: fixture.paths.database, withIntermediateDirectories: true)
         #expect(code { try fixture.open() } == .inputOutput)

@@ -24,7 +24,7 @@ import Testing
         #expect(map.isContiguous && map.isComplete)
     }
 
-    @Test func `An empty file is complete`() {
+    @Test func `The map of an empty file is complete`() {
         #expect(SegmentMap(total: 0, count: 0, synced: 0).isComplete)
         #expect(!SegmentMap(total: 1, count: 0, synced: 0).isComplete)
     }
@@ -35,7 +35,7 @@ import Testing
         #expect(SegmentMap(total: 100, count: -1, synced: 5).synced.isEmpty)
     }
 
-    @Test func `Written bytes survive within the same boot`() {
+    @Test func `Within one boot, bytes that were written but not synced survive`() {
         let map = Self.fragmented.surviving(sameBoot: true, fileLength: 100)
         #expect(map == Self.fragmented)
     }

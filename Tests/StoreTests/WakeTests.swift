@@ -24,7 +24,9 @@ import Testing
         }
     }
 
-    @Test(arguments: others) func `A row adds a wake of the app with its payload`(source: WakeSource) async throws {
+    @Test(arguments: others) func `A new row adds a wake of its app, with the row's payload`(source: WakeSource)
+        async throws
+    {
         let store = try await StoreFixture.inMemory()
         let bytes = Data([0, 255, 10])
         try await store.write {

@@ -84,7 +84,7 @@ struct ChildProcessTests {
         }
     }
 
-    @Test func `A temporary directory is deleted with its object`() throws {
+    @Test func `A temporary directory is deleted when its object is deallocated`() throws {
         var directory: TemporaryDirectory? = try TemporaryDirectory()
         let path = try #require(try directory?.write("x", to: "file"))
         #expect(access(path, F_OK) == 0)

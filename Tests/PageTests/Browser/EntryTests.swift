@@ -64,7 +64,7 @@ struct EntryTests {
         #expect(try await fixture.client.send(.tasks(TaskFilter())).tasks.isEmpty)
     }
 
-    @Test("B5: a refusal by the service names the line, and a list of 2,500 URLs is added")
+    @Test("B5: Add shows which line the service refused, and accepts a list of 2,500 URLs")
     func longList() async throws {
         let fixture = try await PageFixture()
         let browser = try await opened(fixture, try await Browser())

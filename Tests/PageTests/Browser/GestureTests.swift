@@ -162,7 +162,7 @@ struct GestureTests {
         for id in ids { try await fixture.wait(for: id, "its end") { $0.state == .completed } }
     }
 
-    @Test("B5: several transfers are selected and paused together, and the list is sorted by name")
+    @Test("B5: several transfers can be selected and paused together, and the list sorted by name")
     func severalAndSorted() async throws {
         let fixture = try await PageFixture()
         let ids = try await fixture.enqueue(["/c-10.bin", "/c-9.bin", "/a.bin"]) {

@@ -70,7 +70,7 @@ import Testing
         #expect(budget.share(of: .expected) == .infinity)
     }
 
-    @Test func `Each device condition that forbids every fetch is named`() {
+    @Test func `The planner names each device condition that forbids every fetch`() {
         func hold(_ change: (inout RefreshConditions) -> Void) -> RefreshHold? {
             var conditions = RefreshConditions()
             change(&conditions)

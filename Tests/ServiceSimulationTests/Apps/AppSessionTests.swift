@@ -43,7 +43,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T1: A task created from resume data and requested twice at once is one task`() async {
+        @Test func `T1: Two simultaneous requests with the same resume data create one task`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("resume data twice") { app in
                     await app.start()

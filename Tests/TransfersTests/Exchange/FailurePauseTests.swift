@@ -97,7 +97,7 @@ import Transfers
     }
 
     @Test(arguments: [FailureAttribution.proxy, .address, .origin, .request, .nobody])
-    func `An address that was reached in the attempt is not blamed`(attribution: FailureAttribution) {
+    func `A failure is not attributed to an address that was reached in the attempt`(attribution: FailureAttribution) {
         #expect(attribution.ofAttempt(hasAdvanced: false) == attribution)
         #expect(attribution.ofAttempt(hasAdvanced: true) == (attribution == .address ? .nobody : attribution))
     }

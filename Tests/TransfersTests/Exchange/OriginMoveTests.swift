@@ -27,7 +27,7 @@ import Transfers
         ("https://u:p@example.org/", "https://example.org/", true), ("http://[::1]/", "http://[0:0::1]/", true),
         ("http://example.org/", "nonsense", false), ("http://example.org/", "http://example.org@evil.example/", false),
     ])
-    func `Scheme, host and port make an origin`(from: String, to: String, isSame: Bool) {
+    func `An origin consists of scheme, host and port`(from: String, to: String, isSame: Bool) {
         var request = request(["X-App"])
         request.url = from
         let moved = request.moved(to: to)

@@ -27,7 +27,7 @@ import Testing
             ([], ["gzip, chunked"], .marked), ([], ["gzip", "chunked"], .marked), ([], ["identity, chunked"], .marked),
             (["5"], ["gzip"], .connection), (["5"], ["x;a=b"], .connection),
         ] as [([String], [String], ResponseFraming)])
-    func `T8: HTTP/1.0 and HTTP/1.1 use the same rule for the length`(
+    func `T8: HTTP/1.0 and HTTP/1.1 use the same rule for the length of a body`(
         lengths: [String], codings: [String], expected: ResponseFraming
     ) {
         for version in ["1.0", "1.1"] {

@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func `T8: A file that is not ready is requested again when the server says`() {
+    @Test func `T8: A file that is not ready is requested again at the time that the server names`() {
         let answer = head(202, ["Retry-After": "7", "Content-Length": "9"])
         for bytes in [nil, partial(10)] {
             guard case .retryLater(let failure, after: .seconds(7)) = judge(answer, bytes, strict) else {

@@ -66,7 +66,7 @@ import Transfers
         #expect(judge(head(200, ["Content-Length": "1000000"]), bytes).lossReason?.contains("new URL") == true)
     }
 
-    @Test func `B2: Exactly 64 KiB are enough to compare, and so are all bytes`() {
+    @Test func `B2: Exactly 64 KiB on disk are enough for a comparison, and so is the complete file`() {
         #expect(fields(Self.bytes(Self.overlap, tag: nil)).isEmpty == false)
         #expect(ExchangePlan(partial: Self.bytes(Self.overlap, tag: nil)).offset == 0)
         #expect(fields(Self.bytes(Self.total, tag: nil)) == ["Range: bytes=\(Self.total - Self.overlap)-"])
@@ -205,7 +205,7 @@ import Transfers
         }
     }
 
-    @Test func `B2: Without a digest or a tag only the whole is requested`() {
+    @Test func `B2: Without a digest or a tag, only the whole file is requested`() {
         #expect(fields(Self.unverified(tag: nil)).isEmpty)
         for answer in [part(from: Self.count), head(412), head(200, ["Content-Length": "1000000"])] {
             #expect(judge(answer, Self.unverified()).lossReason?.contains("nothing proves") == true, "\(answer)")

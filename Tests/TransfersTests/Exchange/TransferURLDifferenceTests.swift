@@ -112,7 +112,7 @@ import Transfers
         "http://example.1/", "http://1.2.3.256/", "http://99999999999999999999999/", "http://a.0x1/",
         "http://1.2.3.4.5./",
     ])
-    func `A host that ends in a number and is not an address is refused`(text: String) {
+    func `A host that ends in a number is refused unless it is an address`(text: String) {
         let failure = #expect(throws: TransferFailure.self) { try TransferURL(parsing: text) }
         #expect(failure?.code == .badURL)
         #expect(failure?.message.contains("IPv4") == true)

@@ -252,7 +252,7 @@ import Transfers
     }
 
     @Test(arguments: [400, 412])
-    func `A rejected condition is replaced, and finally the download restarts`(status: Int) {
+    func `A rejected condition is replaced by a weaker one, and finally the download restarts`(status: Int) {
         #expect(judge(head(status), partial(10), strict).condition == .lastModified)
         #expect(judge(head(status), partial(10, condition: .lastModified), strict).condition == .unconditional)
         #expect(judge(head(status), partial(10, condition: .unconditional), strict).startsAgain)

@@ -25,7 +25,7 @@ import Transfers
         #expect(!queue.contains(TaskID(2)) && queue.contains(TaskID(1)))
     }
 
-    @Test func `One later check is scheduled for all rows that could not be written`() {
+    @Test func `The queue schedules one later check for all rows that could not be written`() {
         var queue = FinishQueue<Int>(batch: 2)
         #expect(queue.beginSettling() == true)
         #expect(queue.beginSettling() == false)

@@ -93,7 +93,7 @@ import Testing
         #expect(publisher.inspect(publication, of: record).finding == .unclear)
     }
 
-    @Test func `Folders are compared by the facts that are known for both`() {
+    @Test func `Folders are compared only by properties that are known for both`() {
         let folder = FolderIdentity(type: 0xef53, fileSystem: "fsid 1", inode: 7)
         #expect(folder.isSame(as: folder))
         // These are the empty folder under a file system that is not mounted, another USB stick, and a folder that was

@@ -194,7 +194,7 @@ import Testing
     }
 
     @Test(arguments: [Deed.append, .truncate])
-    func `B2: A file of another length than was written is not prepared`(_ deed: Deed) throws {
+    func `B2: A file whose length differs from the written length is not prepared`(_ deed: Deed) throws {
         let (job, path) = try download()
         try commit(deed, on: path)
         guard case .replaced? = publisher.prepare([job]).first else {
@@ -231,7 +231,7 @@ import Testing
         for type: Int64 in [0xef53, 0x5846_5342, 0x0102_1994, -1] { #expect(FileStanding.keepsNumbers(type: type)) }
     }
 
-    @Test func `B2: Without lasting inode numbers, names identify an interrupted publication`() throws {
+    @Test func `B2: Without lasting inode numbers, file names identify an interrupted publication`() throws {
         let (from, to) = (directory.path("from.part"), directory.path("to"))
         var publication = Publication(
             from: from, to: to, inode: 0, size: Int64(Self.content.count), overwrite: false)
@@ -246,7 +246,7 @@ import Testing
         #expect(Publisher.inspect(publication).finding == .lost)
     }
 
-    @Test func `A name that a file system does not allow is a permanent failure`() {
+    @Test func `A name that the file system does not allow fails the task permanently`() {
         #expect(DiskTrouble.renaming(EINVAL, to: "/media/stick/a:b").code == .destinationUnavailable)
         #expect(DiskTrouble.renaming(EIO, to: "/media/stick/a").code == .inputOutput)
     }

@@ -52,7 +52,7 @@ import Transfers
         #expect(claims.count == 0)
     }
 
-    @Test(arguments: 1...50) func `The list of claimed tasks is right after any order of events`(_ seed: Int) {
+    @Test(arguments: 1...50) func `The table lists the claimed tasks correctly after any order of events`(_ seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         var claims = TaskClaims()
         var starting: Set<TaskID> = []

@@ -146,7 +146,7 @@ import Transfers
         #expect(Self.wait(actions)?.reason == .retry)
     }
 
-    @Test func `Worthless bytes are requested again only if they were continued`() {
+    @Test func `Bytes that proved worthless are requested again only if they were continued`() {
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
         scene.run.startCount = 10
         _ = scene.run.exchangeBegan()

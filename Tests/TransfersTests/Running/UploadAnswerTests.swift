@@ -26,7 +26,7 @@ import Transfers
     }
 
     @Test(arguments: [TransferFailure.Code.diskFull, .inputOutput])
-    func `A response that this disk cannot store is an error of a complete upload`(code: TransferFailure.Code) {
+    func `A complete upload fails if this disk cannot store its response`(code: TransferFailure.Code) {
         let answer = Self.answer(.failed(TransferFailure(code, "no room")), file: 1 << 20)
         #expect(answer?.body == AnswerBody.none && answer?.failure?.code == code)
         #expect(answer?.failure?.message.hasSuffix("no room") == true)

@@ -186,7 +186,7 @@ import Transfers
             scheduler.ended(Self.first, position: 0, .busy(until: 30), now: 1) == [.exhausted(notBefore: 30)])
     }
 
-    @Test func `A rejected fifth connection leaves four`() {
+    @Test func `A download whose fifth connection is rejected continues with four`() {
         var scheduler = Self.scheduler(forced: 5)
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         for segment in scheduler.segments.prefix(4).dropFirst() {
@@ -217,7 +217,7 @@ import Transfers
         }
     }
 
-    @Test func `A mirror that does not match is dropped`() {
+    @Test func `A mirror whose file does not match is no longer used`() {
         var scheduler = Self.scheduler(forced: 2, sources: 2)
         let begun = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         #expect(begun.last == .begin(Self.second, source: 1, range: 33_619_968..<64 << 20))

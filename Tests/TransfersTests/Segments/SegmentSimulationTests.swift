@@ -266,7 +266,7 @@ import Transfers
         #expect(network.now <= 256 * 1_048_576 / 20_000_000.0 * 1.05, "\(network.now)")
     }
 
-    @Test func `Two equal mirrors add up their speed`() {
+    @Test func `Two equal mirrors double the speed of one`() {
         var script = SegmentNetwork.Script()
         script.total = { _ in 10_000_000 }
         script.rate = { _, _ in 10_000_000 }

@@ -18,7 +18,7 @@ import Testing
         return record
     }()
 
-    @Test func `Without a network only this machine itself can be reached`() {
+    @Test func `Without a network the service can reach only this machine`() {
         let bounds = ServiceBounds(Self.moment { $0.network.isAvailable = false })
         #expect(bounds.hold(TaskMachineTests.record()) == .network)
         #expect(bounds.hold(Self.local) == nil)

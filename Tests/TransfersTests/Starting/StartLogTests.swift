@@ -67,7 +67,7 @@ import Testing
         #expect(StartLog(path: path, bootID: "boot-1").legacy == .init(fault: SIGILL, underWay: underWay))
     }
 
-    @Test func `An overwritten log reports each task at most once, and only possible numbers`() throws {
+    @Test func `An overwritten log reports each task at most once, and only tasks with valid numbers`() throws {
         let log = StartLog(path: path, bootID: "boot-1")
         for number in 1...2 { log.begin(TaskID(Int64(number)), at: 10, faults: 0) }
         log.noteFault(SIGILL, at: 30)

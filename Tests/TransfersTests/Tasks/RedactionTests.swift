@@ -67,7 +67,7 @@ import Testing
         #expect(parts.userinfo.map(String.init) == userinfo)
     }
 
-    @Test func `The value of an unknown header field is hidden`() {
+    @Test func `The value of an unknown header field is not shown`() {
         #expect(HeaderField(name: "ETag", value: "x").shown.value == "x")
         #expect(HeaderField(name: "X-Client-Id", value: "x").shown.value == Redaction.mask)
         #expect(HeaderField(name: "location", value: "/f?token=1").shown.value == "/f?…")

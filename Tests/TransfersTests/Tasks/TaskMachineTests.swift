@@ -303,7 +303,7 @@ import Transfers
         _ = try record.apply(.hold(Hold(reason: .retry, failure: failure, notBefore: 5)), now: start)
     }
 
-    @Test func `Failures count in a row until there is progress`() throws {
+    @Test func `Failures in a row are counted until the task makes progress`() throws {
         var record = Self.record()
         var failures: [Int] = []
         for received: Int64 in [0, 0, 500, 500] {

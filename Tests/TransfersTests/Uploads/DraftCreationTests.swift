@@ -70,7 +70,7 @@ import Transfers
         #expect(scene.send().purpose == .create)
     }
 
-    @Test func `Interim responses report how much has arrived`() {
+    @Test func `Interim responses report the number of bytes that have arrived`() {
         var scene = UploadScene()
         scene.send()
         #expect(scene.upload.progress(handedOver: 70) == 70)

@@ -5,7 +5,7 @@ import Transfers
 
 @Suite struct UploadResourceTests {
     @Test(arguments: [UploadProtocol.draft(.v3), .draft(.v8), .tus])
-    func `An upload resource survives a crash as JSON`(uploadProtocol: UploadProtocol) throws {
+    func `An upload resource can be stored as JSON and read back after a crash`(uploadProtocol: UploadProtocol) throws {
         var resource = UploadResource(
             url: "https://example.org/uploads/1", uploadProtocol: uploadProtocol, offset: 5, length: 10, source: "a",
             sharesSecrets: true)
