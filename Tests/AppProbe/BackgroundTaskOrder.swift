@@ -1,4 +1,4 @@
-/// An order about background tasks.
+/// An instruction to the probe to begin, end or report background tasks.
 package struct BackgroundTaskOrder: Sendable, Codable {
     package var deed: Deed
     /// The point at which the order is executed.
@@ -9,9 +9,9 @@ package struct BackgroundTaskOrder: Sendable, Codable {
     package var gate: String?
     /// The name of the task. With ``count``, the name of each task.
     package var name: String
-    /// The number of tasks for ``Deed/begin``. Each is begun at the same time on its own thread.
+    /// The number of tasks for ``Deed/begin``. Each task begins at the same time on its own thread.
     package var count = 1
-    /// The behaviour of the expiration handlers for ``Deed/begin``.
+    /// What the expiration handlers for ``Deed/begin`` do.
     package var handler = Handler.end
     /// The time in seconds between two of the ``count`` reports for ``Deed/report``.
     package var interval: Double = 0

@@ -2,7 +2,7 @@ import Foundation
 import Nightshift
 import Synchronization
 
-/// The background tasks of a probe. It begins and ends them according to the orders.
+/// Begins and ends the background tasks of a probe according to its orders.
 final class BackgroundTasks: Sendable {
     private let orders: [BackgroundTaskOrder]
     private let journal: Journal

@@ -20,8 +20,8 @@ final class Conduct: Sendable {
         backgroundTasks = BackgroundTasks(orders, journal)
     }
 
-    /// Returns the deeds that are due at a point. Deeds that end or block the process are done here, after the orders
-    /// about background tasks.
+    /// Returns the deeds that are due at a point. First executes the orders about background tasks, then itself does
+    /// the deeds that end or block the process.
     func deeds(at point: Point, task: URLSessionTask? = nil, bytes: Int64 = 0) -> [Rule.Deed] {
         backgroundTasks.reach(point)
         refreshing.reach(point)
@@ -49,7 +49,7 @@ final class Conduct: Sendable {
         }
     }
 
-    /// Returns whether the rule still applies, and counts its use. Each use creates a file.
+    /// Returns whether the rule still applies, and counts this use by creating a file.
     private func isLeft(_ index: Int) -> Bool {
         guard let times = orders.rules[index].times else { return true }
         return (0..<times).contains { time in
@@ -69,7 +69,7 @@ final class Conduct: Sendable {
     }
 }
 
-/// Calls `body` after the delay and after the file of the gate exists. Without both, calls it at once.
+/// Calls `body` once the delay has passed and the gate's file exists. Without a delay and a gate, calls it at once.
 func after(_ delay: Double, _ gate: String?, _ body: @escaping @Sendable () -> Void) {
     guard delay > 0 || gate != nil else { return body() }
     DispatchQueue.global().asyncAfter(deadline: .now() + delay) {

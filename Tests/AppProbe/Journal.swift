@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Records observations immediately. Each line is written with one `write`, so that no line is lost when the process
-/// ends.
+/// The journal of a probe. It writes each line immediately, with one `write`, so that an ending process does not lose a
+/// line.
 final class Journal: Sendable {
     private let descriptor: Int32
     private let count = Mutex(0)

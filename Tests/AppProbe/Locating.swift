@@ -14,7 +14,7 @@ final class Locating: NSObject, CLLocationManagerDelegate, Sendable {
         self.journal = journal
     }
 
-    /// Called in `didFinishLaunching`.
+    /// Follows the orders for the launch. The probe calls this in `didFinishLaunching`.
     func launched(_ conduct: Conduct) {
         guard let order else { return }
         self.conduct.withLock { $0 = conduct }

@@ -1,4 +1,4 @@
-/// An order about location. The probe makes a location manager at every launch.
+/// An order about location. The probe creates a location manager at every launch.
 package struct LocationOrder: Sendable, Codable {
     /// The permission that the probe requests from the user, and the point at which it does so.
     package var asking: Asking?

@@ -4,9 +4,9 @@ package struct NotificationOrder: Sendable, Codable {
     package var registers = false
     /// The point at which the probe unregisters.
     package var unregisters: Point?
-    /// The handling of remote notifications.
+    /// What the probe does with remote notifications.
     package var fetch = FetchOrder()
-    /// Whether the notification center has a delegate from the launch on.
+    /// Whether the notification center has a delegate as soon as the app is launched.
     package var hasDelegate = false
     /// The presentation options in the foreground, as bits of `UNNotificationPresentationOptions`. Nil means that the
     /// delegate never answers.
@@ -32,7 +32,7 @@ package struct NotificationOrder: Sendable, Codable {
         package var title: String
         /// The point at which the notification is added.
         package var point: Point
-        /// The delay in seconds from this point on. Nil means immediately.
+        /// The delay in seconds after this point. Nil means immediately.
         package var delay: Double?
         package var badge: Int?
 

@@ -2,7 +2,7 @@ import Foundation
 import Nightshift
 import Synchronization
 
-/// The remote notifications of a probe, and its own notifications. It handles them according to the orders.
+/// Handles the remote notifications of a probe, and its own notifications, according to its orders.
 final class Notifying: NSObject, Sendable {
     private let order: NotificationOrder
     private let journal: Journal
@@ -20,7 +20,7 @@ final class Notifying: NSObject, Sendable {
 
     // MARK: - The launch
 
-    /// Called in `didFinishLaunching`.
+    /// Follows the orders for the launch. The probe calls this in `didFinishLaunching`.
     @MainActor func launched(
         _ application: Application, _ options: [Application.LaunchOptionsKey: Any]?, _ conduct: Conduct
     ) {

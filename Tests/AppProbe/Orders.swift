@@ -1,6 +1,6 @@
 import Foundation
 
-/// The orders of a probe. They are in the file that its first argument names, and are read at every launch.
+/// The orders of a probe, from the file that its first argument names. The probe reads the file at every launch.
 package struct Orders: Sendable, Codable {
     /// The file to which every ``Sighting`` is appended.
     package var journal: String
@@ -25,7 +25,7 @@ package struct Orders: Sendable, Codable {
     package var fetchInterval: Double?
     package var fetch = FetchOrder()
     package var notifications = NotificationOrder()
-    /// The scheduled tasks, which are registered at every launch.
+    /// The scheduled tasks that the probe registers at every launch.
     package var scheduledTasks: [ScheduledTaskOrder] = []
     /// The order about location. Nil means that the probe makes no location manager.
     package var location: LocationOrder?

@@ -4,7 +4,7 @@ package enum Point: String, Sendable, Codable {
     case launched
     /// During the delegate call `didFinishLaunching` in the background, after the sessions were made.
     case launchedInBackground
-    /// After every transfer of ``launched`` was resumed.
+    /// After the probe has resumed every transfer of ``launched``.
     case begun
     case active
     case background

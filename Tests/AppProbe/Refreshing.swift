@@ -1,7 +1,7 @@
 import Foundation
 import Nightshift
 
-/// The background fetches and scheduled tasks of a probe. It handles them according to the orders.
+/// Handles the background fetches and scheduled tasks of a probe according to its orders.
 final class Refreshing: Sendable {
     private let orders: Orders
     private let journal: Journal
@@ -13,7 +13,7 @@ final class Refreshing: Sendable {
 
     // MARK: - The launch
 
-    /// Called in `didFinishLaunching`.
+    /// Follows the orders for the launch. The probe calls this in `didFinishLaunching`.
     @MainActor func launched(_ application: Application, _ conduct: Conduct) {
         for order in orders.scheduledTasks { register(order, conduct) }
         if let interval = orders.fetchInterval { application.setMinimumBackgroundFetchInterval(interval) }

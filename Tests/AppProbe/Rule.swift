@@ -1,11 +1,11 @@
-/// A deed that a probe does at a point of its life.
+/// A rule of what a probe does at a point of its life.
 package struct Rule: Sendable, Codable {
     package var point: Point
     package var deed: Deed
     /// The description of the task to which the rule applies. Nil means any task, and points that do not concern a
     /// task.
     package var task: String?
-    /// The number of bytes from which on the rule applies at ``Point/progress``.
+    /// The number of bytes after which the rule applies at ``Point/progress``.
     package var bytes: Int64 = 0
     /// The number of times that the rule applies, counted over all launches. Nil means always.
     package var times: Int?
@@ -21,7 +21,7 @@ package struct Rule: Sendable, Codable {
         case exit
         /// Does not return from the callback.
         case hold
-        /// Sends SIGSTOP to a process, such as the service before it can see what follows.
+        /// Sends SIGSTOP to a process. The service, for example, then does not observe later events.
         case halt
         /// Starts a child that uses the processor without pause.
         case spin

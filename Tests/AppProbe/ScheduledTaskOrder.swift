@@ -2,9 +2,9 @@
 package struct ScheduledTaskOrder: Sendable, Codable {
     package var identifier: String
     package var kind: Kind
-    /// The point at which the task is submitted. Nil means never, because another process submits it.
+    /// The point at which the probe submits the task. Nil means never, because another process submits the task.
     package var point: Point?
-    /// The time in seconds from this point on before which the task must not begin.
+    /// The time in seconds after this point before which the task must not begin.
     package var earliestBegin: Double?
     package var requiresPower = false
     package var requiresNetwork = false
@@ -27,11 +27,11 @@ package struct ScheduledTaskOrder: Sendable, Codable {
     }
 
     package enum Conduct: String, Sendable, Codable {
-        /// Completes successfully. If the task expires before, it completes without success.
+        /// Completes successfully. If the task expires first, the probe completes it without success.
         case complete
         /// Completes without success.
         case fail
-        /// Completes without success when it expires.
+        /// Completes without success when the task expires.
         case expire
         /// Has no expiration handler, and never completes.
         case ignore

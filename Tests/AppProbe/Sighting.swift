@@ -41,25 +41,27 @@ package struct Sighting: Sendable, Codable {
         case challenge, sessionChallenge, delayed
         case child, cancelled
         case taskBegun, taskRefused, taskEnded, taskExpired, remaining
-        /// Background fetches: begun or answered. The text is the answer.
+        /// The beginning of a background fetch, and its answer, which is the text.
         case fetching, fetched
-        /// The value of `backgroundRefreshStatus`, at the launch and whenever it has changed: `restricted`, `denied` or
+        /// The value of `backgroundRefreshStatus` at the launch and after each change: `restricted`, `denied` or
         /// `available`.
         case refreshStatus
-        /// Scheduled tasks, by their identifier: registered or not, submitted or refused, running, expired, completed.
+        /// The steps of a scheduled task, with its identifier: registered or not, submitted or refused, running,
+        /// expired, completed.
         case registered, notRegistered, submitted, refused, running, expired, ended
-        /// The registration for remote notifications: successful, with the token in hexadecimal as the text, or failed.
+        /// The result of the registration for remote notifications. After a success, the text is the token in
+        /// hexadecimal.
         case deviceToken, notRegisteredForPush
-        /// Remote notifications: in the launch options, received, or handled. For the first two, the text is the
-        /// provider's payload. For the last, it is the answer.
+        /// A remote notification that is in the launch options, received or handled. The text is the provider's
+        /// payload, or the answer of a handled notification.
         case launchedFor, received, handled
         /// The user's answer to the permission request: `granted`, `denied` or an error.
         case authorization
-        /// Notifications, by their identifier: added, or refused with a code; about to be shown; answered, with the
-        /// action as the text.
+        /// A notification, with its identifier: added, refused with a code, about to be shown, or answered with the
+        /// action in the text.
         case added, presenting, response
-        /// Location: the identifiers of the regions at the launch; the permission; whether a region is monitored;
-        /// region events and states; a location with latitude, longitude and accuracy.
+        /// Observations about location: the identifiers of the regions at the launch, the permission, whether a region
+        /// is monitored, region events and states, and a location with latitude, longitude and accuracy.
         case regions, mayLocate, regionStarted, regionFailed, entered, left, regionState, located, locationFailed
     }
 

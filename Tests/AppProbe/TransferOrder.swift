@@ -5,12 +5,12 @@ package struct TransferOrder: Sendable, Codable {
     package var description: String
     /// The file of an upload. Nil means a download.
     package var source: String?
-    /// Whether the file is deleted as soon as the task was resumed.
+    /// Whether the probe deletes the file as soon as it has resumed the task.
     package var removesSource: Bool?
     package var priority: Float?
     /// The time in seconds between making the task and its earliest begin date.
     package var beginsIn: Double?
-    /// The point at which the task is made.
+    /// The point at which the probe creates the task.
     package var point: Point
 
     package init(

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 extension ProcessTests {
-    /// A service that restarts takes over the processes that still run (mission row T11; issue 3, "Processes").
+    /// Tests of a restarted service, which takes over processes that still run (mission row T11; issue 3, "Processes").
     @Suite struct AdoptionTests {
         /// Returns a process that is not a child of this one, as after a restart of the service.
         private func orphan(_ scene: Scene) async throws -> ProcessIdentity {

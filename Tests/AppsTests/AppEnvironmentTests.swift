@@ -4,7 +4,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// The environment of apps: that of the login session (decision 0023).
+/// Tests of the environment that apps get from the login session (decision 0023).
 @Suite struct AppEnvironmentTests {
     private static let account = AppEnvironment.Account(name: "anna", shell: "/bin/bash")
 
@@ -26,7 +26,7 @@ import Testing
         "NOTIFY_SOCKET": "/run/n", "WATCHDOG_USEC": "1", "WATCHDOG_PID": "1", "LISTEN_FDS": "1", "LISTEN_PID": "2",
         "LISTEN_FDNAMES": "a", "INVOCATION_ID": "i", "JOURNAL_STREAM": "8:1", "MANAGERPID": "1",
         "SYSTEMD_EXEC_PID": "1",
-        // Set in a service that an app has started.
+        // A service that an app has started has these variables.
         "NIGHTSHIFT_APP": "org.example.Other", "NIGHTSHIFT_WAKE": "sessionEvents", "NIGHTSHIFT_SESSION": "s",
         "NIGHTSHIFT_WAKE_LIMIT": "30", "NIGHTSHIFT_LAUNCH": "background", "NIGHTSHIFT_SOCKET": "/s",
         "NIGHTSHIFT_TASK": "t", "NIGHTSHIFT_PAYLOAD": "/p", "NIGHTSHIFT_STARTED_BY_CLIENT": "1",

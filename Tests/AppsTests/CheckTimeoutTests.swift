@@ -2,7 +2,7 @@ import Testing
 
 @testable import Apps
 
-/// Timeouts for other processes, which count planned pauses and not the clock.
+/// Tests of timeouts for other processes, which count the planned pauses instead of the clock.
 struct CheckTimeoutTests {
     @Test func `The pauses double up to the longest pause, and their sum is the total timeout`() {
         var timeout = CheckTimeout(.milliseconds(40), first: .milliseconds(1), longest: .milliseconds(10))
@@ -17,7 +17,7 @@ struct CheckTimeoutTests {
         #expect(timeout.pause() == nil)
     }
 
-    /// The machine sleeps for an hour in each of the pauses in turn, and the other processes need one more pause.
+    /// The machine sleeps for an hour in each pause in turn, and the other processes need one pause more than planned.
     @Test func `Sleep of the machine during a pause does not cause a timeout`() {
         var whole = CheckTimeout(.seconds(2), first: .microseconds(100), longest: .milliseconds(10))
         var count = 0

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Apps
 
-/// The file from which the process of an app reads its background time.
+/// Tests of the file from which an app's process reads its background time.
 @Suite struct ClockFileTests {
-    /// A write to a mapped page for which the file system has no space ends the process with SIGBUS.
+    /// A process that writes to a mapped page gets SIGBUS if the file system has no space for the page.
     @Test func `A clock file reserves its disk space before the service writes it, and keeps its contents`() throws {
         let scratch = try TemporaryDirectory()
         let folder = URL(filePath: scratch.path("clocks"), directoryHint: .isDirectory)

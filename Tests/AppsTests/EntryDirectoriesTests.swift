@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Search, installation and removal of entries (issue 3, "Apps in the service").
+/// Tests of the search, installation and removal of entries (issue 3, "Apps in the service").
 @Suite struct EntryDirectoriesTests {
     private let scratch: TemporaryDirectory
     private let entries: EntryDirectories
@@ -145,7 +145,7 @@ import Testing
         if code == .name, path.utf8.count < 200 { try put(entry("A"), at: path) }
         let error = #expect(throws: EntryError.self) { try entries.install(scratch.path(path)) }
         #expect(error?.code == code)
-        // The error for an absolute path does not ask for an absolute path.
+        // The error about an absolute path must not ask for an absolute path.
         #expect(error?.message.contains("absolute") == false)
         #expect(!FileManager.default.fileExists(atPath: entries.own))
     }

@@ -2,8 +2,8 @@ import Apps
 import NightshiftAPI
 import Testing
 
-/// The `Exec` key (Desktop Entry Specification, "The Exec key"), tested through entries, because values are escaped
-/// twice.
+/// Tests of the `Exec` key (Desktop Entry Specification, "The Exec key"). They parse whole entries, because values are
+/// escaped twice.
 @Suite struct ExecLineTests {
     private func words(_ exec: String) throws(EntryError) -> [String] {
         let text = "[Desktop Entry]\nType=Application\nName=App\nExec=\(exec)\n"
@@ -21,7 +21,7 @@ import Testing
         ("app --file=%f", ["app", "--file="]),
         ("app 100%%", ["app", "100%"]),
         ("app \"%%\" \"x %f\"", ["app", "%", "x "]),
-        // Escaped once for the string and once for the quotes.
+        // These values are escaped once for the string and once for the quotes.
         (#"app "\\$HOME" "\\`" "\\"" "\\\\""#, ["app", "$HOME", "`", "\"", "\\"]),
         (#"sh -c "echo 'a' > /tmp/b; exit 3""#, ["sh", "-c", "echo 'a' > /tmp/b; exit 3"]),
         (#"app a\sb"#, ["app", "a", "b"]),

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 extension ProcessTests {
-    /// Locks held by processes that are about to be suspended (mission row L5; Apple's 0xdead10cc).
+    /// Tests of locks held by processes that are about to be suspended (mission row L5; Apple's 0xdead10cc).
     @Suite struct FileLockTests {
         /// A program that locks a file, prints a line and waits. The kinds of locks are flock(2), and F_SETLK and
         /// F_OFD_SETLK of fcntl(2).
@@ -96,7 +96,7 @@ extension ProcessTests {
             let process = try scene.launchShell("exec /usr/bin/python3 '\(script)' '\(path)'")
             let log = scene.plan("sh").log
             try await eventually("the database") { try String(contentsOfFile: log, encoding: .utf8) == "open\n" }
-            // Opens the files as another process that uses the database would.
+            // This opens the files as another process that uses the database would.
             let others = ["", "-wal", "-shm"].map { open(path + $0, O_RDONLY | O_CLOEXEC) }
             defer { for other in others { close(other) } }
             #expect(scene.host.locks(process) == [])

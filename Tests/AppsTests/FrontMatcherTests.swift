@@ -2,7 +2,7 @@ import Apps
 import NightshiftAPI
 import Testing
 
-/// The app of a window, and the app in use according to windows (decision 0038).
+/// Tests of which app a window belongs to, and which app the user is using according to windows (decision 0038).
 @Suite struct FrontMatcherTests {
     private static let entries = [
         FrontEntry(id: AppID(rawValue: "org.example.Photos"), speaksOfBackground: true),
@@ -23,19 +23,19 @@ import Testing
 
     @Test(
         arguments: [
-            // The id of the entry, as Wayland's app_id or as a window class.
+            // These reports contain the id of the entry, as Wayland's app_id or as a window class.
             (FrontApplication(applicationID: "org.example.Photos"), "org.example.Photos"),
             (FrontApplication(windowClasses: ["org.example.Photos", "Photos"]), "org.example.Photos"),
             (FrontApplication(applicationID: "text-editor", windowClasses: ["x", "Mailer"]), "text-editor"),
-            // StartupWMClass, also on Wayland.
+            // These reports contain StartupWMClass, also on Wayland.
             (FrontApplication(applicationID: "Mailer"), "org.example.Mail"),
             (FrontApplication(applicationID: "org.other", windowClasses: ["mail", "Mailer"]), "org.example.Mail"),
-            // Window classes with capitals and spaces.
+            // These window classes contain capitals and spaces.
             (FrontApplication(windowClasses: ["ORG.example.photos", "x"]), "org.example.Photos"),
             (FrontApplication(windowClasses: ["x", "Text Editor"]), "text-editor"),
             (FrontApplication(windowClasses: ["Navigator", "Firefox-esr"]), "firefox-esr"),
             (FrontApplication(windowClasses: ["xterm", "xterm"]), "debian-xterm"),
-            // Among several entries the one with background keys is taken.
+            // Among several matching entries, the one with background keys is chosen.
             (FrontApplication(windowClasses: ["x", "Player"]), "d"), (FrontApplication(applicationID: "Browser"), nil),
             (FrontApplication(), nil), (FrontApplication(applicationID: "", windowClasses: [""]), nil),
             (FrontApplication(applicationID: "org.example"), nil), (FrontApplication(processID: 7), nil),
@@ -47,13 +47,13 @@ import Testing
 
     @Test(
         arguments: [
-            // The window's own process decides, whatever its names are.
+            // The window's own process decides, whatever the window's names are.
             (FrontProcess(app: app("org.example.Script")), "xterm", "org.example.Script"),
             // The app that has started the process is used if no name matches.
             (FrontProcess(starter: app("org.example.Script")), "xterm", "debian-xterm"),
             (FrontProcess(starter: app("org.example.Script")), "unknown", "org.example.Script"),
             (FrontProcess(starter: app("org.example.Script"), program: "/usr/bin/mail"), "x", "org.example.Script"),
-            // The program is used last.
+            // The process's program is the last criterion.
             (FrontProcess(program: "/usr/bin/mail"), "unknown", "org.example.Mail"),
             (FrontProcess(program: "/usr/bin/mail"), "xterm", "debian-xterm"),
             (FrontProcess(program: "/usr/bin/browser"), "x", nil), (FrontProcess(program: "/usr/bin/player"), "x", "d"),

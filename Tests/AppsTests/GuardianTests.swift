@@ -7,7 +7,8 @@ import TestSupport
 import Testing
 
 extension ProcessTests {
-    /// The guardian thaws everything when the service dies (mission rows T10, T11; issue 3, "Processes").
+    /// Tests of the guardian, which thaws all processes when the service dies (mission rows T10, T11; issue 3,
+    /// "Processes").
     @Suite struct GuardianTests {
         private let scratch: TemporaryDirectory
 
@@ -129,8 +130,8 @@ extension ProcessTests {
             let next = try Scene(suspension, scratch: scratch)
             for process in probe.frozen { #expect(next.host.adopt(process)) }
             try await expectRunning(probe.frozen)
-            // Adopted processes are suspended with everything they have started, as launched ones are. The probe may
-            // have frozen them before they had started anything.
+            // The host suspends adopted processes with all their children, like launched ones. The probe may have
+            // frozen these processes before they had started any.
             for process in probe.frozen {
                 try await eventually("its child") { Proc.members(ofSession: process.pid).count == 2 }
             }
@@ -157,8 +158,8 @@ extension ProcessTests {
             let probe = try await startProbe(.signals)
             defer { end(probe.frozen) }
             let leader = probe.frozen[0]
-            // The probe froze the process right after its launch, perhaps before it had started anything. This lets it
-            // run for a moment, which the probe and its guardian do not notice.
+            // The probe froze the process right after its launch, perhaps before the process had started any child.
+            // This lets the process run for a moment, which the probe and its guardian do not notice.
             #expect(killpg(leader.pid, SIGCONT) == 0)
             var started: pid_t?
             try await eventually("its child") {
@@ -170,7 +171,7 @@ extension ProcessTests {
             try await eventually("both to stop") {
                 [leader.pid, child].allSatisfy { Proc.fields($0)?[0] == "T" }
             }
-            // The guardian is stopped, and then both are killed, so that no process is left that would thaw.
+            // This stops the guardian and then kills both, so that no process remains that could thaw the others.
             kill(probe.guardian, SIGSTOP)
             try await eventually("the guardian to stop") { Proc.fields(probe.guardian)?[0] == "T" }
             probe.process.kill(SIGKILL)
@@ -243,8 +244,8 @@ extension ProcessTests {
             var guardian: pid_t = 0
             #expect(nightshift_guardian_start(sockets[1], &guardian) == 0)
             close(sockets[1])
-            // Pids that no process can have are added, removed and added again; then the last free place is used, and
-            // one more is refused.
+            // This adds pids that no process can have, removes them and adds them again. It then fills the last free
+            // place, and one more pid is refused.
             let first: pid_t = 1 << 29
             let capacity = pid_t(NIGHTSHIFT_GUARDIAN_CAPACITY)
             for round in 0..<2 {

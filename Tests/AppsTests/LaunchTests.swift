@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 extension ProcessTests {
-    /// Attributes of launched processes, and reports of their ends (mission row L1).
+    /// Tests of the attributes of launched processes, and of reports about their ends (mission row L1).
     @Suite struct LaunchTests {
         @Test func `A process gets exactly the attributes of its launch plan`() async throws {
             let scene = try Scene()
@@ -66,7 +66,7 @@ extension ProcessTests {
             let launched = Watched<Result<ProcessIdentity, any Error>?>(nil)
             let plan = scene.plan("sleep", ["600"])
             Thread.detachNewThread {
-                // This affects the calling thread only: on Linux 0 means the calling thread.
+                // On Linux the process id 0 means the calling thread, so this changes only that thread.
                 let own = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, -7)
                 #expect(own == 0)
                 launched.update { $0 = Result { try scene.launch(plan) } }

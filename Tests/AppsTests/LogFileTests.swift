@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Logs of apps have a size limit (issue 3, "output to a per-app log with a size bound").
+/// Tests of the size limit of apps' logs (issue 3, "output to a per-app log with a size bound").
 @Suite(.timeLimit(.minutes(20))) struct LogFileTests {
     private let scratch: TemporaryDirectory
 

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension ProcessTests {
-    /// Logs are limited for any output, and no app fails because of its log (decision 0023).
+    /// Tests of log keepers, which limit logs for any output. No app fails because of its log (decision 0023).
     @Suite struct LogKeeperTests {
         private static let limit: Int64 = 65_536
 
@@ -17,7 +17,7 @@ extension ProcessTests {
             return plan
         }
 
-        /// Returns both halves, the older one first.
+        /// Returns the text of both halves of a log, the older half first.
         private func log(_ plan: LaunchPlan) -> String {
             AppOutput.halves(plan.log).map { (try? String(contentsOfFile: $0, encoding: .utf8)) ?? "" }.joined()
         }
@@ -63,7 +63,7 @@ extension ProcessTests {
             let text = log(plan)
             #expect(text.hasSuffix("\n399999\n400000\nthe last line\n"), "\(text.suffix(100))")
             #expect(text.utf8.count <= 2 * limit)
-            // The numbers increase by one, except where lines are left out; there a line may be cut.
+            // The numbers increase by one, except where the log leaves out lines. A line may be cut there.
             let lines = text.split(separator: "\n")
             var last: Int?
             for (index, line) in lines.enumerated() {
@@ -116,7 +116,7 @@ extension ProcessTests {
             let scene = try Scene()
             defer { scene.end() }
             let plan = plan(scene, "while :; do echo line; sleep 0.01; done")
-            // Launched directly, because the scene must not end this process.
+            // This launches the process directly, because the scene must not end it.
             let process = try scene.host.launch(plan)
             try scene.host.begin(process)
             let keeper = try #require(scene.host.keepers.first)
@@ -136,7 +136,8 @@ extension ProcessTests {
             _ = try await next.end(of: other)
             try await eventually("its words") { log(plan).contains("the other\n") }
             #expect(next.host.keepers == [keeper])
-            // Service and keeper die, and the app waits for a reader; the next service starts a keeper for it.
+            // Service and keeper die, and the app waits for a reader of its output. The next service starts a keeper
+            // for the app.
             next.host.shutdown()
             kill(keeper, SIGKILL)
             try await eventually("the keeper's end") { !Proc.isRunning(keeper) }
@@ -188,7 +189,7 @@ extension ProcessTests {
         @Test func `L1: A log keeper inherits nothing from the service, and sleeps without output`() async throws {
             let scene = try Scene()
             defer { scene.end() }
-            // Memory used by the service.
+            // This memory belongs to the service.
             var waste = [UInt8](repeating: 1, count: 64 << 20)
             let process = try scene.launchShell("echo begun; exec sleep 600")
             waste[0] = 2

@@ -2,7 +2,7 @@ import Apps
 import Foundation
 import Testing
 
-/// A file that is served as a picture begins as one (mission row L7).
+/// Tests that the service only serves files that begin like a picture (mission row L7).
 @Suite struct PictureTests {
     /// Returns the beginning of a PNG file: signature and header chunk.
     static func header(

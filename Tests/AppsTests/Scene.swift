@@ -4,10 +4,10 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Tests with processes that use the CPU continuously. They run one after the other, so that they do not compete.
+/// Tests with processes that use the CPU continuously. The tests run one after the other so that they do not compete.
 @Suite(.serialized, .timeLimit(.minutes(20))) enum ProcessTests {}
 
-/// A host with a home of its own, and the ends of processes that it has reported.
+/// A process host with its own home, and the ends of processes that the host has reported.
 final class Scene: Sendable {
     let scratch: TemporaryDirectory
     let paths: ServicePaths
@@ -32,12 +32,12 @@ final class Scene: Sendable {
         let processes = launched.read { $0 }
         for process in processes { host.kill(process) }
         _ = ends.block { ends in processes.allSatisfy { ends[$0] != nil } }
-        // Their children may still be ending; each cgroup is removed with its last process.
+        // Their children may still be ending. Each cgroup is removed with its last process.
         try? blockUntil("the cgroups to go") { controlGroups.isEmpty }
         host.shutdown()
     }
 
-    /// Removes the cgroups of a host whose processes have ended after it, as the next host of its home does.
+    /// Removes the cgroups of a host whose processes outlived it, as the next host of its home does.
     static func clean(_ scratch: TemporaryDirectory) async throws {
         try await eventually("the cgroups to go") {
             let next = try Scene(scratch: scratch)
@@ -75,7 +75,7 @@ final class Scene: Sendable {
         return ends.read { $0[process] }
     }
 
-    /// Whether processes can be suspended by cgroups on this machine.
+    /// Whether cgroups can suspend processes on this machine.
     static let hasControlGroups: Bool = {
         guard let scene = try? Scene() else { return false }
         defer { scene.end() }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension ProcessTests {
-    /// Suspension by both methods (mission rows T10, T11; issue 3, "Processes").
+    /// Tests of both methods of suspension (mission rows T10, T11; issue 3, "Processes").
     @Suite struct SuspensionTests {
         @Test(arguments: SystemProcessHost.Suspension.allCases)
         func `A suspended process does not run, and a resumed one does`(suspension: SystemProcessHost.Suspension)
@@ -40,13 +40,13 @@ extension ProcessTests {
             try await eventually("its forks") { started().count > 3 }
             for _ in 0..<20 {
                 #expect(scene.host.suspend(process))
-                // A fork that is in the kernel when the group is stopped still creates its child, which is stopped from
-                // the start. A process that is exiting still exits.
+                // A process that is forking in the kernel when its group is stopped still creates its child, and the
+                // child is stopped from the start. A process that is exiting still exits.
                 var members: Set<pid_t> = []
                 try await eventually("forks under way to be over") {
                     members = started()
-                    // A process that is forking is in state R or D, so the list is read again after the last one has
-                    // left these states.
+                    // A process that is forking is in state R or D. The test therefore reads the list again after the
+                    // last process has left these states.
                     let areOver = members.allSatisfy { !["R", "D"].contains(Proc.fields($0)?[0]) }
                     return areOver && started() == members
                 }

@@ -7,9 +7,9 @@ import Testing
 @testable import Apps
 
 extension ProcessTests {
-    /// Frozen processes of a service and a guardian that were killed together.
+    /// Tests with frozen processes of a service that was killed together with its guardian.
     @Suite struct ThawTests {
-        /// The mount point if cgroups v2 can be created.
+        /// The mount point of cgroups v2; nil if this process cannot create cgroups.
         private static let mount: String? = {
             let lines = (try? String(contentsOfFile: "/proc/mounts", encoding: .utf8))?.split(separator: "\n") ?? []
             let mount = lines.map { $0.split(separator: " ") }.first { $0.count > 2 && $0[2] == "cgroup2" }?[1]

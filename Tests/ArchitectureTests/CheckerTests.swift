@@ -1,6 +1,6 @@
 import Testing
 
-/// The checks themselves: each must be able to fail.
+/// Tests of the checks themselves: each check must be able to fail.
 @Suite struct CheckerTests {
     @Test func `The checker finds imports in every form, but not in comments and strings`() {
         let source = SwiftSource(
@@ -197,7 +197,7 @@ import Testing
                 "4 tells states of a task apart", "5 counts attempts", "6 chooses a pause", "7 compares times",
                 "8 makes up the event 'hold'", "9 makes up the event 'fail'", "10 makes up the event 'fetchAgain'",
             ])
-        // A download's end was decided like this before a run did it.
+        // Code like this decided the end of a download before runs did.
         let before = SwiftSource(
             """
             transfer.repetitions += 1

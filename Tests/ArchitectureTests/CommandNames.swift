@@ -14,7 +14,7 @@ struct CommandNames {
             let to = source.code.utf8.distance(from: source.code.startIndex, to: end)
             // Blanking keeps the number of bytes, so both texts have the same offsets.
             let body = String(decoding: Array(source.text.utf8)[from..<to], as: UTF8.self)
-            // A hidden command is not for people.
+            // Hidden commands are not meant for people.
             if body.contains("shouldDisplay: false") { continue }
             let given = body.firstMatch(of: /commandName:\s*"([^"]+)"/).map { String($0.output.1) }
             all.append(given ?? Self.spelled(match.output.1))

@@ -20,7 +20,7 @@ struct DocumentTable {
         }
     }
 
-    /// The words in backquotes in a cell.
+    /// Returns the words in backquotes in a cell.
     static func names(in cell: String) -> [String] {
         cell.matches(of: /`([^`]+)`/).map { String($0.output.1) }
     }

@@ -1,6 +1,6 @@
-/// The files that execute decisions made by values, as listed in `docs/architecture.md`.
+/// The list in `docs/architecture.md` of files that execute the decisions made by values.
 struct EffectsFiles {
-    /// Paths from the project's root.
+    /// The paths of the files, from the project's root.
     var paths: [String]
 
     init(markdown: String) {
@@ -19,7 +19,7 @@ extension SwiftSource {
         var reason: String
     }
 
-    /// Decisions that can be recognized without a compiler.
+    /// The decisions in the code that can be recognized without a compiler.
     var decisions: [Decision] {
         let lines = code.split(separator: "\n", omittingEmptySubsequences: false)
         return lines.enumerated().flatMap { index, line in
@@ -30,7 +30,7 @@ extension SwiftSource {
     private static func reasons(_ line: Substring) -> [String] {
         // Word boundaries are spelled out, because `\b` treats `a.b` as one word.
         var reasons: [String] = []
-        // Tests of a failure's meaning: its code, or whether it is permanent.
+        // These patterns test the meaning of a failure: its code, or whether it is permanent.
         let failure = /\.code\s*[!=]=|switch\s[^{]*\.code(?:\W|$)|\.isPermanent(?:\W|$)/
         if line.contains(failure) { reasons.append("looks into a failure") }
         if line.contains(/switch\s[^{]*\.state(?:\W|$)/) { reasons.append("tells states of a task apart") }

@@ -3,19 +3,19 @@ struct ImportTable {
     struct Row: Equatable {
         var layer: Int
         var target: String
-        /// Targets of this package that the row's target may import.
+        /// The targets of this package that the row's target may import.
         var targets: Set<String>
-        /// Modules of other packages and of the system that the row's target may import.
+        /// The modules of other packages and of the system that the row's target may import.
         var modules: Set<String>
     }
 
     var rows: [Row]
 
-    /// Modules without effects: every target may import them. CDispatch has effects in name only: the compiler counts
-    /// declarations of the C library as its own.
+    /// The modules without effects, which every target may import. CDispatch counts as one only because the compiler
+    /// attributes declarations of the C library to it.
     static let free: Set<String> = ["CDispatch", "Foundation", "Synchronization"]
 
-    /// Modules that come with the toolchain, so a manifest does not name them.
+    /// The modules that come with the toolchain, so that a manifest does not name them.
     static let system: Set<String> = ["Dispatch", "FoundationNetworking", "Glibc", "Musl"]
 
     init(rows: [Row]) {
@@ -58,7 +58,7 @@ struct ImportTable {
         return Set(imports).subtracting(row.targets).subtracting(modules).subtracting(Self.free)
     }
 
-    /// Allowances that point sideways or upwards, or to a target that does not exist.
+    /// The allowed imports of a target that is not below the row's target, or that does not exist.
     var misdirected: [String] {
         rows.flatMap { row in
             row.targets.sorted().compactMap { name in
@@ -68,7 +68,7 @@ struct ImportTable {
         }
     }
 
-    /// All modules that a program links by linking `target`: those of the target itself, and of all targets below it.
+    /// Returns all modules that a program links by linking `target`: those of the target and of all targets below it.
     func linked(by target: String) -> Set<String> {
         var seen: Set<String> = []
         var pending = [target]
@@ -81,7 +81,7 @@ struct ImportTable {
         return modules
     }
 
-    /// The names in backquotes.
+    /// Returns the names in backquotes in a cell.
     private static func names(in cell: Substring) -> Set<String> {
         Set(cell.matches(of: /`([^`]+)`/).map { String($0.output.1) })
     }

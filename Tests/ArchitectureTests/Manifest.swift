@@ -2,7 +2,7 @@
 struct Manifest {
     struct Target: Equatable {
         var name: String
-        /// Names of targets and of products.
+        /// The names of the targets and products on which this target depends.
         var dependencies: Set<String>
         /// The path of the sources; nil if the manifest gives none.
         var path: String?
@@ -34,7 +34,7 @@ struct Manifest {
         }
     }
 
-    /// The text up to the parenthesis that closes one opened before it.
+    /// Returns the text up to the parenthesis that closes one opened before it.
     private static func balanced(_ text: Substring) -> Substring {
         var depth = 1
         return text.prefix { character in
@@ -46,7 +46,7 @@ struct Manifest {
 }
 
 extension SwiftSource {
-    /// The text without its `//` comments. Strings stay, unless one holds two slashes after a space.
+    /// The text without its `//` comments. Strings remain, except a string that contains a space and then two slashes.
     var withoutComments: String {
         text.split(separator: "\n", omittingEmptySubsequences: false)
             .map { line in line.firstRange(of: "// ").map { line[..<$0.lowerBound] } ?? line }

@@ -33,14 +33,14 @@ struct Markdown {
         }
     }
 
-    /// The words that follow the program `name` in code, such as `get` in `nightshift get URL`.
+    /// Returns the words that follow the program `name` in code, such as `get` in `nightshift get URL`.
     func words(after name: String) -> Set<String> {
         let pattern = try? Regex("(?:^|[\\s;|(\"])\(name) ([a-z][a-z-]*)", as: (Substring, Substring).self)
         guard let pattern else { return [] }
         return Set(code.flatMap { line in line.matches(of: pattern).map { String($0.output.1) } })
     }
 
-    /// Targets of all links to files and headings of this project.
+    /// The targets of all links to files and headings of this project.
     var localLinks: [String] {
         prose.matches(of: /\]\(([^)\s]+)\)/).map { String($0.output.1) }.filter { !$0.contains(/^[a-z][a-z0-9+.-]*:/) }
     }
@@ -60,7 +60,7 @@ struct Markdown {
         return anchors
     }
 
-    /// The path from the root that a link in the file at `path` leads to.
+    /// Returns the path from the root to which a link in the file at `path` leads.
     static func target(of link: String, at path: String) -> String {
         let file = String(link.prefix { $0 != "#" })
         guard !file.isEmpty else { return path }
@@ -68,7 +68,7 @@ struct Markdown {
         return String(folder.appending(path: file).standardizedFileURL.path.dropFirst())
     }
 
-    /// The links of the file at `path` whose targets do not exist.
+    /// Returns the links of the file at `path` whose targets do not exist.
     func brokenLinks(at path: String, in tree: SourceTree) -> [String] {
         localLinks.filter { link in
             let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)

@@ -47,7 +47,7 @@ struct MissionList {
     /// Returns the rows mentioned anywhere in a file, such as in test names and comments: a letter and a number as a
     /// separate word.
     static func mentioned(in text: String) -> Set<String> {
-        // The search works on bytes, because all tests together have two megabytes.
+        // The search works on bytes because the tests have two megabytes of text.
         let words = text.utf8.split { byte in
             !(isLetter(byte) || isDigit(byte) || "_/.%-".utf8.contains(byte))
         }
@@ -62,7 +62,7 @@ struct MissionList {
             })
     }
 
-    /// Whether the byte belongs to a letter of any language: no byte beyond ASCII separates words.
+    /// Returns whether the byte belongs to a letter of any language. No byte beyond ASCII separates words.
     private static func isLetter(_ byte: UInt8) -> Bool {
         byte >= 0x80 || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }

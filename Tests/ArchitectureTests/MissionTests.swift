@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `docs/mission.md` lists every row of the mission with the suites that cover it.
+/// Tests that `docs/mission.md` lists every row of the mission with the suites that cover it.
 @Suite struct MissionTests {
     let list: MissionList
     /// All tests except those of this target, which mention layers L0 to L5.
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// A difference shows the suites to add to the row, or to remove from it.
+    /// A failure shows the suites to add to the row or to remove from it.
     @Test func `Each row names exactly the suites that mention it`() throws {
         let suites = MissionList.suites(of: tests)
         try #require(suites.count > 20)

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Files installed beside the programs: systemd accepts the units, and GeoClue's agent finds the desktop entry.
+/// Tests of files that are installed with the programs: systemd accepts the units, and GeoClue's agent finds the
+/// desktop entry.
 @Suite struct PackagingTests {
     static let analyzer = ["/usr/bin/systemd-analyze", "/bin/systemd-analyze"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }

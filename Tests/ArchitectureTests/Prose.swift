@@ -1,8 +1,8 @@
 import Foundation
 
-/// The sentences of one file: of a Swift file its comments, strings and test names, of any other file all of its text.
+/// The sentences of one file: the comments, strings and test names of a Swift file, or all text of another file.
 struct Prose {
-    /// The sentences in lower case, with one space for each run of white space; marks of comments are left out.
+    /// The sentences in lower case, without comment marks and with single spaces.
     private let text: Data
     /// The first line of each doc comment.
     let openings: [String]
@@ -18,7 +18,7 @@ struct Prose {
         var isName = false
         for index in prose.indices {
             if code[index] == UInt8(ascii: "`") { isName.toggle() }
-            // Blanking has put a space in the place of each byte that is not code.
+            // Blanked text has a space instead of each byte that is not code.
             if !isName && code[index] == prose[index] { prose[index] = UInt8(ascii: " ") }
         }
         text = Self.normalized(prose)
@@ -41,7 +41,7 @@ struct Prose {
         for byte in bytes {
             switch byte {
             case UInt8(ascii: "A")...UInt8(ascii: "Z"): text.append(byte | 0x20)
-            // A slash ends a word as well as it marks a comment.
+            // A slash both ends a word and marks a comment.
             case 0...space, UInt8(ascii: "/"): if text.last != space { text.append(space) }
             default: text.append(byte)
             }
@@ -49,7 +49,8 @@ struct Prose {
         return Data(text + [space])
     }
 
-    /// The number of uses of each phrase that this project avoids, and of each refused opening of a doc comment.
+    /// The number of uses of each phrase that this project avoids, and of each opening of a doc comment that it
+    /// refuses.
     var counts: [String: Int] {
         var counts: [String: Int] = [:]
         for phrase in Self.avoided {
@@ -80,7 +81,7 @@ struct Prose {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
     }
 
-    /// Whether one of the next four words is a host that something can be behind, such as a proxy.
+    /// Returns whether one of the next four words is a host that something can be behind, such as a proxy.
     private func isBeforeHost(_ index: Int) -> Bool {
         let next = String(decoding: text[index...].prefix(60), as: UTF8.self).split(separator: " ").prefix(4)
         return next.contains { word in Self.hosts.contains(word.filter(\.isLetter)) }
@@ -100,7 +101,7 @@ struct Prose {
         "what is there", "of its own accord",
     ]
 
-    /// Openings that leave a doc comment without a subject. It opens with a noun phrase or a verb.
+    /// The openings that leave a doc comment without a subject. A doc comment opens with a noun phrase or a verb.
     static let refusedOpenings = [
         "What", "Whoever", "Whose", "Whom", "Who", "Those", "That which", "Of", "Behind", "As",
     ]

@@ -98,13 +98,13 @@ struct Recipe: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// The text of all files that a recipe's command searches, read once.
+/// The text of all files that the recipes' commands search, read once.
 struct ProjectText: Sendable {
     private var texts: [(path: String, text: String)]
 
     static let current = ProjectText()
 
-    /// Documents that mention everything, so no recipe changes them.
+    /// The documents that mention everything, so that no recipe lists them.
     private static let ignored = ["docs/decisions/", "docs/recipes.md", "docs/glossary.md"]
 
     private init() {

@@ -1,4 +1,4 @@
-/// The calls of each route of the local API to the service's features, as far as its text shows them.
+/// The calls that each route of the local API makes to the service's features, as far as its text shows them.
 struct RouteCalls: Equatable {
     /// The line on which the route, or a function shared by routes, starts.
     var line: Int

@@ -1,6 +1,6 @@
 import Testing
 
-/// Rules for every source file, whatever its target.
+/// Tests of rules that apply to every source file.
 @Suite struct SourceRulesTests {
     private func forEachSource(below folder: String = "Sources", _ body: (String, SwiftSource) -> Void) throws {
         let sources = SourceTree.sources(below: folder)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// Decision 0035: queries and changes that involve two features are operations, which every front end uses.
+    /// Queries and changes that involve two features are operations, which every front end uses (decision 0035).
     @Test func `Each route of the local API translates one call`() throws {
         var found = 0
         try forEachSource(below: "Sources/LocalAPI") { path, source in
@@ -55,8 +55,8 @@ import Testing
         }
     }
 
-    /// A function that is the whole value of a mutex is wrapped again at every access, so each call takes longer and
-    /// uses more stack than the one before. A function in a property of a struct is not.
+    /// A mutex that directly stores a function wraps it again at every access. Each call then takes longer and uses
+    /// more stack than the one before. A function in a property of a struct is not wrapped.
     @Test func `No mutex stores a function`() throws {
         let tree = SourceTree.current
         for folder in ["Sources", "Gateway/Sources", "Benchmarks", "Tests", "Examples"] {
@@ -75,7 +75,7 @@ import Testing
         try forEachSource { path, source in
             #expect(source.silencedTransitions == [], "\(path)")
         }
-        // Each transition uses the one function that asserts, or is refused with a reason.
+        // Each transition uses the one function that asserts, or the code refuses it with a reason.
         let ways = SourceTree.sources(below: "Sources/Transfers").filter { _, source in
             source.code.contains(/try\s+(?:[\w.]+\.)?apply\(/)
         }
@@ -86,7 +86,7 @@ import Testing
             ])
     }
 
-    /// A running transfer's outcome is decided by its run; the service only executes the decision.
+    /// A run decides the outcome of its transfer, and the service only executes the decision.
     @Test func `Only the decisions of a run apply its events`() throws {
         let decisions = "Sources/Transfers/Running/Decisions/"
         let events = [
@@ -120,16 +120,16 @@ import Testing
         for (path, text) in tests {
             let source = SwiftSource(text)
             #expect(source.durationBounds == [], "\(path)")
-            // A limit only serves to end a test that hangs.
+            // A time limit only serves to end a test that hangs.
             #expect(source.testTimeLimits.allSatisfy { $0 >= 20 }, "\(path)")
         }
     }
 
     /// The standard library's conversions trap if a number does not fit. ``NightshiftAPI`` declares deprecated
-    /// overloads, whose use the compiler reports in every file that imports it.
+    /// overloads of them, and the compiler reports each use in files that import the module.
     @Test func `The compiler reports trapping conversions from fractions to integers`() throws {
         let types = ["Int", "Int8", "Int16", "Int32", "Int64", "UInt", "UInt8", "UInt16", "UInt32", "UInt64"]
-        // The C library's names for integer types.
+        // These are the C library's names of integer types.
         let names = [
             "CInt", "CLong", "CUnsignedInt", "mode_t", "nfds_t", "off_t", "pid_t", "rlim_t", "size_t", "socklen_t",
             "ssize_t", "suseconds_t", "time_t", "useconds_t",
@@ -152,7 +152,7 @@ import Testing
         #expect(found > 5)
     }
 
-    /// The API's server writes them once, and its client writes them once, in one folder.
+    /// The API's server contains each path once, and its client contains each path once, in one folder.
     @Test func `Only the API server and its client contain paths of the local API`() throws {
         let homes = ["Sources/LocalAPI/", "Sources/NightshiftClient/API/"]
         try forEachSource { path, source in
@@ -191,7 +191,7 @@ import Testing
             ] {
                 #expect(source.mentions(of: word) == [], "\(path) mentions \(word)")
             }
-            // A decision gets the clocks' reading as an argument.
+            // A decision gets the readings of the clocks as an argument.
             #expect(!source.imports.contains("Clock"), "\(path)")
             #expect(source.calls(of: "getenv") == [], "\(path)")
             #expect(!source.code.contains("Date()") && !source.code.contains("Date.now"), "\(path)")
@@ -232,7 +232,7 @@ import Testing
         #expect(found > 5)
     }
 
-    /// Foundation's other methods stop after the first page of a file whose reported size is 0.
+    /// Foundation's other methods stop after the first page of a file with a reported size of 0.
     @Test func `The code reads files of /proc and /sys only through KernelFile`() throws {
         let read = /(?:contentsOfFile:|contentsOf:|contents\(atPath:)[^\n]*"(?:\/proc|\/sys|\\\([a-z.]*\)\/cgroup)/
         try forEachSource { path, source in

@@ -10,19 +10,20 @@ struct SourceTree {
         root: URL(filePath: #filePath).resolvingSymlinksInPath()
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent())
 
-    /// The text of a file, by its path from the root.
+    /// Returns the text of a file, given its path from the root.
     func text(_ path: String) throws -> String {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// Paths from the root of all files below `folder` with one of the `extensions`, sorted, without hidden files.
+    /// Returns the paths from the root of all files below `folder` with one of the `extensions`, sorted, without hidden
+    /// files.
     func files(below folder: String, extensions: Set<String>) throws -> [String] {
         let names = try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: folder).path)
         return Self.chosen(names, extensions).map { "\(folder)/\($0)" }
     }
 
-    /// Paths from the root of the files directly in `folder`, selected in the same way. An empty `folder` means the
-    /// root.
+    /// Returns the paths from the root of the files directly in `folder` with one of the `extensions`, sorted, without
+    /// hidden files. An empty `folder` means the root.
     func files(in folder: String, extensions: Set<String>) throws -> [String] {
         let names = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
         return Self.chosen(names, extensions).map { folder.isEmpty ? $0 : "\(folder)/\($0)" }
@@ -36,7 +37,7 @@ struct SourceTree {
         .sorted()
     }
 
-    /// Names of the folders directly in `folder`, sorted, without hidden ones.
+    /// Returns the names of the folders directly in `folder`, sorted, without hidden ones.
     func folders(in folder: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
             .filter { name in
@@ -56,7 +57,7 @@ struct SourceTree {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: root.appending(path: path).path)) != nil
     }
 
-    /// Every Swift file below `Sources` in the tree that contains this file, by its path; read once.
+    /// Every Swift file below `Sources` in the current tree, with its path. The files are read once.
     static let sources: [(path: String, source: SwiftSource)] = read("Sources").map { ($0.path, SwiftSource($0.text)) }
 
     /// Path and text of every Swift file below `Tests`.
@@ -67,7 +68,7 @@ struct SourceTree {
         return paths.compactMap { path in (try? current.text(path)).map { (path, $0) } }
     }
 
-    /// The files of ``sources`` below `folder`.
+    /// Returns the files of ``sources`` below `folder`.
     static func sources(below folder: String) -> [(path: String, source: SwiftSource)] {
         sources.filter { $0.path.hasPrefix(folder + "/") }
     }

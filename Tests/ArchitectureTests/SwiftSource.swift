@@ -1,6 +1,6 @@
 import Foundation
 
-/// One Swift file's text, and the properties that can be seen without a compiler.
+/// The text of one Swift file, and the properties that can be recognized without a compiler.
 struct SwiftSource {
     let text: String
     /// The text with blanked comments and string contents; all lines keep their positions.
@@ -29,7 +29,7 @@ struct SwiftSource {
     /// Whether the file imports a module with `@testable`.
     var importsTestably: Bool { !Self.words("testable", in: code).isEmpty }
 
-    /// Numbers of the lines, from 1, whose code calls the global function `name`.
+    /// Returns the line numbers, from 1, of code that calls the global function `name`.
     func calls(of name: String) -> [Int] {
         let bytes = Array(code.utf8)
         let calls = Self.words(name, in: code).filter { offset in
@@ -40,23 +40,23 @@ struct SwiftSource {
         return numbers(calls)
     }
 
-    /// Numbers of the lines, from 1, whose code holds `word` as a whole word.
+    /// Returns the line numbers, from 1, of code that contains `word` as a whole word.
     func mentions(of word: String) -> [Int] { numbers(Self.words(word, in: code)) }
 
-    /// Numbers of the lines, from 1, whose code sleeps.
+    /// The line numbers, from 1, of code that sleeps.
     var sleeps: [Int] {
         let ways = [".sleep(for:", ".sleep(until:", ".sleep(nanoseconds:", ".sleep(forTimeInterval:"]
         let named = ["sleep", "usleep", "nanosleep", "clock_nanosleep"].flatMap { self.calls(of: $0) }
         return (numbers(ways.flatMap { Self.offsets(of: $0, in: code) }) + named).sorted()
     }
 
-    /// Numbers of the lines, from 1, whose code silently ignores an impossible transition of a state machine.
+    /// The line numbers, from 1, of code that silently ignores an impossible transition of a state machine.
     var silencedTransitions: [Int] {
         let silenced = /try[?!]\s+(?:await\s+)?(?:[\w\[\]?]+\.)*(?:apply|transition)\(/
         return numbers(code.matches(of: silenced).map { code.utf8.distance(from: code.startIndex, to: $0.startIndex) })
     }
 
-    /// Numbers of the lines, from 1, whose code requires something to take no longer than a duration.
+    /// The line numbers, from 1, of code that requires something to take no longer than a duration.
     var durationBounds: [Int] {
         let units = ["seconds", "milliseconds", "microseconds", "nanoseconds"]
         return numbers(
@@ -70,8 +70,8 @@ struct SwiftSource {
         code.matches(of: /\.timeLimit\(\.minutes\((\d+)\)\)/).compactMap { Int($0.output.1) }
     }
 
-    /// Numbers of the lines, from 1, that build a path of the local API. In text for people, a path follows a space or
-    /// a backquote.
+    /// The line numbers, from 1, of code that builds a path of the local API. In text for people, a path follows a
+    /// space or a backquote.
     var localPaths: [Int] {
         let bytes = Array(text.utf8)
         return numbers(
@@ -80,10 +80,10 @@ struct SwiftSource {
             })
     }
 
-    /// Numbers of the lines, from 1, that mark unfinished work in a comment or anywhere else.
+    /// The line numbers, from 1, of marks of unfinished work in comments or elsewhere.
     var unfinished: [Int] { numbers(["TODO", "FIXME", "XXX"].flatMap { Self.words($0, in: text) }) }
 
-    /// Numbers of the lines, from 1, that disable a compiler check without a comment on or above them.
+    /// The line numbers, from 1, of code that disables a compiler check without a comment on or above the line.
     var unexplainedExceptions: [Int] {
         let found = numbers(["@unchecked", "nonisolated(unsafe)", "try!"].flatMap { Self.offsets(of: $0, in: code) })
         guard !found.isEmpty else { return [] }
@@ -91,7 +91,7 @@ struct SwiftSource {
         return found.filter { number in !lines[max(0, number - 4)..<number].contains { $0.contains("//") } }
     }
 
-    /// Returns the lines, from 1, of offsets in the text or the code: blanking moves nothing.
+    /// Returns the line numbers, from 1, of offsets in the text or the code. Blanking does not change offsets.
     private func numbers(_ offsets: [Int]) -> [Int] {
         let bytes = Array(text.utf8)
         return Set(offsets.map { bytes[..<$0].count { $0 == UInt8(ascii: "\n") } + 1 }).sorted()
@@ -116,7 +116,7 @@ struct SwiftSource {
         return offsets(of: word, in: text).filter { !continues($0 - 1) && !continues($0 + word.utf8.count) }
     }
 
-    /// Offsets, in bytes, of `pattern`.
+    /// Returns the byte offsets of `pattern`.
     private static func offsets(of pattern: String, in text: String) -> [Int] {
         let data = Data(text.utf8)
         var found: [Int] = []
@@ -138,7 +138,8 @@ extension SwiftSource {
     }
 }
 
-/// One pass over the bytes of a source file. In UTF-8 no byte of a longer character equals an ASCII byte.
+/// A blanker of comments and strings, which passes once over the bytes of a source file. In UTF-8 no byte of a longer
+/// character equals an ASCII byte.
 private struct Blanking {
     var bytes: [UInt8]
     private var index = 0
@@ -184,7 +185,7 @@ private struct Blanking {
         var closing: String { String(repeating: "\"", count: quotes) + String(repeating: "#", count: hashes) }
     }
 
-    /// Returns the delimiters of a string literal that starts here.
+    /// Returns the delimiters of the string literal that starts here.
     private func openingLiteral() -> Literal? {
         let hashes = bytes[index...].prefix { $0 == UInt8(ascii: "#") }.count
         guard starts("\"", at: index + hashes) else { return nil }

@@ -1,6 +1,6 @@
 import Testing
 
-/// The path of a download in `docs/architecture.md`, and the effects files in `docs/download.md`.
+/// Tests of the path of a download in `docs/architecture.md`, and of the effects files in `docs/download.md`.
 @Suite struct WalkTests {
     let walk: Walk
     let effects: EffectsFiles
@@ -34,7 +34,7 @@ import Testing
     }
 }
 
-/// The files along a download's way from its request to the wake of its app, in order.
+/// The files on the path of a download from its request to the wake of its app, in order.
 struct Walk {
     struct Step: Equatable {
         var number: Int

@@ -1,24 +1,24 @@
 import Foundation
 
-/// Numbers of uses of avoided phrases, by target and phrase.
+/// The numbers of uses of avoided phrases, by target and phrase.
 struct WordCounts {
     private(set) var uses: [String: [String: Int]] = [:]
 
-    /// Folders whose subfolders are each a target.
+    /// The folders in which each subfolder is a target.
     private static let groups = ["Sources", "Gateway/Sources", "Tests", "Gateway/Tests"]
-    /// Folders that count as one target each.
+    /// The folders that count as one target each.
     private static let folders = ["Benchmarks", "Examples", "docs", "changelog", "scripts", "packaging"]
     private static let extensions: Set<String> = [
         "swift", "c", "h", "js", "css", "html", "md", "sh", "py", "service", "socket", "desktop",
     ]
-    /// Files that have to contain the phrases.
+    /// The files that have to contain the phrases.
     private static let naming = ["Prose.swift", "WordTests.swift"]
 
     /// Counts the phrases of a tree. Files in its root count as documents.
     init(of tree: SourceTree) throws {
         var targets = Self.folders
         for group in Self.groups {
-            // A link leads to files of another target.
+            // A symbolic link leads to files of another target, which are not counted here.
             targets += try tree.folders(in: group).map { "\(group)/\($0)" }.filter { !tree.isLink($0) }
         }
         for target in targets {
@@ -45,12 +45,12 @@ struct WordCounts {
         }
     }
 
-    /// Sorted lines of target, phrase and number, separated by tabs.
+    /// The sorted lines of target, phrase and number, separated by tabs.
     var text: String {
         uses.flatMap { target, counts in counts.map { "\(target)\t\($0.key)\t\($0.value)\n" } }.sorted().joined()
     }
 
-    /// Returns these numbers, each lowered to that of `limits`.
+    /// Returns these numbers, none of them above the number in `limits`.
     func limited(to limits: WordCounts) -> WordCounts {
         var limited = WordCounts(text: "")
         for (target, counts) in uses {

@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// Words that make sentences hard to read: each target has a recorded number of uses, which may only fall.
+/// Tests of words that make sentences hard to read. Each target has a recorded number of uses, which may only fall.
 @Suite struct WordTests {
     private static let fixture = "Tests/Fixtures/word-counts.txt"
 
-    /// `NIGHTSHIFT_RECORD=1` lowers the recorded numbers to those of today. It never raises one.
+    /// `NIGHTSHIFT_RECORD=1` lowers the recorded numbers to the current ones, and never raises a number.
     @Test func `No target uses an avoided word more often than recorded`() throws {
         let tree = SourceTree.current
         let today = try WordCounts(of: tree)

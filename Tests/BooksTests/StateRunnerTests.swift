@@ -7,7 +7,7 @@ import Store
 import TestSupport
 import Testing
 
-/// A persistent state of words: applied words, requested words, and words on disk.
+/// A persistent state that consists of applied words, requested words and words on disk.
 private struct Words: PartState {
     struct Changes: StateChanges {
         var words: [String]
@@ -28,7 +28,7 @@ private struct Words: PartState {
         }
     }
 
-    /// A word that the schema refuses.
+    /// A word that is too long for the schema.
     static let tooLong = "too long"
 
     private(set) var all: [String] = []
@@ -60,7 +60,7 @@ private struct Words: PartState {
     mutating func notWritten(_ changes: Changes, now: Double) { unwritten = changes.words + unwritten }
 }
 
-/// An actor with such a state.
+/// An actor that owns a persistent state of words.
 private actor Keeper {
     let kept: StateRunner<Words>
     private var decisions = 0
@@ -88,7 +88,7 @@ private actor Keeper {
         var isBeingWritten: Bool
     }
 
-    /// The values that an outside reader sees now.
+    /// The values that a reader outside the actor sees now.
     var seen: Seen {
         Seen(
             words: kept.book.all, asides: kept.book.asides, looks: kept.book.looks, decisions: decisions,
@@ -117,7 +117,7 @@ private actor Keeper {
     func written() async { await kept.written() }
 }
 
-/// Steps of an actor's persistent state, over a real database.
+/// Tests of the steps of an actor's persistent state, with a real database.
 @Suite(.timeLimit(.minutes(20))) struct StateRunnerTests {
     private let store: Store
     private let keeper: Keeper
@@ -171,7 +171,7 @@ private actor Keeper {
             goOn()
             _ = try await (asked, told, noted)
         }
-        // The change has not undone later steps either.
+        // The change has not undone later steps.
         let seen = await keeper.seen
         #expect(seen.words == ["a", "b"] && seen.asides == ["c"])
     }
@@ -201,10 +201,10 @@ private actor Keeper {
         #expect(seen.words.isEmpty && seen.decisions == 0 && seen.looks == 0)
         let told = await keeper.tell("b")
         #expect(!told.isWritten && told.effects == ["b"])
-        // One more decision after the refusal: the next action has changed.
+        // The state makes one more decision after the refusal, because the next action has changed.
         seen = await keeper.seen
         #expect(seen.decisions == 2 && seen.onDisk.isEmpty)
-        // A refused change does not take waiting ones with it.
+        // A refused change does not cancel changes that wait.
         _ = await #expect(throws: Problem.self) { try await keeper.ask("c") }
         gate.open()
         #expect(await keeper.tell("d").isWritten)
@@ -221,7 +221,7 @@ private actor Keeper {
         #expect(await keeper.tell(Words.tooLong).isWritten)
         #expect(try await keeper.ask("d") == ["d"])
         #expect(try await disk() == ["a", "b", "c", "d"])
-        // A requested change of this kind fails with an error.
+        // A requested change of this kind throws an error.
         let problem = await #expect(throws: Problem.self) { try await keeper.ask(Words.tooLong) }
         #expect(problem?.status == 503)
         #expect(try await keeper.ask("e") == ["e"])

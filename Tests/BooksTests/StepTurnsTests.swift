@@ -2,9 +2,9 @@ import Testing
 
 @testable import Books
 
-/// Many concurrent steps, or one exclusive step, in the order of arrival.
+/// Tests of many concurrent steps or one exclusive step, in the order of arrival.
 @Suite struct StepTurnsTests {
-    /// An owner, like the actors of the service.
+    /// An owner of steps, like the actors of the service.
     private actor Owner {
         private var turns = StepTurns()
         private(set) var begun: [String] = []

@@ -5,23 +5,23 @@ import Store
 import TestSupport
 import Testing
 
-/// A service that starts has the same knowledge of a process as the previous run (mission rows L1, L3, T9).
+/// Tests that a starting service knows the same about a process as its previous run (mission rows L1, L3, T9).
 @Suite struct AdoptionMachineTests {
-    /// The properties that a service determines again when it starts. Everything else must be in the record: a new
-    /// property of the machine that is missing in this list is lost when the service dies.
+    /// The properties that a service determines again when it starts. All other properties must be in the record. The
+    /// service loses a new property that is missing both here and in the record.
     private static let foundOut: Set = [
         "record",
-        // From the desktop entry, the settings and the device.
+        // The service reads these from the desktop entry, the settings and the device.
         "isInstalled", "wakeLimit", "modes", "hasWakeCommand", "terms", "device",
-        // Without a service nothing is frozen and no connection exists.
+        // After the death of a service no process is frozen and no connection exists.
         "phase", "isConnected",
-        // From the clock and the record's last number.
+        // The service derives this from the clock and the record's last number.
         "nextNumber",
-        // From the store.
+        // The service reads these from the store.
         "wanted", "finished",
         // Processes that connect again report their background tasks again.
         "unconfirmed", "confirmBy",
-        // From the record's faults.
+        // The service derives these from the crashes in the record.
         "hasToldPause", "faultPauseEnd", "sleptSeconds",
         // A failed suspension is tried again when the app is adopted.
         "suspendAgain", "suspensionPause",
@@ -154,7 +154,7 @@ import Testing
         #expect(app.commands.map(\.state).suffix(2) == [.inactive, .active])
     }
 
-    /// Runs random inputs; then the service dies, and the state of the next one is compared.
+    /// Feeds random inputs, ends the service, and compares the state of the next service.
     @Test(arguments: 1...60) func `L1: After random inputs the next service has the same state`(seed: UInt64) throws {
         var walk = AppWalk(seed: seed, isSteady: seed.isMultiple(of: 2))
         for _ in 0..<40 {
@@ -170,14 +170,14 @@ import Testing
             let actions = next.apply(walk.phase, now: walk.now) + next.recover(isAlive: true, now: walk.now)
             let after = next.record
             #expect(Facts(after) == Facts(before), "seed \(seed)")
-            // A suspended app runs again for a moment, which is another background run.
+            // A suspended app runs again for a moment, which counts as another background run.
             if before.state != .suspended {
                 #expect(after.processState?.hasToldLocks == before.processState?.hasToldLocks)
             }
             #expect(after.process == before.process && after.background.tasks == before.background.tasks)
             #expect(next.background(now: walk.now).policy == walk.machine.background(now: walk.now).policy)
-            // Whatever had a limit still has one, and a suspended app is about to be suspended again. A process that
-            // was being killed is killed again at once, and has no other deadline.
+            // A process that had a limit still has one, and a suspended app is about to be suspended again. The service
+            // kills a process again at once that was being killed; such a process has no other deadline.
             if before.state == .suspended {
                 if before.processState?.ending == nil {
                     #expect(actions.contains(.freeze) || next.nextDeadline != nil, "seed \(seed)")

@@ -4,7 +4,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// The machine of one app: inputs and resulting actions.
+/// Tests of one app's machine: inputs and resulting actions.
 @Suite struct AppMachineTests {
     // MARK: - Launches and transitions
 
@@ -63,7 +63,7 @@ import Testing
             #expect(app.state == .suspended, "nobody was there to hear it")
             return
         }
-        // Its five seconds start at that time, however late it is.
+        // Its five seconds start when it is notified, however late that is.
         app.pass(AppMachine.backgroundLimit * 2)
         app.connected()
         #expect(app.commands.map(\.state) == [.inactive, .background])
@@ -182,7 +182,7 @@ import Testing
         app.acknowledgeAll()
         app.setWantedWakes([.events("a", 1)])
         #expect(app.taken == [])
-        // It is woken for the messages that it has not read before it enters the background.
+        // Before it enters the background, the app is woken for the messages that it has not read.
         app.feed { $0.changed(to: .background, now: $1) }
         app.acknowledgeAll()
         #expect(app.commands.map(\.action) == [.handleEvents])
@@ -223,7 +223,7 @@ import Testing
         #expect(pauses.last == 3_600)
         #expect(app.machine.record.faults == 20)
         #expect(app.all.contains { if case .note(.appLaunchPaused, _, _) = $0 { true } else { false } })
-        // A launch by the user clears the faults.
+        // A launch by the user clears the recorded crashes.
         app.feed { $0.launch(background: false, arguments: [], now: $1) }
         #expect(app.machine.record.faults == 0)
     }
@@ -251,7 +251,7 @@ import Testing
         app.spawned()
         app.exited(.exited, status: 0)
         #expect(!app.all.contains { if case .finishWake = $0 { true } else { false } })
-        // The exception is a wake with a program of its own.
+        // Wakes with a program of their own are the exception.
         app.machine.hasWakeCommand = true
         app.pass(4)
         app.spawned()
@@ -282,7 +282,7 @@ import Testing
         app.suspended()
         app.feed { $0.quit(force: true, now: $1) }
         #expect(app.taken == [.kill])
-        // The process that is ending does not handle the results of its transfers.
+        // A process that is ending does not handle the results of its transfers.
         app.exited(.signalled)
         #expect(app.taken.contains(.cancelTransfers))
         #expect(app.machine.record.lastExit?.cause == .forceQuit)
@@ -343,9 +343,10 @@ import Testing
         app.restartService(isAlive: true)
         app.setWantedWakes([.events("a", 1)])
         app.connected()
-        // The same command is sent: an app that has handled it acknowledges it again, and does not handle it twice.
+        // The service sends the same command again. An app that has handled it acknowledges it again without handling
+        // it twice.
         #expect(app.commands == asked)
-        // Its time starts again, because the app could not acknowledge anything without a service.
+        // The command's time starts again, because the app could not acknowledge anything without a service.
         app.pass(29)
         #expect(!app.all.contains(.kill))
         app.acknowledgeAll()
@@ -367,7 +368,7 @@ import Testing
             #expect(app.state == .suspended)
         }
         #expect(delays.map { $0.rounded() } == [60, 120, 240, 480])
-        // The delay has passed without a wake, so it starts again at its first value.
+        // The delay has passed without a wake, so the next delay has the first value again.
         app.pass(481)
         #expect(app.machine.startsPausedUntil(now: app.now) == nil)
         app.setWantedWakes([.events("a", 9)])

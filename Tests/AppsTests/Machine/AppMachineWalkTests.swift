@@ -5,7 +5,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Random inputs of apps, users, processes and services, checked against the general rules of a machine.
+/// Tests with random inputs of apps, users, processes and services, checked against the general rules of a machine.
 @Suite struct AppMachineWalkTests {
     @Test(arguments: 1...60) func `L1 R1: Random walks lose no state, process or wake`(seed: UInt64) {
         var walk = AppWalk(seed: seed)
@@ -80,7 +80,7 @@ import Testing
         app.restartService(isAlive: true)
         app.setWantedWakes([.events("a", 1)])
         app.pass(AppMachine.connectLimit)
-        // It is not frozen during its work, for which it has the limit that it got at its launch.
+        // The process is not frozen during its work, for which it keeps the limit that it got at its launch.
         #expect(!app.all.contains(.freeze))
         app.pass(39)
         #expect(!app.all.contains(.kill))

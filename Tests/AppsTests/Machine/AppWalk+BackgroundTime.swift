@@ -3,12 +3,12 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Background tasks, doze and policies in the walk, with a model of an app's background time.
+/// Background tasks, doze and policies in the walk, and a model of an app's background time.
 extension AppWalk {
-    /// The background time according to the machine's actions: granted, paused, continued, warned.
+    /// The background time that the machine's actions have granted, paused, continued and warned about.
     struct Budget {
         var left: Double
-        /// The awake seconds since which it counts; nil while paused.
+        /// The awake seconds since which the time elapses; nil while it is paused.
         var from: Double?
         /// The awake seconds at which the app was warned.
         var toldAt: Double?
@@ -38,7 +38,7 @@ extension AppWalk {
         let isGuest = Int.random(in: 0..<4, using: &random) == 0
         let number = Int64.random(in: 1...6, using: &random)
         guard let process, isGuest || process.isConnected else { return }
-        // Also while the app is frozen, because the request may have been sent before.
+        // This also happens while the app is frozen, because the app may have sent the request before.
         begin(number, of: isGuest ? Self.guest : nil)
     }
 
@@ -98,8 +98,8 @@ extension AppWalk {
         feed("\(terms.policy)") { $0.termsChanged(now: $1) }
     }
 
-    /// The machine sleeps: limits do not elapse, but pauses in wall time do. So deadlines are checked afterwards, as in
-    /// the service.
+    /// Lets the machine sleep. Limits do not elapse meanwhile, but pauses in wall time do. Afterwards this checks
+    /// deadlines, as the service does.
     mutating func machineSleeps(_ seconds: Double) {
         now.bootSeconds += seconds
         now.wallSeconds += seconds
@@ -134,7 +134,7 @@ extension AppWalk {
 
     // MARK: - Rules
 
-    /// Checks the end of a process that was ended because its background time was over.
+    /// Checks the end of a process that the service ended because its background time was over.
     mutating func checkEnd(toldAt: Double?, killedAt: Double?) {
         guard let killedAt, let toldAt else { return fail("It was ended and never told.") }
         if killedAt < toldAt + lead - Self.tolerance { fail("It was told at \(toldAt) and ended at \(killedAt).") }

@@ -65,7 +65,7 @@ extension AppWalk {
         feed("wanted \(wanted.map { "\($0.source) \($0.key):\($0.through)" })") { $0.setWantedWakes(wanted, now: $1) }
     }
 
-    /// Returns a payload. Every other response is one that brings the app to the foreground.
+    /// Returns a payload. Every second response brings the app to the foreground.
     private static func payload(_ source: WakeSource, _ number: Int64) -> Data? {
         guard source == .response, number.isMultiple(of: 2) else { return Data("\(number)".utf8) }
         let notification = AppNotification(identifier: "\(number)", date: Date(timeIntervalSince1970: 1_800_000_000))
@@ -76,10 +76,10 @@ extension AppWalk {
 
     // MARK: - Rules
 
-    /// Returns a wake with a payload that the app should receive, and has neither received nor is handling.
+    /// Returns a wake with a payload that the app should receive but has neither received nor started to handle.
     func news(_ begun: [WantedWake.Identity: Int64]) -> WantedWake? {
         rows.values.first { wake in
-            // A wake that brings the app to the foreground waits for that.
+            // A wake that brings the app to the foreground waits until the app is there.
             wake.through > max(woken[wake.identity] ?? 0, begun[wake.identity] ?? 0) && !isExpired(wake)
                 && isDeclared(wake.source) && !isForFront(wake)
         }
@@ -162,7 +162,7 @@ extension AppWalk {
         let (rules, identity) = (wake.source.rules, wake.identity)
         if !over.insert(wake.through).inserted { fail("The wake \(wake) is finished twice.") }
         woken[identity] = max(woken[identity] ?? 0, wake.through)
-        // The app has all of its background time again.
+        // The app has its full background time again.
         if wake.source == .continued, underWay.contains(wake.through), hasStint, process?.isManaged == true {
             budget = Budget(left: terms.policy.seconds, from: now.awakeSeconds)
         }
@@ -176,7 +176,7 @@ extension AppWalk {
             if status != 0, !wake.source.hasResult { fail("A failure has completed \(wake).") }
             if process != nil || lastEnded?.links == true { fail("No exit has completed \(wake).") }
         case .unseen:
-            // An app in the foreground fetches by itself. In the other case the status of its process is unknown.
+            // An app in the foreground fetches itself. Otherwise the status of its process is unknown.
             let isFetchInFront = wake.source == .fetch && isUnhurried
             let isLost = process == nil && (!rules.isTriedAgain || isNews(wake.source))
             if !isFetchInFront, !isLost { fail("\(wake) has no result, and its end was seen.") }
@@ -189,9 +189,9 @@ extension AppWalk {
             let isUnheard = wake.source == .continued && !told.contains(wake.through)
             let isKnown = process?.commands.contains { $0.wake == identity && $0.through == wake.through } ?? false
             let isReplaced = isNews(wake.source) && !isKnown && rows[identity]?.through ?? 0 > wake.through
-            // It was in the foreground and could not receive anything there.
+            // The app was in the foreground and could not receive wakes there.
             let isMute = isForFront(wake) && (process ?? lastEnded)?.links == false
-            // It received the wake at its launch, as far as is known.
+            // As far as the service knows, the app received the wake at its launch.
             let isHeard = hasEndedUnseen && process == nil && isNews(wake.source) && !machine.record.linksLibrary
             if !isExpired(wake), !isEnded, !isLost, !cannotBegin, !calledOff.contains(wake.through), !isUnheard,
                 !isReplaced, !isMute, !isHeard

@@ -13,17 +13,18 @@ struct AppWalk {
         var isManaged: Bool
         var isFrozen = false
         var isConnected = false
-        /// Whether it has connected to a service.
+        /// Whether the process has connected to a service.
         var links = false
         var isKilled = false
         var isAskedToEnd = false
-        /// Whether it has got SIGTERM for its wakes. It may continue to run if they are dropped.
+        /// Whether the process has received SIGTERM for its wakes. It may continue to run if these are dropped.
         var isWarned = false
-        /// Commands that it has not acknowledged.
+        /// The commands that the process has not acknowledged.
         var commands: [ProcessCommand] = []
-        /// The wakes for which it was launched or that it was sent, each with its number.
+        /// The wakes that the process was launched for or has received, each with its number.
         var wakes: [WantedWake.Identity: Int64] = [:]
-        /// Background tasks that it has begun and not ended. The tasks of the secondary process are in `guestTasks`.
+        /// The background tasks that the app's process has begun and not ended. `guestTasks` are those of the secondary
+        /// process.
         var tasks: Set<Int64> = []
         var guestTasks: Set<Int64> = []
     }
@@ -37,14 +38,13 @@ struct AppWalk {
     var machine: AppMachine
     var now = ClockReading(bootID: "boot", bootSeconds: 100, wallSeconds: 1_800_000_000)
     var process: Process?
-    /// The store: the last wake of each kind.
+    /// The contents of the store: the last wake of each kind.
     var rows: [WantedWake.Identity: WantedWake] = [:]
     var woken: [WantedWake.Identity: Int64] = [:]
     /// The numbers of wakes that have ended.
     var over: Set<Int64> = []
     var nextWake: Int64 = 1
-    /// The numbers of wakes with a result that are under way, that the app has received, that it was warned of, and
-    /// that were called off.
+    /// The numbers of wakes with a result, by state: under way, received by the app, warned, called off.
     var underWay: Set<Int64> = []
     var told: Set<Int64> = []
     var warned: Set<Int64> = []
@@ -69,7 +69,7 @@ struct AppWalk {
     /// Whether the walk is in its last phase, in which everything behaves correctly.
     var isCalm = false
 
-    /// - Parameter isSteady: whether the app runs for longer.
+    /// - Parameter isSteady: whether the app keeps running for longer times.
     init(seed: UInt64, isSteady: Bool = false) {
         self.seed = seed
         self.isSteady = isSteady
@@ -84,7 +84,7 @@ struct AppWalk {
 
     mutating func step() {
         var choice = Int.random(in: 0..<41, using: &random)
-        // Fewer restarts, and more of what needs time.
+        // A steady walk has fewer restarts, and more inputs that take time.
         if isSteady, Self.upheavals.contains(choice), Int.random(in: 0..<12, using: &random) > 0 {
             choice = Int.random(in: 21..<33, using: &random)
         }
@@ -121,7 +121,7 @@ struct AppWalk {
         }
     }
 
-    /// Lets everything behave correctly from here on, so that the app receives all its wakes.
+    /// Makes everything behave correctly from now on, so that the app receives all its wakes.
     mutating func comeToRest() {
         isCalm = true
         launchesFail = false
@@ -130,7 +130,7 @@ struct AppWalk {
         for _ in 0..<200 where !hasFailed {
             while process?.tasks.isEmpty == false || process?.guestTasks.isEmpty == false { endTask() }
             if let killed = process, killed.isKilled || killed.isAskedToEnd { exit() }
-            // It cannot receive anything, so the user ends it at some point.
+            // The process cannot receive anything, so the user ends it at some point.
             if let process, process.isFrozen, !process.links { exit() }
             if process != nil, process?.isConnected == false { connect() }
             if process?.commands.isEmpty == false { acknowledge() } else { passToDeadline() }
@@ -142,7 +142,8 @@ struct AppWalk {
         }
     }
 
-    /// Reports the focus. It counts only if the app does not report its own state, and it launches nothing.
+    /// Reports which window has the focus. The report counts only if the app does not report its own state, and it
+    /// never launches the app.
     private mutating func showWindow(inFront: Bool) {
         let before = machine.record
         feed("a window \(inFront ? "in front" : "left")") { $0.desktopShows(inFront: inFront, now: $1) }
@@ -169,7 +170,7 @@ struct AppWalk {
         let stored = StoredProcess(
             processID: connecting.number, startTime: 7, bootID: "boot", isManaged: connecting.isManaged)
         feed("connected") { $0.connected(stored, now: $1) }
-        // The library reports its tasks first, too.
+        // The library, too, first reports its tasks.
         for number in process?.tasks.sorted() ?? [] { begin(number, of: nil) }
     }
 
@@ -187,7 +188,7 @@ struct AppWalk {
             return feed("a foreign acknowledgement") { $0.acknowledged(-1, now: $1) }
         }
         self.process?.commands.removeAll { $0 == command }
-        // A wake that was called off and dropped may be acknowledged late, when the next one is under way.
+        // The app may acknowledge a wake late that was called off and dropped, when the next wake is already under way.
         if let identity = command.wake, process.wakes[identity] == command.through {
             self.process?.wakes[identity] = nil
         }
@@ -239,7 +240,7 @@ struct AppWalk {
         // The guardian thaws everything when the service dies.
         process?.isFrozen = false
         process?.isConnected = false
-        // It gets unacknowledged commands again when it connects.
+        // The process gets unacknowledged commands again when it connects.
         process?.commands.removeAll { $0.action == .enter || $0.action == .snapshot }
         // The secondary process reports its tasks again only when it has connected.
         process?.guestTasks = []
@@ -248,9 +249,9 @@ struct AppWalk {
         let record = machine.record
         machine = AppMachine(
             record: record, isInstalled: machine.isInstalled, wakeLimit: 30,
-            // The other case is a wall clock that was set back.
+            // Otherwise the wall clock was set back.
             firstNumber: Bool.random(using: &random) ? restarts * 1_000_000 : 1)
-        // The paused time continues with the process.
+        // The paused time continues together with the process.
         if budget?.from == nil { budget?.from = now.awakeSeconds }
         killedAt = nil
         let (wanted, phase) = (wanted, phase)
@@ -274,7 +275,7 @@ struct AppWalk {
 
     private mutating func passToDeadline() {
         guard let next = machine.nextDeadline else { return }
-        // A little more, because a pause is stated in wall time and counted in boot time.
+        // This passes a little more time, because a pause is stated in wall time and elapses in boot time.
         pass(max(0, next - now.awakeSeconds) + 0.001)
     }
 
@@ -406,7 +407,7 @@ struct AppWalk {
 }
 
 extension ProcessCommand {
-    /// Whether an app may be suspended that has not acknowledged it.
+    /// Whether an app may be suspended that has not acknowledged this command.
     fileprivate var mayStayOpen: Bool { action == .snapshot || action == .expire || action == .expireWake }
 }
 

@@ -4,7 +4,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Background tasks and their time, to the second (mission rows L2, L3; decision 0013).
+/// Tests of background tasks and their time, to the second (mission rows L2, L3; decision 0013).
 @Suite struct BackgroundTimeTests {
     @Test func `L2: The service suspends an app only after the app's last open task has ended`() {
         var app = TestApp()
@@ -66,7 +66,7 @@ import Testing
         app.leave()
         app.pass(175)
         app.feed { $0.endTask(1, now: $1) }
-        // Its handlers have not returned yet.
+        // The app's handlers have not returned yet.
         #expect(app.taken == [] && app.state == .background)
         app.acknowledgeAll()
         app.acknowledgeAll()
@@ -150,7 +150,7 @@ import Testing
         app.pass(2)
         for number in 1...Limits.backgroundTasks { #expect(app.begin(Int64(number)) == nil) }
         #expect(app.begin(5_000) == .tooMany)
-        // A repeated number is the same task.
+        // A repeated number names the same task.
         #expect(app.begin(7) == nil)
         app.feed { $0.endTask(1, now: $1) }
         app.pass(173)
@@ -220,7 +220,7 @@ import Testing
             if case .tellGuest(let process, _) = action { process } else { nil }
         }
         #expect(told == [50, 51])
-        // The app's own process has no task that could expire.
+        // The app's main process has no task that could expire.
         #expect(app.commands == [])
         app.feed { $0.guestLeft(50, now: $1) }
         #expect(app.status.tasks.count == 1)
@@ -244,7 +244,7 @@ import Testing
         app.pass(5)
         #expect(app.taken == [.kill])
 
-        // A command without a task is not kept running.
+        // The service does not keep a command running that has no task.
         var idle = TestApp(isInstalled: false)
         idle.feed { $0.adoptedCommand(process, now: $1) }
         idle.pass(AppMachine.confirmationLimit)
@@ -323,7 +323,7 @@ import Testing
         var app = TestApp()
         app.suspended()
         app.feed { $0.suspensionFailed(now: $1) }
-        // It gets commands again.
+        // The app receives commands again.
         #expect(app.taken == [.thaw] && app.state == .background && app.remaining == 180)
         #expect(app.begin(1) == nil)
         app.pass(175)

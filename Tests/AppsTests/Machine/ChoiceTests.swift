@@ -4,7 +4,8 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Responses to notifications: those that bring the app to the foreground are sent there, all others in the background.
+/// Tests of responses to notifications. Those that bring the app to the foreground reach it there; all others reach it
+/// in the background.
 @Suite struct ChoiceTests {
     private func choice(_ through: Int64, _ action: String = NotificationResponse.opened) throws -> WantedWake {
         var notification = AppNotification(identifier: "n", date: Date(timeIntervalSince1970: 1_800_000_000))

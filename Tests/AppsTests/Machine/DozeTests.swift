@@ -4,7 +4,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Doze: which apps are paused, for how long, and which inputs end the pause (mission row L4; decision 0013.4).
+/// Tests of doze: which apps it pauses, for how long, and which inputs end the pause (mission row L4; decision 0013.4).
 @Suite struct DozeTests {
     private func dozing(_ policy: BackgroundPolicy = .opportunistic) -> TestApp {
         var app = TestApp()
@@ -47,7 +47,7 @@ import Testing
         #expect(app.taken == [])
         app.pass(10)
         #expect(app.remaining == 560)
-        // It is paused after a change of its policy.
+        // A change of its policy pauses the app.
         app.machine.terms.policy = .opportunistic
         app.feed { $0.termsChanged(now: $1) }
         #expect(app.taken == [.freeze])
@@ -67,7 +67,7 @@ import Testing
         #expect(woken.taken.first == .thaw)
         #expect(woken.remaining == 180)
         woken.acknowledgeAll()
-        // The wake is completed, and the task is still open.
+        // The wake is completed, but the task is still open.
         #expect(woken.status.standsStill)
 
         var awake = dozing()
@@ -144,7 +144,7 @@ import Testing
         app.feed { $0.found([Self.lock], now: $1) }
         #expect(app.notes(.appHoldsLock).count == 1)
         #expect(app.notes(.appHoldsLock).first == "/tmp/shared")
-        // The next background run records it again.
+        // The next background run records the lock again.
         app.feed { $0.bringToFront(now: $1) }
         app.acknowledgeAll()
         app.leave()

@@ -4,7 +4,8 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Wakes with a payload: pushes, region events and responses. Until the app has received one, only the newest counts.
+/// Tests of wakes with a payload: pushes, region events and responses. Until the app has received one, only the newest
+/// one counts.
 @Suite struct NewsTests {
     private static let news: [WakeSource] = [.push, .region, .significantChange, .response]
     private static let replaced = WakeOutcome.dropped("A newer one replaced it.")
@@ -214,7 +215,7 @@ import Testing
             app.setWantedWakes([.row(source, 1)])
             app.pass(AppMachine.firstFaultPause)
             #expect(app.all.count { $0.isSpawn } == 1)
-            // A later wake is new.
+            // A later wake counts as new.
             app.setWantedWakes([.row(source, 2)])
             #expect(app.taken.contains(.spawn(background: true, wakes: [.row(source, 2)], arguments: [])))
         }
@@ -260,7 +261,7 @@ import Testing
         let first = try #require(question)
         #expect(first.action == .present && first.key == "n" && first.payload == Data("{}".utf8) && first.limit == 5)
         #expect(try #require(next).number > first.number)
-        // A missing answer does not keep the app awake, and is not requested again.
+        // The service does not keep an app awake that does not answer, and does not ask again.
         app.acknowledgeAll()
         app.leave()
         app.acknowledgeAll()

@@ -3,7 +3,7 @@ import Foundation
 import NightshiftAPI
 import Store
 
-/// A machine with a clock of its own, and a record of its actions.
+/// A machine with its own clock and a record of its actions.
 struct TestApp {
     static let id = AppID(rawValue: "org.example.app")
 
@@ -57,7 +57,7 @@ struct TestApp {
         self.taken = taken
     }
 
-    /// Acknowledges the present commands, but not those that follow from that.
+    /// Acknowledges the pending commands, but not commands that follow from these acknowledgements.
     mutating func acknowledgeAll() { acknowledge { _ in true } }
 
     mutating func exited(_ cause: ExitCause, status: Int32? = nil, signal: Int32? = nil) {
@@ -74,14 +74,14 @@ struct TestApp {
         feed { $0.tick(now: $1) }
     }
 
-    /// Lets the machine sleep: its limits do not elapse.
+    /// Lets the machine sleep, during which its limits do not elapse.
     mutating func sleepMachine(_ seconds: Double) {
         now.bootSeconds += seconds
         now.wallSeconds += seconds
         feed { $0.tick(now: $1) }
     }
 
-    /// Begins a background task; returns the reason if it is refused.
+    /// Begins a background task. Returns the reason if the task is refused.
     mutating func begin(_ number: Int64, of guest: Int32? = nil) -> BackgroundTaskRefusal? {
         var refusal: BackgroundTaskRefusal?
         feed { machine, now in
@@ -104,7 +104,7 @@ struct TestApp {
         all.compactMap { if case .note(decision, let detail, _) = $0 { .some(detail) } else { nil } }
     }
 
-    /// The user leaves the app, and it has entered the background.
+    /// Makes the user leave the app, and the app enter the background.
     mutating func leave() {
         feed { $0.sendToBackground(now: $1) }
         acknowledgeAll()

@@ -4,7 +4,8 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Results of fetches and tasks: from the app, from a program's exit status, or from an end without either.
+/// Tests of the results of fetches and tasks: from the app, from a program's exit status, or from an end without
+/// either.
 @Suite struct WakeResultTests {
     private static let chances = WakeSource.allCases.filter(\.hasResult)
 
@@ -19,7 +20,7 @@ import Testing
         let outcome = WakeOutcome.acknowledged(result)
         #expect(app.all.contains(.finishWake(.row(.fetch, 1), outcome)))
         #expect(outcome.end(at: 7) == WakeEnd(result: result, time: 7))
-        // A failed fetch is no fault of the app.
+        // A failed fetch does not count as a fault of the app.
         app.acknowledgeAll()
         #expect(app.state == .suspended && app.machine.record.faults == 0)
     }
@@ -100,7 +101,7 @@ import Testing
         app.spawned()
         app.exited(cause, signal: cause == .signalled ? 11 : nil)
         #expect(app.ends.count == 1 && app.end(of: 1)?.result == (cause == .signalled ? .failed : nil))
-        // A crash is a fault; an unknown status is not.
+        // A crash counts as a fault; an unknown status does not.
         #expect(app.machine.record.faults == (cause == .signalled ? 1 : 0))
         app.restartService(isAlive: false)
         app.setWantedWakes([])
@@ -140,7 +141,7 @@ import Testing
         let next = app.machine.nextDeadline ?? 0
         #expect(abs(next - app.now.awakeSeconds - 60) < 0.1)
         app.pass(59)
-        // The wall clock is wrong by an arbitrary amount.
+        // The wall clock is wrong by any amount.
         app.now.wallSeconds += 40 * 86_400
         app.pass(0.5)
         #expect(app.ends == [])
@@ -169,7 +170,7 @@ import Testing
         app.setWantedWakes([.row(.fetch, 1)])
         app.setWantedWakes([.row(.fetch, 2, expires: app.now.bootSeconds + 5)])
         app.pass(6)
-        // The later one has expired before the earlier one has ended.
+        // The later wake expired before the earlier one ended.
         #expect(app.ends.count == 1 && app.end(of: 2)?.result == .failed)
         app.exited(.signalled)
         #expect(app.ends.count == 2 && app.end(of: 1)?.result == .failed)

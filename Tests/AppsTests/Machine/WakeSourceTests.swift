@@ -4,7 +4,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Wakes of every source: limits, shared launches, and wakes that are not completed.
+/// Tests of wakes of every source: limits, shared launches, and wakes that are not completed.
 @Suite struct WakeSourceTests {
     private static let others = WakeSource.allCases.filter { $0 != .session }
 
@@ -52,7 +52,7 @@ import Testing
         // The store may return the wake again until its end is written.
         app.setWantedWakes([wake])
         #expect(app.taken == [])
-        // A wake that replaces it is new.
+        // A wake that replaces another one is new.
         app.setWantedWakes([.row(source, 5, key: "k")])
         #expect(app.taken.first == .thaw && app.commands.map(\.through) == [5])
     }
@@ -174,7 +174,7 @@ import Testing
         let mode = try #require(source.rules.mode)
         app.machine.modes.remove(mode)
         app.setWantedWakes([.row(source, 1)])
-        // A feature waits for the result.
+        // A feature waits for this result.
         let why = "The app's entry does not declare the background mode '\(mode.rawValue)'."
         #expect(app.taken == [.finishWake(.row(source, 1), .dropped(why))])
         #expect(app.machine.nextDeadline == nil)
@@ -217,7 +217,7 @@ import Testing
         #expect(app.commands.allSatisfy { $0.limit == nil })
         app.pass(1_000)
         #expect(!app.all.contains(.kill) && app.machine.nextDeadline == nil)
-        // In the background it receives the other wakes, and has a limit for those that it already has.
+        // In the background the app receives the other wakes, and gets a limit for those that it already has.
         app.leave()
         if isTold {
             #expect(app.taken.contains(.finishWake(.row(source, 1), .acknowledged(.newData))))
@@ -302,7 +302,7 @@ import Testing
 }
 
 extension WantedWake {
-    /// Returns a wake of a source with its number as payload; for a session, its messages.
+    /// Returns a wake of a source. The payload is the wake's number; a wake for a session refers to messages instead.
     static func row(
         _ source: WakeSource, _ through: Int64, key: String = "", expires: Double? = nil
     ) -> WantedWake {

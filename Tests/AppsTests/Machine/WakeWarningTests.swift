@@ -4,7 +4,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Expiration handlers of fetches and tasks, and continued tasks.
+/// Tests of expiration handlers of fetches and tasks, and of continued tasks.
 @Suite struct WakeWarningTests {
     private static let warned = WakeSource.allCases.filter(\.rules.isWarned)
 
@@ -45,7 +45,7 @@ import Testing
         app.pass(25)
         app.acknowledge(.failed) { $0.action == .handleWake }
         #expect(app.ends == [.finishWake(.row(.fetch, 1), .acknowledged(.failed))])
-        // The acknowledgement of the warning completes nothing.
+        // Acknowledging the warning does not complete the wake.
         app.acknowledgeAll()
         app.acknowledgeAll()
         #expect(app.state == .suspended && app.machine.record.faults == 0 && !app.all.contains(.kill))
@@ -197,7 +197,7 @@ import Testing
     @Test(arguments: warned) func `R1: The service drops a called-off wake that no app has received`(
         source: WakeSource
     ) {
-        // The app is in the pause after a fault.
+        // The app is in the pause after a crash.
         var app = TestApp()
         app.suspended()
         app.exited(.signalled)
@@ -207,7 +207,7 @@ import Testing
         #expect(app.end(of: 1)?.detail == "It was called off before it began.")
         app.pass(3_600)
         #expect(!app.taken.contains { $0.isSpawn })
-        // The wake has begun and was not received yet.
+        // The wake has begun, but the app has not received it yet.
         app.setWantedWakes([.row(source, 2)])
         app.spawned()
         app.callOff(source, "")

@@ -2,7 +2,8 @@ import Apps
 import NightshiftAPI
 import Testing
 
-/// Sources of the foreground state: the app, the user and the desktop (decision 0038).
+/// Tests of the sources that decide whether an app is in the foreground: the app, the user and the desktop (decision
+/// 0038).
 @Suite struct WindowMachineTests {
     private func launched() -> TestApp {
         var app = TestApp()

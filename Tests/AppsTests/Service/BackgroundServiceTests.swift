@@ -7,9 +7,9 @@ import Store
 import TestSupport
 import Testing
 
-/// Background time in the service: clock files, settings, connections, reports (decision 0013).
+/// Tests of background time in the service: clock files, settings, connections, reports (decision 0013).
 @Suite(.timeLimit(.minutes(20))) struct BackgroundServiceTests {
-    /// Launches an app of the scene; it has connected and entered its first state.
+    /// Launches an app of the scene and waits until it has connected and entered its first state.
     private func launch(_ scene: ServiceScene) async throws -> (Int32, CommandReader) {
         let status = try await scene.service.launch(ServiceScene.app, LaunchRequest())
         let process = try #require(status.processID)
@@ -23,7 +23,7 @@ import Testing
         try await scene.service.acknowledge(process: process, command: command.number)
     }
 
-    /// The user leaves the app, and its delegate has returned.
+    /// Makes the user leave the app, and the app's delegate return.
     private func leave(_ scene: ServiceScene, _ process: Int32, _ reader: CommandReader) async throws {
         _ = try await scene.service.background(ServiceScene.app)
         try await acknowledge(scene, process, reader.command(.enter, .inactive))
@@ -48,8 +48,8 @@ import Testing
         let record = try await scene.store.read { try $0.app(ServiceScene.app) }
         #expect(record?.isInBackground == true)
 
-        // The machine sleeps: the alarm rings early in awake seconds, and is set again. It is set only for the warning:
-        // 180 s less the warning time.
+        // The machine sleeps, so the alarm rings too early in awake seconds and is set again. It is set only for the
+        // warning, at 180 s less the warning time.
         #expect(scene.clock.nextWaking == 5_175)
         scene.clock.advance(to: 5_030)
         scene.clock.sleepMachine(for: 10_000)

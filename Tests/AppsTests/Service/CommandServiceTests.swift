@@ -8,15 +8,15 @@ import TestSupport
 import Testing
 
 extension ProcessTests {
-    /// Commands that run as background work, and doze, with real processes (mission rows L2, L4).
+    /// Tests of commands that run as background work, and of doze, with real processes (mission rows L2, L4).
     @Suite struct CommandServiceTests {
-        /// Starts a child process that leads a group of its own, or stays in this process's group.
+        /// Starts a child process that leads its own group or stays in this process's group.
         private func child(_ script: String, leads: Bool = true) throws -> pid_t {
             var attributes = posix_spawnattr_t()
             posix_spawnattr_init(&attributes)
             defer { posix_spawnattr_destroy(&attributes) }
-            // POSIX_SPAWN_SETSIGMASK, because the thread that runs this test has all signals blocked.
-            // POSIX_SPAWN_SETPGROUP with group 0 makes it the leader of a new group.
+            // POSIX_SPAWN_SETSIGMASK is needed because the thread that runs this test blocks all signals.
+            // POSIX_SPAWN_SETPGROUP with group 0 makes the child the leader of a new group.
             var none = sigset_t()
             sigemptyset(&none)
             posix_spawnattr_setsigmask(&attributes, &none)
@@ -72,7 +72,7 @@ extension ProcessTests {
 
             scene.clock.advance(to: 5_175)
             _ = try await reader.command(.expire)
-            // It has got SIGTERM, and ignores it.
+            // The command has received SIGTERM and ignores it.
             #expect(Proc.isRunning(pid))
             scene.clock.advance(to: 5_180)
             #expect(try await end(scene, of: hello.app).contains("0x2182bad2"))
@@ -104,7 +104,7 @@ extension ProcessTests {
                 } catch { return true }
             }
             #expect(try await scene.status(task).background.tasks.map(\.name) == ["work"])
-            // A new connection finds the command unchanged.
+            // A new connection finds the same command.
             let again = try await connect(scene, pid)
             #expect(again.hello?.app == task)
             scene.clock.advance(to: 5_175)

@@ -6,9 +6,9 @@ import SimulationSupport
 import TestSupport
 import Testing
 
-/// The app of a connecting process, while other processes end.
+/// Tests of the app of a connecting process while other processes end.
 @Suite(.timeLimit(.minutes(20))) struct ConnectionServiceTests {
-    /// For example because the process has ended by then, or the service has no descriptor left.
+    /// This happens, for example, if the process has already ended or the service has no free descriptor.
     @Test func `A process whose end the service cannot watch does not count as the app's process`() async throws {
         let scene = try await ServiceScene()
         let problem = await #expect(throws: Problem.self) {
@@ -23,7 +23,7 @@ import Testing
         try await scene.end()
     }
 
-    /// For example when an app restarts itself.
+    /// This happens, for example, when an app restarts itself.
     @Test func `A process that connects while the previous one ends is not confused with it`() async throws {
         let scene = try await ServiceScene()
         let host = try #require(scene.scripted)

@@ -6,7 +6,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Nothing about an app is reported before it is on disk (docs/architecture.md, rule 3).
+/// Tests that the service reports nothing about an app before it is on disk (docs/architecture.md, rule 3).
 @Suite(.timeLimit(.minutes(20))) struct DurableStateTests {
     @Test func `The service reports the state of an app only after its journal entry is on disk`() async throws {
         let scene = try await ServiceScene()
@@ -18,7 +18,7 @@ import Testing
         }
         async let told = Self.state(service, isOpen)
         try await passTime(.milliseconds(300), because: "The absence of a report shows only over time.")
-        // If the service dies now, no process is left that the next one does not know.
+        // If the service dies now, it leaves no process that the next service does not know.
         #expect(scene.scripted?.living == [])
         isOpen.update { $0 = true }
         hold.release()
@@ -42,7 +42,7 @@ import Testing
         #expect(problem?.status == 503)
         #expect(try await scene.status().background.policy == kept.background.policy)
         scene.gate.open()
-        // The next write of the app contains the same.
+        // The next write of the app contains the same setting.
         _ = try await scene.service.background(ServiceScene.app)
         try await scene.crash()
         let next = try await ServiceScene(after: scene)
@@ -62,7 +62,7 @@ import Testing
         }
         let found = try await scene.store.read { try $0.app(ServiceScene.app) }
         #expect(found?.background.policy == .contiguous && found?.faults == 2)
-        // The same holds after the setting was withdrawn.
+        // The same holds after the user has withdrawn the setting.
         var late = old
         late.background.policy = .contiguous
         try await scene.store.write { [late] transaction in
@@ -93,7 +93,7 @@ import Testing
         try await scene.end()
     }
 
-    /// This is the state after the service has died during a removal, because the entry is deleted first.
+    /// The service deletes the entry first. A service that dies during a removal leaves this state.
     @Test func `The next request for an app completes an interrupted removal`() async throws {
         let scene = try await ServiceScene()
         let app = ServiceScene.app
@@ -175,7 +175,7 @@ import Testing
         let connecting = Task { [service = scene.service] in
             try await service.connect(process: second.pid, executable: nil, app: nil)
         }
-        // Waits until the decision is made, which comes before the write.
+        // This waits until the service has made the decision, which it does before the write.
         for _ in 0..<200 { await Task.yield() }
         hold.release()
         let stream = try await connecting.value
@@ -188,7 +188,7 @@ import Testing
         try await scene.end()
     }
 
-    /// Returns the state, and whether the gate was open by the time that the state was reported.
+    /// Returns the state, and whether the gate was open when the service reported the state.
     private static func state(_ service: AppService, _ isOpen: Watched<Bool>) async throws -> (AppState, Bool) {
         let status = try await service.app(ServiceScene.app)
         return (status.state, isOpen.read { $0 })

@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Several features that get the same reports.
+/// Tests of several features that get the same reports.
 @Suite struct PartHooksTests {
     @Test func `R1 R3 R6: Each feature gets every report in order and adds its notices`() async {
         let heard = Watched<[String]>([])

@@ -7,7 +7,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Fetches and tasks in the service: from the row that a feature writes to the end that it reads.
+/// Tests of fetches and tasks in the service, from the row that a feature writes to the end that the feature reads.
 @Suite(.timeLimit(.minutes(20))) struct FetchServiceTests {
     private static let modes = "X-Nightshift-BackgroundModes=fetch;processing;"
 
@@ -56,7 +56,7 @@ import Testing
         let end = try await end(scene)
         #expect(end.app == ServiceScene.app && end.source == .fetch && end.wake == command.through)
         #expect(end.end == WakeEnd(result: .noData, time: scene.clock.now().wallSeconds))
-        // A new snapshot is made, and the app is suspended.
+        // The app makes a new snapshot and is suspended.
         let snapshot = try await reader.command(.snapshot)
         try await scene.service.acknowledge(process: process, command: snapshot.number)
         try await eventually("its rest") { try await scene.status().state == .suspended }
@@ -245,7 +245,7 @@ import Testing
         try await eventually("SIGTERM") { host.isAskedToEnd(process) }
         host.end(process, .exited(0))
         _ = try await quit
-        // A launch in the background is no use.
+        // A launch in the background does not count as use.
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest(background: true))
         _ = try await scene.service.activate(ServiceScene.app)
         let expected: [ServiceScene.PartCall] = [
@@ -280,7 +280,7 @@ import Testing
         let path = scene.scratch.path + "/org.example.new.desktop"
         try "[Desktop Entry]\nType=Application\nName=New\nExec=/bin/true\n".write(
             toFile: path, atomically: true, encoding: .utf8)
-        // A caller that has a response can ask the features about the app.
+        // A caller that has its response can ask the features about the app.
         scene.arePartsBusy.update { $0 = true }
         let (service, answered) = (scene.service, Watched(0))
         let installing = Task {
@@ -296,7 +296,7 @@ import Testing
         try await service.uninstall(id)
         expected.append(.installed(id, name: nil))
         #expect(scene.partCalls.read { $0 } == expected)
-        // A service that stops does not wait.
+        // A service that stops does not wait for the features.
         scene.arePartsBusy.update { $0 = true }
         let late = Task { _ = try await service.install(path) }
         expected.append(.installed(id, name: "New"))
@@ -338,7 +338,7 @@ import Testing
         let service = scene.service
         async let connecting = service.connect(process: process, executable: nil, app: ServiceScene.app)
         try await scene.partCalls.wait(for: "the question") { $0.contains(.askedForNotices) }
-        // The last notice of each kind counts, also of a kind that the response did not have.
+        // The last notice of each kind counts, even of a kind that the response did not contain.
         let denied = ProcessEvent.refresh(RefreshNotice(availability: .denied))
         await service.tell(ServiceScene.app, .location(LocationNotice(permission: .always)))
         await service.tell(ServiceScene.app, denied)

@@ -5,7 +5,7 @@ import SimulationSupport
 import TestSupport
 import Testing
 
-/// The window with the focus in the service: states, use, and the setting (decision 0038).
+/// Tests of the window with the focus in the service: states, use and the setting (decision 0038).
 @Suite(.timeLimit(.minutes(20))) struct FrontServiceTests {
     private static let window = FrontApplication(applicationID: ServiceScene.app.rawValue)
     private static let other = FrontApplication(applicationID: "org.example.other")
@@ -29,7 +29,7 @@ import Testing
         #expect(await scene.service.frontApp == ServiceScene.app)
         #expect(try await scene.status().state == .active)
         await scene.service.front(nil)
-        // It does not link the library, so no acknowledgement is awaited.
+        // The app does not link the library, so the service awaits no acknowledgement.
         #expect(try await scene.status().state != .active)
         await scene.service.front(Self.window)
         #expect(try await scene.status().state == .active)
@@ -60,7 +60,7 @@ import Testing
         let process = try #require(try await scene.service.launch(ServiceScene.app, LaunchRequest()).processID)
         await scene.service.front(FrontApplication(windowClasses: ["x", "X"], processID: process))
         #expect(await scene.service.frontApp == ServiceScene.app)
-        // A process without a starter belongs to no app, and neither does an invalid pid.
+        // A process that no app has started belongs to no app, and neither does an invalid pid.
         for pid in [getpid(), 1 << 29] {
             await scene.service.front(FrontApplication(windowClasses: ["x", "X"], processID: pid))
             #expect(await scene.service.frontApp == nil)
@@ -113,7 +113,7 @@ import Testing
         await scene.service.front(Self.window)
         try await scene.uses.wait(for: "its use") { $0 == [change(ServiceScene.app.rawValue, true)] }
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
-        // The use by its window ends before the use by its states begins.
+        // The use that the window reported ends before the use that the states report begins.
         let told = [true, false, true].map { change(ServiceScene.app.rawValue, $0) }
         try await scene.uses.wait(for: "the word of its states") { $0 == told }
         await scene.service.front(Self.window)

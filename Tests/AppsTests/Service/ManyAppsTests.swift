@@ -6,7 +6,7 @@ import Store
 import TestSupport
 import Testing
 
-/// A thousand apps at once.
+/// Tests with a thousand apps at once.
 @Suite(.timeLimit(.minutes(20))) struct ManyAppsTests {
     private static let count = 1_000
 
@@ -32,7 +32,7 @@ import Testing
             for app in apps { try transaction.putWake(app, .fetch, now: now) }
         }
         try await eventually("all launches") { host.living.count == Self.count }
-        // The ends are about to be handled when the time of all wakes is over.
+        // The service has yet to handle the ends when the time of all wakes is over.
         for process in host.living { host.end(process, .exited(0)) }
         scene.clock.advance(to: scene.clock.now().bootSeconds + 600)
         try await eventually("all ends") { try await scene.store.read { try $0.wantedWakes() }.isEmpty }

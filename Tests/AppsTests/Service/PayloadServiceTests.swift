@@ -7,13 +7,13 @@ import Store
 import TestSupport
 import Testing
 
-/// The file from which a program reads the payloads of its wakes.
+/// Tests of the file from which a program reads the payloads of its wakes.
 @Suite(.timeLimit(.minutes(20))) struct PayloadServiceTests {
     private static let modes = "X-Nightshift-BackgroundModes=fetch;remote-notification;"
     private static let home = #"{"kind":"enter","region":"home"}"#
     private static let moved = #"{"kind":"significantChange"}"#
 
-    /// Writes wakes in one transaction, so that they share a launch.
+    /// Writes wakes in one transaction, so that they share one launch.
     private func put(_ scene: ServiceScene, _ wakes: [(source: WakeSource, key: String, payload: String?)]) async throws
     {
         let now = scene.clock.now()

@@ -5,7 +5,7 @@ import SimulationSupport
 import TestSupport
 import Testing
 
-/// Notifications of apps in the foreground: the question to the process, and the effect of its answer.
+/// Tests of notifications of apps in the foreground: the question to the process, and the effect of its answer.
 @Suite(.timeLimit(.minutes(20))) struct PresentationServiceTests {
     private static let notification = {
         var notification = AppNotification(identifier: "n1", date: Date(timeIntervalSince1970: 1_800_000_000))
@@ -53,7 +53,7 @@ import Testing
         try await scene.service.acknowledge(
             process: process, command: command.number, presentation: presentation)
         #expect(await asked.value == answer)
-        // A repeated answer, as after a broken connection: no caller waits for it.
+        // The app repeats its answer, as after a broken connection. No caller waits for this answer.
         try await scene.service.acknowledge(
             process: process, command: command.number, presentation: presentation)
         #expect(try await scene.status().state == .active)
@@ -95,7 +95,7 @@ import Testing
         let (process, reader) = try await connected(scene)
         let first = asked(scene)
         let number = try await reader.command(.present).number
-        // It opens a new stream, and is not asked again.
+        // The process opens a new stream and is not asked again.
         let again = try await connect(scene, process)
         #expect(await first.value == .asSent)
         let second = asked(scene)
@@ -130,7 +130,7 @@ import Testing
     @Test func `R3: The service does not ask a program that does not link the library`() async throws {
         let scene = try await ServiceScene(keys: "X-Nightshift-BackgroundModes=remote-notification;")
         #expect(await scene.service.present(ServiceScene.app, Self.notification) == .notInFront)
-        // The user has started it, and only its window shows that.
+        // The user has started the app, which only its window shows.
         await scene.service.front(FrontApplication(applicationID: ServiceScene.app.rawValue))
         #expect(await scene.service.present(ServiceScene.app, Self.notification) == .asSent)
         await scene.service.front(nil)

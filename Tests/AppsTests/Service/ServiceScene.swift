@@ -8,7 +8,7 @@ import Store
 import TestSupport
 import Testing
 
-/// An app service with a clock that the test sets; its processes are scripted or real.
+/// An app service with a manual clock and with scripted or real processes.
 final class ServiceScene {
     let scratch: TemporaryDirectory
     let paths: ServicePaths
@@ -19,14 +19,14 @@ final class ServiceScene {
     let service: AppService
     /// The reported activities, in order.
     let activities = Watched<[AppActivity]>([])
-    /// Apps that came to the foreground.
+    /// The apps that entered the foreground, in order.
     let fronts = Watched<[AppID]>([])
     /// The calls to the other features, in order.
     let partCalls = Watched<[PartCall]>([])
-    /// The notices that the other features return for every app. `arePartsBusy` makes them delay their responses.
+    /// The notices that the other features return for every app. `arePartsBusy` delays their responses.
     let notices = Watched<[ProcessEvent]>([.refresh(RefreshNotice(availability: .available))])
     let arePartsBusy = Watched(false)
-    /// Whether the transfers delay the call that an app can read.
+    /// Whether the transfers delay their call for the messages that an app can read.
     let areTransfersBusy = Watched(false)
     /// The reported use of apps.
     let uses = Watched<[FrontUse.Change]>([])
@@ -37,7 +37,7 @@ final class ServiceScene {
         case forceQuit
         case launched
         case installed(AppID, name: String?)
-        /// With the number of ends that were in the store by then.
+        /// The value is the number of ends that the store contained at that time.
         case wakesEnded(Int)
         case askedForNotices
     }
@@ -47,9 +47,9 @@ final class ServiceScene {
     var scripted: ScriptedProcessHost? { host as? ScriptedProcessHost }
 
     /// - Parameters:
-    ///   - keys: lines of the entry, for the background.
-    ///   - isReal: whether processes are real, everything else being the same.
-    ///   - beforeItRuns: called as soon as the service is prepared.
+    ///   - keys: lines of the entry about background work.
+    ///   - isReal: whether the processes are real instead of scripted.
+    ///   - beforeItRuns: a closure that is called as soon as the service is prepared.
     init(
         keys: String = "", command: String = "/bin/true", isReal: Bool = false, moment: DeviceState? = nil,
         after former: ServiceScene? = nil, beforeItRuns: (AppService) async throws -> Void = { _ in }
@@ -134,15 +134,15 @@ final class ServiceScene {
         try await close()
     }
 
-    /// Closes the store on a thread of its own, because closing waits for readers, and these need one of the few
-    /// threads that tasks share.
+    /// Closes the store on its own thread. Closing waits for readers, which need one of the few threads that tasks
+    /// share.
     private func close() async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             Thread { [store] in continuation.resume(with: Result { try store.close() }) }.start()
         }
     }
 
-    /// Ends the service without a shutdown; its processes live on.
+    /// Ends the service without a shutdown. Its processes continue to run.
     func crash() async throws {
         clock.halt()
         try await close()

@@ -6,7 +6,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Rows that a feature writes, and the app that is woken for them: from the transaction to the acknowledgement.
+/// Tests of rows that a feature writes and that wake an app, from the transaction to the acknowledgement.
 @Suite(.timeLimit(.minutes(20))) struct WakeServiceTests {
     private static let modes = "X-Nightshift-BackgroundModes=fetch;remote-notification;"
 
