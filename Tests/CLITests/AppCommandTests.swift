@@ -167,7 +167,7 @@ struct AppCommandTests {
         #expect(await world.run("app", "snapshot", "org.example.Photos", "-o", "p.png") == .failed)
         #expect(try Data(contentsOf: file) == Data("mine".utf8))
         #expect(world.errors.text.contains("--force"))
-        // The file was checked before a second request was sent.
+        // The command checks the file first, and therefore sends no second request.
         #expect(service.requests.count == 1)
         #expect(await world.run("app", "snapshot", "org.example.Photos", "-o", "p.png", "--force") == .whole)
         #expect(try Data(contentsOf: file) == picture)

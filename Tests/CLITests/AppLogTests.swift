@@ -57,7 +57,7 @@ struct AppLogTests {
     }
 
     @Test func `L1: app log reads a long log in pieces and prints all of it`() async throws {
-        // A character of three bytes makes pieces end within characters.
+        // Because the character has three bytes, pieces end within characters.
         let text = String(repeating: "€", count: AppLogReader.pieceSize)
         let log = Log(text)
         let world = try World()

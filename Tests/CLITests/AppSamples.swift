@@ -66,7 +66,7 @@ enum AppSamples {
         return app
     }
 
-    /// A program that the user has started, with control characters in its name.
+    /// A program that the user has started. Its name contains control characters.
     static var program: AppStatus {
         var app = AppStatus(
             id: AppID(rawValue: "/home/ada/build/\u{1b}[2Jsync"), name: "\u{202e}cnys", state: .background,
@@ -76,7 +76,7 @@ enum AppSamples {
         return app
     }
 
-    /// An app in the background that is paused by doze, with earlier background runs.
+    /// An app in the background that doze has paused, with earlier background runs.
     static var dozing: AppStatus {
         var app = active
         app.state = .background

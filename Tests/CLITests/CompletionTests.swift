@@ -5,7 +5,7 @@ import Testing
 
 @testable import CLI
 
-/// The words that completion scripts request.
+/// Tests of the words that completion scripts request.
 struct CompletionTests {
     private func service(_ world: World) throws -> ScriptedService {
         try world.service { request in

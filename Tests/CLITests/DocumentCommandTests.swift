@@ -4,7 +4,7 @@ import Testing
 
 @testable import CLI
 
-/// The documents show only commands that the command line accepts.
+/// Tests that the documents show only commands that the command line accepts.
 struct DocumentCommandTests {
     /// One use of `nightshift` in a document.
     struct Use: Sendable, CustomStringConvertible {
@@ -48,7 +48,8 @@ struct DocumentCommandTests {
 
     // MARK: -
 
-    /// The message for arguments that are refused whatever their placeholders stand for; nil if they are accepted.
+    /// Returns the error message if the arguments are refused for all values of their placeholders; nil if they are
+    /// accepted.
     private static func refusal(of arguments: [String], as form: DocumentedCommand.Form) -> String? {
         if form == .span, namesCommand(arguments) { return nil }
         var refusal: String?
@@ -81,7 +82,7 @@ struct DocumentCommandTests {
         return true
     }
 
-    /// The word with a value for each placeholder, and with its optional part.
+    /// Returns the word with a value for each placeholder, and with its optional part.
     private static func filled(_ word: String, id: String) -> String {
         if word == "..." { return "Name: value" }
         if word == "$(…)" { return "nightshift-push://push.example.org:5223/CODE" }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CLI
 
-/// Combining of repeated journal entries.
+/// Tests of the combination of repeated journal entries.
 struct EntryRunTests {
     private static func held(_ id: Int64, _ message: String, task: Int64 = 13) -> JournalEntry {
         var entry = Samples.entry(id, .held, task: task, secondsAgo: Double(1_000 - id))
@@ -56,7 +56,7 @@ struct EntryRunTests {
         #expect(
             Self.shape([Self.held(1, "a"), Self.held(2, "b"), Self.held(3, "a")]) == ["held 1", "held 1", "held 1"])
         #expect(Self.shape([Self.held(1, "a"), Self.held(2, "a", task: 14)]) == ["held 1", "held 1"])
-        // Only waits are combined.
+        // Only wait entries are combined.
         let changed = (1...3).map { Samples.entry($0, .changed, task: 13) }
         #expect(Self.shape(changed) == ["changed 1", "changed 1", "changed 1"])
         #expect(Self.shape([]).isEmpty)

@@ -90,7 +90,7 @@ struct FollowedTasksTests {
         let learned = try #require(explained)
         #expect(learned.wait?.reason == .hostBackoff && learned.failure?.code == .cannotResolveHost)
         #expect(tasks.pending[13]?.wait == answer.wait)
-        // The same answer again is not a change.
+        // The same answer again does not count as a change.
         let again = tasks.explain(learned, answer)
         #expect(again == nil)
     }
@@ -102,7 +102,7 @@ struct FollowedTasksTests {
         #expect(tasks.failed == 1 && tasks.pending.isEmpty)
     }
 
-    /// Every task is counted once, and only pending tasks transfer bytes, for any order of any events.
+    /// Every task counts once, and only pending tasks transfer bytes, for any order of events.
     @Test(arguments: 0..<100 as Range<UInt64>)
     func `The counts of tasks stay correct for any order of events`(_ seed: UInt64) {
         var random = SeededGenerator(seed: seed)

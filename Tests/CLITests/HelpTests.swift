@@ -24,7 +24,7 @@ struct HelpTests {
     func every(_ type: String) throws {
         let command = try #require(Self.commands.first { String(describing: $0) == type })
         try Fixture.check(Self.fixture(command), HelpText.help(for: command, columns: 80))
-        // Every command that does something itself has --json and examples.
+        // Each command that performs an action has --json and examples.
         if command is any ClientCommand.Type {
             #expect(NightshiftCommand.helpMessage(for: command).contains("--json"))
             #expect(command.configuration.discussion.contains("Examples:\n"))

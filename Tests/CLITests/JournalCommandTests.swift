@@ -18,7 +18,7 @@ struct JournalCommandTests {
         return [held, woken, window]
     }
 
-    /// A service with journal pages of two entries, and event streams that begin with the last entry.
+    /// Returns a service with journal pages of two entries, and event streams that begin with the last entry.
     ///
     /// - Parameter unanswered: the number of the page request, from 1, that gets no response.
     private func service(_ world: World, unanswered: Int? = nil) throws -> ScriptedService {
@@ -108,7 +108,7 @@ struct JournalCommandTests {
         arguments: [
             ([], "since=2026-11-21T11%3A00%3A00.000Z"), (["--since", "90s"], "since=2026-11-21T11%3A58%3A30.000Z"),
             (["--since", "2026-11-20"], "since=2026-11-20T00%3A00%3A00.000Z"),
-            // The last 13:00 was yesterday.
+            // At the time of the test, the last 13:00 was yesterday.
             (["--since", "13:00"], "since=2026-11-20T13%3A00%3A00.000Z"),
             (["--app", "org.example.Photos.desktop"], "app=org.example.Photos"), (["--task", "12"], "task=12"),
         ] as [([String], String)])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CLI
 
-/// Pausing uploads whose servers keep no data.
+/// Tests of pausing uploads whose servers keep no data.
 struct PauseCommandTests {
     private static func upload(_ id: Int64, sent: Int64 = 5 << 20, _ change: (inout TaskStatus) -> Void = { _ in })
         -> TaskStatus

@@ -223,7 +223,7 @@ struct ProgramTests {
         #expect(request.tasks.allSatisfy { $0.failsOnHTTPError == true && $0.retryPolicy == .transientResponses })
         #expect(request.tasks.allSatisfy { $0.rateLimit == 1_024 && $0.destination?.directory == world.path })
         let events = try #require(service.requests.first { $0.path.hasPrefix("/v1/events") })
-        // The stream starts before the tasks were accepted, so that no event is missed.
+        // The stream starts before the service accepts the tasks, so that get misses no event.
         #expect(events.headers["last-event-id"] == "100" && events.path.contains("task=14,15"))
     }
 
@@ -327,13 +327,13 @@ struct ProgramTests {
             case ("GET", "/v1/status"): return try .json(Samples.status)
             case ("POST", "/v1/tasks"): return try .json(EnqueueResponse(ids: [TaskID(14)]))
             case ("GET", "/v1/events"):
-                // The stream waits until the second request, so that the first answer has been printed.
+                // The stream waits until the second request. By then, get has printed the first answer.
                 _ = questions.block { $0 > 1 }
                 return try .events([.journal(Samples.entry(101, .completed, task: 14))], staysOpen: true)
             case ("GET", "/v1/tasks"):
                 questions.update { $0 += 1 }
                 var held = Samples.heldByHost(14)
-                // The wait is already over, so the reason is requested again.
+                // The wait is already over, so get requests the reason again.
                 held.wait?.until = Samples.now
                 return try .json(TaskPage(tasks: [held], next: nil))
             case ("GET", "/v1/tasks/14"): return try .json(Samples.completed(14))
@@ -346,7 +346,8 @@ struct ProgramTests {
         #expect(world.errors.text.contains("nightshift cancel 14"))
     }
 
-    /// Returns a service with one task. Each event stream gets the next reply, and later ones the last reply.
+    /// Returns a service with one task. Each event stream gets the next of the replies, and all further streams get the
+    /// last one.
     private func service(
         of world: World, streams replies: [@Sendable () throws -> ScriptedService.Reply]
     ) throws -> ScriptedService {
@@ -452,7 +453,7 @@ struct ProgramTests {
         #expect(try Data(contentsOf: answer) == Data("mine".utf8))
         #expect(try Data(contentsOf: world.root.appending(path: "answer.1")) == Data("thanks".utf8))
         #expect(world.errors.text.contains("answer.1"))
-        // With --force, a file is replaced, and a pipe is written to.
+        // With --force, put replaces a file and writes to a pipe.
         #expect(await world.run("put", "note", "http://a.example/in", "-q", "--force", "-o", "answer") == .whole)
         #expect(try Data(contentsOf: answer) == Data("thanks".utf8))
         #expect(mkfifo(world.path + "/pipe", 0o600) == 0)

@@ -17,7 +17,7 @@ enum RefreshSamples {
         return fetch
     }
 
-    /// An app that is opened every morning; the time for a fetch has not come.
+    /// An app that is opened every morning. The time for a fetch has not come yet.
     static var feeds: AppRefreshStatus {
         var app = AppRefreshStatus(app: id, name: "Feeds", availability: .available, interval: .minimum)
         app.intervalSource = .entry

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CLI
 
-/// Repetitions of the same command.
+/// Tests of commands that are repeated.
 struct RepeatedCommandTests {
     private func service(
         _ world: World, joined: [TaskID] = [], states: [TaskStatus] = []

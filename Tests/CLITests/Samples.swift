@@ -61,7 +61,7 @@ enum Samples {
         return task
     }
 
-    /// Returns a waiting task, because another task did not find the host.
+    /// Returns a task that waits because another task did not find the host.
     static func heldByHost(_ id: Int64) -> TaskStatus {
         var task = running(id)
         task.state = .waiting

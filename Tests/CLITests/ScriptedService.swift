@@ -19,9 +19,9 @@ final class ScriptedService: Sendable {
 
     enum Reply: Sendable {
         case json(Int, Data)
-        /// The pieces of an event stream, and whether the connection stays open after them.
+        /// An event stream: its pieces, and whether the connection stays open after them.
         case events([String], staysOpen: Bool)
-        /// The connection is closed without a response.
+        /// A connection that closes without a response.
         case hangUp
     }
 
@@ -74,7 +74,7 @@ final class ScriptedService: Sendable {
                     if !isStopped, error == EINTR || error == ECONNABORTED { continue }
                     // An error here means that other code has closed a descriptor that it does not own.
                     precondition(isStopped, "accept: \(String(cString: strerror(error)))")
-                    // It is closed here, so that its number cannot be reused in between.
+                    // The descriptor is closed here, so that its number cannot be reused in between.
                     close(descriptor)
                     return
                 }

@@ -28,7 +28,7 @@ struct ServerSentEventTests {
         #expect(parse("id: a\0b\ndata: x\n\n").first?.id == nil)
     }
 
-    /// The events are the same, whatever the pieces of the stream are.
+    /// The events are the same for any pieces of the stream.
     @Test(arguments: 0..<200 as Range<UInt64>)
     func `The parser's result does not depend on how the stream is split`(_ seed: UInt64) {
         var random = SeededGenerator(seed: seed)

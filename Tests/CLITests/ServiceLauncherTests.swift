@@ -50,7 +50,7 @@ struct ServiceLauncherTests {
             mv "$NIGHTSHIFT_HOME/told.new" "$NIGHTSHIFT_HOME/told"
             while [ -e "$NIGHTSHIFT_HOME/told" ]; do sleep 0.05; done
             """)
-        // The PATH of the search differs from that of the script, which needs real programs.
+        // The launcher searches another PATH than the one of the script, which needs real programs.
         let environment = ["PATH": world.path + "/bin:/usr/bin:/bin", "NIGHTSHIFT_HOME": world.path]
         async let status = world.run("service", "start", environment: environment)
         let told = world.root.appending(path: "told")
@@ -66,8 +66,8 @@ struct ServiceLauncherTests {
         let ids = lines[1].split(separator: " ")
         #expect(ids[0] == ids[1], "not the leader of a session of its own")
         #expect(lines[2] == "/dev/null")
-        // The script has 0, 1, 2 and the shell's own descriptors (10 and more, or 255). A pipeline would add a pipe for
-        // a moment.
+        // The script has the descriptors 0, 1 and 2 and the shell's own ones (10 and more, or 255). A pipeline would
+        // add a pipe for a moment.
         #expect(!lines[3].split(separator: " ").contains { (3...9).contains(Int($0) ?? 0) })
     }
 

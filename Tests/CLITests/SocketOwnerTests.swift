@@ -13,7 +13,7 @@ import Testing
     import Musl
 #endif
 
-/// A client checks the owner of the socket before it sends anything.
+/// Tests that a client checks the owner of the socket before it sends anything.
 @Suite(.timeLimit(.minutes(20))) struct SocketOwnerTests {
     @Test(
         arguments: [
@@ -33,7 +33,7 @@ import Testing
         if let words { #expect(objection?.contains(words) == true, "\(objection ?? "")") }
     }
 
-    /// The location of another user's socket.
+    /// A place at which another user has put a socket.
     enum Place: CaseIterable {
         case directoryOfTheirs, directoryForAll
     }
@@ -49,7 +49,7 @@ import Testing
         #expect(await CommandLineProgram.run(world.invocation(["list"])) == .unreachable)
         #expect(world.errors.text.contains("user 65534"), "\(world.errors.text)")
         let socket = world.path + "/run/nightshift.sock"
-        // Each kind of request checks the owner itself, because the socket may be new.
+        // Each kind of request checks the owner, because the socket may be new.
         let client = ServiceClient(socket: socket)
         let enqueueing = EnqueueRequest(tasks: [])
         await #expect(throws: ServiceUnreachable.self) { try await client.send(.enqueue(enqueueing)) }
@@ -67,7 +67,7 @@ import Testing
         }
         try await reader.wait(within: .seconds(20), for: "the reader's end") { $0 }
         withExtendedLifetime(events) {}
-        // Checks and requests have connected and closed their connections without sending anything.
+        // The checks and requests have connected and closed their connections without sending anything.
         try await eventually("the connections' ends") { planted.received.count >= 8 }
         #expect(planted.received.allSatisfy { $0 == 0 }, "\(planted.received)")
     }

@@ -8,7 +8,7 @@ import Testing
     import Musl
 #endif
 
-/// Row L2: decisions about a program that is run as background work.
+/// Tests of decisions about a program that is run as background work (mission row L2).
 struct TaskRunMachineTests {
     /// A machine in a class, so that expectations can call its mutating methods.
     private final class Decider {

@@ -5,8 +5,8 @@ import Testing
 
 @testable import CLI
 
-/// Row L2: a program that is run as background work has the terminal and receives the user's keys. script(1) creates
-/// the terminal.
+/// Tests that a program that is run as background work has the terminal and receives the user's keys (mission row L2).
+/// script(1) creates the terminal.
 struct TaskRunTerminalTests {
     /// A terminal that runs `line` in its foreground.
     private final class Terminal: Sendable {

@@ -6,7 +6,8 @@ import Testing
 
 @testable import CLI
 
-/// Row L2: any program as background work with a time limit, with the real `nightshift` and a scripted service.
+/// Tests of any program as background work with a time limit, with the real `nightshift` and a scripted service
+/// (mission row L2).
 struct TaskRunTests {
     private static let tasks = "/v1/process/background-tasks"
 
@@ -35,7 +36,7 @@ struct TaskRunTests {
                 app: AppID(rawValue: "/bin/sh#1"), isInstalled: false, isManaged: true, state: .background))
     }
 
-    /// Returns a service that accepts everything; `more` are events after the first one.
+    /// Returns a service that accepts everything and sends the events `more` after its first event.
     private func granting(
         _ world: World, then more: [String] = [], staysOpen: Bool = true,
         _ watch: @escaping @Sendable (ScriptedService.Request) throws -> Void = { _ in }
@@ -123,7 +124,7 @@ struct TaskRunTests {
             #expect(hasBegun, "\(event)")
             kill(-process.id, SIGCONT)
         }
-        // After its start, the program stops itself.
+        // After its start, the program sends a stop signal to itself.
         #expect(events == [.stopped(SIGTSTP), .ended(.exited(5))])
     }
 

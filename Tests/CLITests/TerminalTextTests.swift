@@ -47,7 +47,7 @@ struct TerminalTextTests {
         #expect(TaskText.name(task) == "film one.mkv")
         task.destination = Destination(directory: "/gone", filename: "mine.mkv")
         #expect(TaskText.name(task) == "mine.mkv")
-        // The file of an app without a destination has a number as its name.
+        // The file of an app's task without a destination has a number as its name.
         task.state = .completed
         task.destination = nil
         #expect(TaskText.name(task) == "film one.mkv")

@@ -48,7 +48,7 @@ struct TimelineDrawingTests {
             (604_800, 43_200, 15), (6_048_000, 604_800, 11),
         ] as [(Double, Double, Int)])
     func `L5: The axis has few ticks, at round times`(seconds: Double, step: Double, count: Int) {
-        // A Monday at midnight. A step of a week from 1970, which began on a Thursday, would miss it.
+        // The start is a Monday at midnight. Steps of a week since 1970, which began on a Thursday, would miss it.
         let start = Date(timeIntervalSince1970: 1_767_571_200)
         let axis = TimeAxis(start: start, end: start.addingTimeInterval(seconds), timeZone: .gmt)
         #expect(axis.step == step)

@@ -87,8 +87,8 @@ struct TimelineReaderTests {
         let timeline = TimelineReader.timeline(
             entries, span: DateInterval(start: TimelineSamples.start, duration: 500))
         #expect(timeline.transfers.map(\.label) == ["sync (20)", "Mail (20)"])
-        // Each runs from 1 to 25 s after it was accepted, and the next one of its app comes after 20 s: there is no
-        // gap.
+        // Each transfer runs from 1 s to 25 s after it was accepted, and the next one of its app comes after 20 s.
+        // There is therefore no gap.
         let mail = timeline.transfers[1].spans
         #expect(words(mail) { "\($0)" } == ["0-1 waiting", "1-405 running"])
         #expect(timeline.hidden == 0)

@@ -3,7 +3,7 @@ import NightshiftAPI
 
 @testable import CLI
 
-/// A small journal: an evening in which doze pauses one app and another one is ended.
+/// A small journal of an evening in which doze pauses one app and another app is ended.
 enum TimelineSamples {
     static let start = Date(timeIntervalSince1970: 1_767_639_600)  // 2026-01-05T19:00:00Z
 

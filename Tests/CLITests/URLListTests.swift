@@ -59,7 +59,7 @@ struct URLListTests {
         #expect(fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0)
         try pipe.fileHandleForWriting.write(contentsOf: Data("http://a/1\n".utf8))
         Thread.detachNewThread {
-            // The reader reaches the end of the available data before the rest is written.
+            // The reader reaches the end of the available data before the test writes the rest.
             blockThread(for: .milliseconds(100), because: "The reader reaches the end of the bytes that have arrived.")
             try? pipe.fileHandleForWriting.write(contentsOf: Data("http://a/2\n".utf8))
             try? pipe.fileHandleForWriting.close()

@@ -35,7 +35,7 @@ struct UnitFilesTests {
 
     @Test func `Commands that inspect or stop the service do not make systemd start it`() async throws {
         let world = try World()
-        // A script that answers like systemctl(1): the socket is listening, or its service runs.
+        // This script answers like systemctl(1): the socket is listening, or its service runs.
         try world.install(
             "systemctl",
             """
@@ -64,7 +64,7 @@ struct UnitFilesTests {
         #expect(world.output.text.hasSuffix("The service does not run.\n"))
         _ = await world.run("doctor", environment: environment)
         #expect(world.output.text.contains("systemd starts it for the first command that needs it"))
-        // Connections are accepted in order, so this one comes after all others.
+        // The service accepts connections in order, so this one comes after all others.
         try Data("running\n".utf8).write(to: state)
         #expect(await world.run("status", environment: environment) == .whole)
         #expect(service.requests.map(\.path) == ["/v1/status"])

@@ -4,7 +4,7 @@ import SimulationSupport
 import TestSupport
 import Testing
 
-/// An alarm rings once, at the last time that its owner set.
+/// Tests of alarms. An alarm rings once, at the last time that its owner set.
 @Suite(.timeLimit(.minutes(20))) struct AlarmTests {
     /// Owns an alarm, like the service's actors.
     private actor Owner {

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The owner of a mailbox executes each job in it once.
+/// Tests of a mailbox whose owner executes each job in it once.
 @Suite(.timeLimit(.minutes(20))) struct MailboxTests {
     private actor Owner {
         nonisolated let mailbox = Mailbox<Owner>()

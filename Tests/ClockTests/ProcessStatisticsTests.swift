@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Valid and invalid contents of `/proc/PID/stat`.
+/// Tests with valid and invalid contents of `/proc/PID/stat`.
 @Suite struct ProcessStatisticsTests {
     private static func line(_ name: String, _ state: String = "S", _ rest: String = "1 1234 1234 0 -1") -> String {
         "4711 (\(name)) \(state) \(rest) 4194304 1 2 3 4 5 6 7 8 20 0 1 0 8642 1000 20\n"

@@ -5,7 +5,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The clocks of the machine that runs the tests.
+/// Tests of the clocks of the machine that runs them.
 @Suite struct SystemClockTests {
     @Test func `A reading agrees with the kernel's clocks and boot ID`() throws {
         let before = (boot: Self.seconds(CLOCK_BOOTTIME), wall: Self.seconds(CLOCK_REALTIME))

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Packages of other developers who bring the code of an iOS app, written as anybody would write them. They only add the
+// These are packages of other developers who bring the code of an iOS app, written in the usual way. They only add the
 // library. There is one program for each language mode. README.md describes how to add a situation.
 func library(_ name: String) -> Target.Dependency { .product(name: name, package: "nightshift") }
 let nightshift = library("Nightshift")

@@ -7,7 +7,7 @@ import Testing
 @testable import Daemon
 
 extension Services {
-    /// Tests of the start of a service, and of the connections between its parts (mission row B1).
+    /// Tests of the start of a service and of the connections between its parts (mission row B1).
     @Suite struct BootTests {
         @Test func `B1: A composed service owns its home but does not serve clients yet`() async throws {
             let home = try TestHome()
@@ -49,7 +49,7 @@ extension Services {
                 let decisions = try await service.journal().map(\.decision)
                 let last = try #require(decisions.lastIndex(of: .deviceChanged))
                 #expect(decisions[..<last].contains(.serviceStopping))
-                // Only for the first run, because the transfers of the second one start after it.
+                // Only the first run is checked, because the transfers of the second run start after it.
                 #expect(decisions[..<last].count { $0 == .serviceStarted } <= 1)
             }
         }
@@ -86,7 +86,7 @@ extension Services {
             }
             try await home.serve { service in
                 #expect(try await service.device().doze.phase == .dozing)
-                // A later transfer that need not wait completes, so the first one had its chance to start.
+                // A later transfer that need not wait completes. The first transfer therefore had its chance to start.
                 let other = try await service.enqueue(.download(origin.url("/file"), to: home.directory.path("now")))
                 #expect(try await service.waitForEnd(of: other).state == .completed)
                 #expect(try await service.task(id).wait?.reason == .doze)
@@ -103,7 +103,7 @@ extension Services {
             let home = try TestHome(device: #""power": "battery", "battery": 90, "idle": true"#)
             try await home.serve { service in
                 try await service.change(DeviceChange(backgroundPolicy: BackgroundPolicy(.contiguous)))
-                // This process is the app.
+                // This process acts as the app.
                 var commands = try await service.client.events("/v1/process/commands")
                 defer { withExtendedLifetime(commands) {} }
                 #expect(try await commands.next() == "hello")

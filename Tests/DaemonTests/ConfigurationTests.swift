@@ -9,7 +9,7 @@ import Transfers
 
 /// Tests of the administrator's configuration (mission row B1).
 @Suite struct ConfigurationTests {
-    /// The configuration that a service reads if the file contains `file`.
+    /// Returns the configuration of a service whose file contains `file`.
     private func configuration(
         _ environment: [String: String] = [:], file: String? = nil
     ) async throws -> DaemonConfiguration {
@@ -54,7 +54,7 @@ import Transfers
         #expect(own.proxy(for: "https://b.example/") == "http://p:3128" && own.proxy(for: "https://a.example/") == "")
         let clients = try await configuration(variables.merging([ServicePaths.startedByClient: "1"]) { $1 })
         #expect(clients.fallback.variables.isEmpty && clients.fallback.proxy(for: "https://b.example/") == nil)
-        // Apps are still launched with them.
+        // Apps still get these variables at their launch.
         #expect(clients.environment["https_proxy"] == "http://p:3128")
         let configured = try await configuration(variables.merging(["NIGHTSHIFT_PROXY": "socks://q"]) { $1 }).fallback
         #expect(configured.variables == ["NIGHTSHIFT_PROXY"])

@@ -47,7 +47,7 @@ import Testing
         #expect(configuration.proxy == "http://ada:a=b@proxy.example:3128")
         #expect(configuration.logLevel == .error)
         #expect(configuration.tls == TLSSettings(certificateAuthority: "/etc/site ca.pem"))
-        // Apps are started with the environment, without the settings of the service.
+        // Apps get the environment without the settings of the service.
         #expect(configuration.environment["NIGHTSHIFT_PROXY"] == nil)
     }
 

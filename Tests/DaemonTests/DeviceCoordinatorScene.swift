@@ -9,7 +9,7 @@ import TestSupport
 
 @testable import Daemon
 
-/// A conductor with a scripted device, a store in memory and manual clocks.
+/// A device coordinator with a scripted device, a store in memory and manual clocks.
 struct DeviceCoordinatorScene: Sendable {
     let clock: ManualClock
     let store: Store
@@ -20,7 +20,8 @@ struct DeviceCoordinatorScene: Sendable {
 
     /// The boot time at the start of a scene.
     static let start: Double = 1_000
-    /// Nobody uses the device, and it has no external power. It dozes after ``DozeMachine/quietTime``.
+    /// The conditions of a device that nobody uses and that has no external power. It dozes after
+    /// ``DozeMachine/quietTime``.
     static let leftAlone = #""power": "battery", "battery": 80, "idle": true"#
     static let app = AppID(rawValue: "org.example.App")
 
@@ -42,12 +43,12 @@ struct DeviceCoordinatorScene: Sendable {
         conductor = DeviceCoordinator(monitor: monitor, store: self.store, clock: clock, logger: log.logger)
     }
 
-    /// A conductor that starts after this one has stopped, with its stored state.
+    /// Returns a coordinator that starts after this one has stopped, with its stored state.
     func successor(_ device: String = leftAlone, clock: ManualClock? = nil) throws -> DeviceCoordinatorScene {
         try DeviceCoordinatorScene(device, clock: clock ?? self.clock.afterCrash(), store: store)
     }
 
-    /// Prepares the conductor and runs it while `body` runs.
+    /// Prepares the coordinator and runs it while `body` runs.
     func run<Result>(_ body: () async throws -> Result) async throws -> Result {
         try await conductor.prepare()
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -71,12 +72,12 @@ struct DeviceCoordinatorScene: Sendable {
 
     func decisions() async throws -> [Decision] { try await journal().map(\.decision) }
 
-    /// Suspends until the conductor is in this phase.
+    /// Suspends until the coordinator is in this phase.
     func wait(for phase: DozePhase) async throws {
         try await eventually("\(phase)") { await conductor.status().doze.phase == phase }
     }
 
-    /// Suspends until the next deadline of the conductor is at this boot time.
+    /// Suspends until the next deadline of the coordinator is at this boot time.
     func waitForAlarm(at bootSeconds: Double?) async throws {
         try await eventually("an alarm at \(bootSeconds.map { "\($0)" } ?? "no time")") {
             clock.nextWaking == bootSeconds && clock.sleepers == (bootSeconds == nil ? 0 : 1)

@@ -10,7 +10,8 @@ import Transfers
 
 @testable import Daemon
 
-/// Tests of the conductor's decisions, their times and their journal entries (mission rows L4, L6; decision 0012).
+/// Tests of the device coordinator's decisions, their times and their journal entries (mission rows L4, L6; decision
+/// 0012).
 @Suite(.timeLimit(.minutes(20))) struct DeviceCoordinatorTests {
     @Test func `L6: The coordinator starts with the device conditions and the stored settings`() async throws {
         let scene = try DeviceCoordinatorScene(#""power": "external", "idle": false"#)
@@ -89,7 +90,7 @@ import Transfers
                 scene.clock.advance(to: time)
                 try await scene.wait(for: .window)
                 #expect(await scene.conductor.status().doze.windowReason == .maintenance)
-                // Nothing has work to do in this window.
+                // No feature has work in this window.
                 time += DozeMachine.windowRest
                 try await scene.waitForAlarm(at: time)
                 scene.clock.advance(to: time)
@@ -134,7 +135,7 @@ import Transfers
             try await scene.wait(for: .window)
             #expect(await scene.conductor.status().doze.windowReason == .appWoken)
             try await scene.waitForAlarm(at: 1_100 + DozeMachine.longestWindow)
-            // The app continues with work of its own, which keeps the window open as well.
+            // The app continues with its own work, which also keeps the window open.
             scene.apps(working: 1)
             scene.clock.advance(to: 1_200)
             scene.apps()
@@ -163,7 +164,7 @@ import Transfers
         let scene = try DeviceCoordinatorScene()
         try await scene.run {
             _ = try await scene.conductor.request(.dozing)
-            // Nothing requested this change: the monitor reports it.
+            // The monitor reports this change, which no client requested.
             scene.monitor.setOverrides([.idle: "no", .power: "external"])
             try await scene.wait(for: .awake)
             let entries = try await scene.journal().suffix(2)
@@ -196,7 +197,7 @@ import Transfers
             let before = try await scene.decisions()
             scene.monitor.setOverrides([.freeBytes: "12345"])
             #expect(await scene.conductor.status().conditions.freeBytes == 12_345)
-            // A later decision shows that the entry is missing, not late.
+            // A later decision shows that the entry is missing rather than late.
             scene.monitor.setOverrides([.freeBytes: "12345", .warning: "low"])
             try await eventually("the entry of the warning") {
                 try await scene.journal().last?.detail == "warning: none → low"

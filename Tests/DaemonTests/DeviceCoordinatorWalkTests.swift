@@ -8,14 +8,14 @@ import Testing
 
 @testable import Daemon
 
-/// Tests with random days of a conductor: its actions, its journal and its stored state always agree.
+/// Tests with random days of a device coordinator, whose actions, journal and stored state must always agree.
 @Suite(.timeLimit(.minutes(20))) struct DeviceCoordinatorWalkTests {
     /// The part of the stored state that contains the phase of doze.
     private struct Kept: Decodable, Sendable {
         var doze: DozeMachine.State
     }
 
-    /// The phase after a decision; nil if the decision is not legal.
+    /// Returns the phase after a decision; nil if the decision is not legal.
     private static func phase(after decision: Decision, from phase: DozePhase) -> DozePhase? {
         switch (decision, phase) {
         case (.dozeBegan, .awake): .dozing

@@ -11,7 +11,7 @@ import Testing
 extension Services {
     /// Tests that a failed start reports a reason, and leaves a home in which the next start succeeds (mission row B1).
     @Suite struct FailedStartTests {
-        /// The error of composing a service.
+        /// Returns the error of composing a service.
         private func refusal(_ home: TestHome) async -> DaemonError? {
             do {
                 _ = try await home.daemon()
@@ -21,7 +21,7 @@ extension Services {
             }
         }
 
-        /// The error with which a running service ends.
+        /// Returns the error with which a running service ends.
         private func end(_ home: TestHome) async -> (any Error)? {
             do {
                 try await home.daemon().run()
@@ -36,8 +36,8 @@ extension Services {
             #expect(status.processID == getpid())
         }
 
-        /// The journal entries about services. The device and networks of the machine may change at any moment, so
-        /// their entries are left out.
+        /// Returns the journal entries about services. It leaves out entries about the device and its networks, which
+        /// may change at any moment.
         private func entriesOfServices(_ service: RunningService) async throws -> [JournalEntry] {
             try await service.journal().filter { $0.decision == .serviceStarted || $0.decision == .serviceStopping }
         }
@@ -59,7 +59,7 @@ extension Services {
             #expect(DaemonError.alreadyRunning(processID: nil, home: "").exitStatus == 4)
         }
 
-        /// Like the child of a killed service between fork and exec.
+        /// The lock outlives its service like that of a killed service whose child is between fork and exec.
         @Test func `B1: A lock that briefly outlives its service does not prevent the next start`() async throws {
             let home = try TestHome()
             try await serves(home)
@@ -116,7 +116,7 @@ extension Services {
             let error = try #require(await end(home))
             #expect("\(error)".contains("is not a socket"), "\(error)")
             #expect(try Data(contentsOf: home.paths.socket) == Data("mine".utf8))
-            // The parts that were already running have stopped in order: the database is one file again.
+            // The parts that were already running have stopped in order, so the database is a single file again.
             #expect(home.databaseIsOneFile)
             try FileManager.default.removeItem(at: home.paths.socket)
             try await serves(home)

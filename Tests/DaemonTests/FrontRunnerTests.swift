@@ -10,7 +10,8 @@ extension Services {
     @Suite struct FrontRunnerTests {
         private static let app = AppID(rawValue: "org.example.Terminal")
 
-        /// A service that finds the server in its environment, and an app whose window has a process of its own.
+        /// Returns a home whose service finds the X server in its environment, and that has an app whose window belongs
+        /// to another process.
         private func home(on server: PrivateXServer) throws -> TestHome {
             var home = try TestHome()
             home.environment["NIGHTSHIFT_DEVICE_TRACE"] = nil

@@ -11,7 +11,7 @@ extension Services {
     @Suite struct RefreshTests {
         private static let app = AppID(rawValue: "org.example.Feed")
 
-        /// Installs an app that is a script. For a wake, it records the reason.
+        /// Installs a script as an app. The script records the reason of each wake.
         private func install(in home: TestHome, _ script: String, keys: String = "") throws -> String {
             let (path, seen) = (home.directory.path("feed.sh"), home.directory.path("seen"))
             try "#!/bin/sh\necho \"$NIGHTSHIFT_WAKE\" >>\(seen)\n\(script)\n".write(

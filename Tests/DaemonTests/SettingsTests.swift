@@ -5,7 +5,7 @@ import Testing
 @testable import Daemon
 
 extension Services {
-    /// Tests of settings of the device and of all transfers that several clients change.
+    /// Tests of settings of the device and of all transfers, changed by several clients at once.
     @Suite struct SettingsTests {
         @Test func `Concurrent changes of settings all take effect, also in the next service`() async throws {
             let home = try TestHome()

@@ -8,9 +8,9 @@ import Testing
 @testable import Daemon
 
 extension Services {
-    /// Tests of the stop of a service: in order, whatever it is doing, and without losses (mission row B1).
+    /// Tests that a service stops in order and without losses, whatever it is doing (mission row B1).
     @Suite struct StopTests {
-        /// All journal entries of a home whose service has ended.
+        /// Returns all journal entries of a home whose service has ended.
         private func journal(_ home: TestHome) async throws -> [JournalEntry] {
             let store = try Store(paths: home.paths, now: SystemClock().now())
             let entries = try await store.read { try $0.journal(after: 0, limit: 10_000) }
@@ -77,7 +77,7 @@ extension Services {
                 // The subscription is active once an event has arrived.
                 #expect(try await events.next() != nil)
                 try await service.client.send("POST", "/v1/shutdown")
-                // Whether the stream breaks or ends, its reader does not wait forever.
+                // The reader does not wait forever, whether the stream breaks or ends.
                 while (try? await events.next()) != nil {}
                 try await service.waitForEnd()
             }
@@ -92,7 +92,7 @@ extension Services {
                         clients.addTask {
                             let request = TaskRequest.download(
                                 "http://host\(client).invalid/file", to: home.directory.path("to"))
-                            // Adds transfers until the service has ended.
+                            // This adds transfers until the service has ended.
                             while let id = try? await service.enqueue(request) { accepted.update { $0.append(id) } }
                         }
                     }

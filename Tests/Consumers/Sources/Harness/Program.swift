@@ -1,8 +1,8 @@
 import Foundation
 
-/// Another program that runs at the same time. The caller can wait for each line that it prints.
+/// Another program that runs at the same time. The caller can wait for each line of its output.
 public final class Program: @unchecked Sendable {
-    // Unchecked because no property changes after the initialiser.
+    // This is unchecked because no property changes after the initialiser.
 
     /// The first lines of the program's standard output, as many as the caller requested.
     public let lines: [Outcome<String>]

@@ -63,7 +63,7 @@ private final class ClosureAppDelegate: UIResponder, UIApplicationDelegate {
     }
 }
 
-/// A delegate with the asynchronous method that Xcode completes.
+/// A delegate with a session's task and its closure.
 private final class AsyncAppDelegate: UIResponder, UIApplicationDelegate {
     func applicationPerformFetch(_ application: UIApplication) async -> UIBackgroundFetchResult {
         do {

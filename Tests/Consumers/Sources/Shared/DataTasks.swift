@@ -6,11 +6,11 @@ import Nightshift
     import FoundationNetworking
 #endif
 
-// Data tasks of background sessions with a delegate. They work while the app runs.
+// Data tasks of background sessions with a delegate, which load only while the app runs.
 
 /// A delegate that records its calls in order, and collects bodies as apps do.
 private final class APIClient: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, @unchecked Sendable {
-    // Unchecked as in an app, because its state is changed only on the delegate queue.
+    // This is unchecked, as in an app, because only the delegate queue changes its state.
     let heard = Outcome<[String]>("the end of a data task")
     let body = Outcome<String>("a body")
     let error = Outcome<NSError>("an error")

@@ -10,7 +10,7 @@ import Nightshift
 
 /// A delegate that pauses like download managers, and answers challenges with its session's credential storage.
 private final class PausingDelegate: NSObject, URLSessionDownloadDelegate, @unchecked Sendable {
-    // Unchecked because NSObject is not Sendable on Linux. All its members are immutable and Sendable.
+    // This is unchecked because NSObject is not Sendable on Linux. All its members are immutable and Sendable.
     let listener = Listener()
     let progress = Outcome<Int64>("progress")
     let offset = Outcome<Int64>("an offset")
@@ -76,7 +76,7 @@ func files() async {
         let list = try PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any]
         let name = try unwrap(list?["NSURLSessionResumeInfoTempFileName"] as? String, "name of a file")
         try expect(FileManager.default.fileExists(atPath: NSTemporaryDirectory() + name), "\(name) is not there")
-        // Waiting here keeps the calls for the first task apart from those for the second.
+        // This waits, so that the calls for the first task do not mix with those for the second.
         _ = try await delegate.listener.error.value()
         session.downloadTask(withResumeData: data).resume()
         try expectEqual(

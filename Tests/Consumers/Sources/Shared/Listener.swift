@@ -10,7 +10,7 @@ import Nightshift
 final class Listener: NSObject, URLSessionDownloadDelegate, URLSessionDataDelegate, URLSessionBackgroundDelegate,
     @unchecked Sendable
 {
-    // Unchecked as in an app, because its state is changed only on the delegate queue.
+    // This is unchecked, as in an app, because only the delegate queue changes its state.
     let text = Outcome<String>("the end of a task")
     let error = Outcome<NSError>("an error")
     let status = Outcome<Int>("a status")

@@ -11,7 +11,7 @@ import Harness
 
 /// A manager of geofences as in Apple's article "Monitoring the user's proximity to geographic regions".
 private final class Geofences: NSObject, CLLocationManagerDelegate, @unchecked Sendable {
-    // Unchecked as in an app, because only the main thread uses it.
+    // This is unchecked, as in an app, because only the main thread uses it.
     let locationManager = CLLocationManager()
     let authorization = Outcome<CLAuthorizationStatus>("an authorization")
     let failure = Outcome<NSError>("an error")
@@ -143,7 +143,7 @@ extension FenceModel: CLLocationManagerDelegate {
 
 /// A provider of the current location, as in apps for maps or weather.
 private final class LocationProvider: NSObject, CLLocationManagerDelegate, @unchecked Sendable {
-    // Unchecked as in an app, because only the main thread uses it.
+    // This is unchecked, as in an app, because only the main thread uses it.
     private let manager: CLLocationManager
     private(set) var last: CLLocation?
     let failure = Outcome<NSError>("an error")

@@ -109,7 +109,7 @@ import Harness
     }
 }
 
-/// An identifier that is registered once, so that the test can be repeated.
+/// An identifier of which no other registration exists, so that the test can be repeated.
 private let lateIdentifier = Origin.identifier("com.example.feed.late")
 
 func taskScheduling() async {

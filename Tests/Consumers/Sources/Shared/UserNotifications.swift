@@ -13,7 +13,7 @@ import Harness
 #endif
 
 // The notification center as apps use it. The service here knows no desktop entry of this program, and no desktop shows
-// notifications. The tests check that it answers, not which answer it gives.
+// notifications. The tests check that the service answers, but not the contents of its answers.
 
 /// An app delegate that is the center's delegate too, with completion handlers.
 private final class ChatAppDelegate: UIResponder, UIApplicationDelegate {

@@ -10,7 +10,7 @@ import Nightshift
 
 /// A delegate of many tasks.
 private final class Crowd: NSObject, URLSessionDownloadDelegate, @unchecked Sendable {
-    // Unchecked as in an app, because its state is changed only on the delegate queue.
+    // This is unchecked, as in an app, because only the delegate queue changes its state.
     let ends = Outcome<[String]>("the end of every task")
     private let count: Int
     private var ended: [String] = []

@@ -2,7 +2,7 @@ import Foundation
 import UserNotifications
 
 enum Reminders {
-    /// Makes a request as apps do when a download is done.
+    /// Creates a notification request as apps do when a download has ended.
     static func request(_ title: String, in seconds: TimeInterval) -> UNNotificationRequest {
         let content = UNMutableNotificationContent()
         content.title = title
