@@ -126,7 +126,7 @@ extension Services {
             let running = Task { try await home.daemon().run() }
             try await eventually("an answer") { (try? await home.client.send("GET", "/v1/status")) != nil }
             running.cancel()
-            // Whether it was cancelled or ended, it returns.
+            // This returns whether the service was cancelled or has ended.
             _ = await running.result
             #expect(home.databaseIsOneFile)
             try await home.serve { service in _ = try await service.status() }

@@ -36,7 +36,7 @@ struct TestClient: Sendable {
         return answer
     }
 
-    /// All events, beginning with the first one.
+    /// Returns the stream of all events, beginning with the first event.
     func events(_ path: String) async throws -> EventStream {
         var request = request("GET", path)
         request.headers.append(CurlField(name: "Last-Event-ID", value: "0"))
@@ -53,7 +53,7 @@ struct TestClient: Sendable {
     struct EventStream {
         fileprivate let stream: CurlStream
         private var parser = ServerSentEventParser()
-        /// Complete events that have not been taken yet.
+        /// The complete events that the reader has not received yet.
         private var waiting: ArraySlice<ServerSentEvent> = []
 
         fileprivate init(stream: CurlStream) {

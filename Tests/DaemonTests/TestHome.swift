@@ -7,13 +7,12 @@ import Testing
 
 @testable import Daemon
 
-/// Tests with services in this process, one after another. A program that another test starts at the wrong moment would
-/// otherwise hold the lock of a service from its fork to its exec.
+/// Tests with services in this process, which run one after another. Otherwise a program that another test starts could
+/// hold the lock of a service from its fork to its exec.
 @Suite(.serialized, .timeLimit(.minutes(20))) enum Services {}
 
 /// The home of consecutive services that run in this process, with a real socket, a real database and a real network.
-///
-/// The tests do not depend on the conditions of the machine: a trace that never changes is the device.
+/// The conditions of the machine do not affect the tests, because a constant trace replaces the device.
 struct TestHome: Sendable {
     let directory: TemporaryDirectory
     let paths: ServicePaths
@@ -53,8 +52,8 @@ struct TestHome: Sendable {
         return attributes[.size] as? Int == 0
     }
 
-    /// Starts a service, runs `body` after its first response, and then stops it. When this returns, the service has
-    /// ended and released all resources.
+    /// Starts a service, runs `body` after the service's first response, and then stops the service. When this returns,
+    /// the service has ended and released all resources.
     ///
     /// - Throws: the error of the service, or else the error of `body`.
     func serve<Result>(_ body: (RunningService) async throws -> Result) async throws -> Result {
@@ -70,7 +69,7 @@ struct TestHome: Sendable {
                 result = try await body(service)
                 if !service.hasEnded.read({ $0 }) { try await service.shutDown() }
             } catch {
-                // The error of a service that ended by itself is more informative.
+                // The error of a service that has ended on its own is more informative.
                 if service.hasEnded.read({ $0 }) { try await tasks.waitForAll() }
                 tasks.cancelAll()
                 _ = await tasks.nextResult()
@@ -170,7 +169,7 @@ extension TaskRequest {
     }
 }
 
-/// All log messages of a service.
+/// A recording of all log messages of a service.
 final class RecordedLog: Sendable {
     private let kept = Watched<[LogEvent]>([])
 

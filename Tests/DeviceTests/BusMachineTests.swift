@@ -4,7 +4,7 @@ import Testing
 
 @testable import Device
 
-/// The pure state machines for the bus.
+/// Tests of the pure state machines for the bus.
 @Suite struct BusMachineTests {
     private static func present(_ service: BusService) -> (BusObserver, [BusObserver.Action]) {
         var observer = BusObserver()
@@ -29,7 +29,7 @@ import Testing
     @Test func `Only the answer to the observer's latest query settles the observer`() {
         var (observer, actions) = Self.present(.networkManager)
         #expect(actions == [.send(.properties(.networkManager, number: 1))])
-        // The answer to the request may come after the signal and says the same.
+        // The answer to the request may arrive after the signal and contains the same value.
         #expect(observer.handle(.owner(.networkManager, ":1.1"), now: 0).isEmpty)
         // Another connection takes the name. Values of the former owner are ignored.
         #expect(
@@ -70,7 +70,7 @@ import Testing
         #expect(observer[.networkManager].properties == ["State": .integer(70)])
         _ = observer.handle(.properties(.networkManager, number: 2, .failure(BusFailure("answers no"))), now: 0)
         #expect(observer[.networkManager].properties == nil)
-        // A service that could not answer before is asked again after a signal.
+        // The observer asks a service again after a signal if the service could not answer before.
         let word = PropertyChange(changed: ["State": .integer(20)], invalidated: [])
         #expect(
             observer.handle(.changed(.networkManager, sender: ":1.1", word), now: 0)
@@ -103,7 +103,7 @@ import Testing
         _ = observer.handle(
             .properties(.logind, number: 3, .success(["OnExternalPower": .truth(false)])), now: 0)
         #expect(observer.readings[3].values[.power] == "battery" && observer.deadline == nil)
-        // UPower reports each change by itself.
+        // UPower reports each change on its own.
         _ = observer.handle(.owner(.upower, ":1.2"), now: 0)
         #expect(!observer.asksLogindForPower && observer.powerSupplyChanged(now: 0).isEmpty)
     }
@@ -150,7 +150,7 @@ import Testing
         #expect(observer.readings[3].values[.idle] == "yes")
         observer.tick(now: 2 * BusObserver.timeout)
         #expect(observer.readings[3].values.isEmpty && observer.deadline == nil)
-        // Its late answer is accepted.
+        // The observer accepts a late answer.
         _ = observer.handle(.properties(.logind, number: 2, .success(["IdleHint": .truth(true)])), now: 99)
         #expect(observer.readings[3].values[.idle] == "yes" && observer[.logind].failure == nil)
     }
@@ -292,7 +292,7 @@ import Testing
     }
 }
 
-/// The inhibitor lock: a table of cases, and a random walk that checks its invariants.
+/// Tests of the inhibitor lock: a table of cases, and a random walk that checks invariants.
 @Suite struct InhibitorLockTests {
     @Test func `The observer requests the lock if it has a reason and logind is present`() {
         var lock = InhibitorLock()
@@ -323,7 +323,7 @@ import Testing
         #expect(lock.refusal == nil && lock.isHeld)
     }
 
-    /// No descriptor is lost or closed twice, and at the end exactly the wanted lock is held.
+    /// The lock neither loses a descriptor nor closes one twice, and at the end it holds exactly the wanted descriptor.
     @Test(arguments: 1...20) func `The observer closes every lock descriptor exactly once`(_ seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         var lock = InhibitorLock()

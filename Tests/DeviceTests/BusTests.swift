@@ -5,7 +5,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The bus itself: missing, late, lost and restored; and the inhibitor lock.
+/// Tests of the bus (missing, late, lost and restored) and of the inhibitor lock.
 @Suite(.timeLimit(.minutes(20))) struct BusTests {
     @Test func `Without a bus the monitor assumes values and reports the missing bus`() async throws {
         let bus = try PrivateBus()
@@ -50,14 +50,14 @@ import Testing
             try await device.wait(.power, is: "battery", from: .upower)
             bus.stop()
             try await device.wait(.upower, isPresent: false, detail: "no system bus")
-            // Its last values stay valid for a while.
+            // The last values stay valid for a while.
             try await device.wait(.power, is: "external", from: .assumed)
             try await bus.start()
             withExtendedLifetime(upower) {}
         }
     }
 
-    /// The socket of this bus exists and accepts connections, but nothing is ever answered.
+    /// The socket of this bus accepts connections, but never answers.
     @Test func `A bus that does not answer does not delay the report`() async throws {
         let bus = try await PrivateBus.started()
         bus.freeze(true)
@@ -152,7 +152,8 @@ import Testing
         let profiles = try await MockService(.powerProfiles, on: bus)
         let device = try WatchedMonitor(on: bus)
         try await device.waitUntilSettled()
-        // Changes are announced one after the other: none from the start can follow the one of the override.
+        // The monitor announces changes one after the other, so a change from the start cannot follow that of the
+        // override.
         device.monitor.setOverrides([.constrained: "yes"])
         try await device.wait(.constrained, is: "yes", from: .override)
         let before = device.announcements.read { $0 }

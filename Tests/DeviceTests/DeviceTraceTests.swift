@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// A trace that replaces the device.
+/// Tests of a trace that replaces the device.
 @Suite(.timeLimit(.minutes(20))) struct DeviceTraceTests {
     @Test func `The monitor plays a trace in real time`() async throws {
         let directory = try TemporaryDirectory()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Device
 
-/// `IdleHint`, which logind does not announce when a user logs in or out on a terminal.
+/// Tests of `IdleHint`, whose change logind does not announce when a user logs in or out on a terminal.
 @Suite(.timeLimit(.minutes(20))) struct LogindIdleTests {
     @Test(arguments: [("SessionNew", true), ("SessionRemoved", false)])
     func `The observer asks logind again when a session begins or ends`(signal: String, isIdle: Bool) async throws {

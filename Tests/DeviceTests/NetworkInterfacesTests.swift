@@ -7,7 +7,7 @@ import Testing
 
 @testable import Device
 
-/// The kernel's links and addresses, in a network namespace of a separate process.
+/// Tests of the kernel's links and addresses, in a network namespace of a separate process.
 @Suite(.serialized) struct NetworkInterfacesTests {
     fileprivate static var hasNetwork: Bool { NetworkInterfaces.addresses()?.isEmpty == false }
 
@@ -111,14 +111,14 @@ enum NetworkNamespace {
     }
 
     static func enter() throws {
-        // glibc declares it only if _GNU_SOURCE is defined.
+        // glibc declares this function only if _GNU_SOURCE is defined.
         guard let symbol = dlsym(nil, "unshare") else { throw Failure(text: "There is no unshare(2).") }
         let unshare = unsafeBitCast(symbol, to: (@convention(c) (Int32) -> Int32).self)
-        // CLONE_NEWNET, linux/sched.h.
+        // The number is CLONE_NEWNET of linux/sched.h.
         guard unshare(0x4000_0000) == 0 else { throw Failure(text: String(cString: strerror(errno))) }
     }
 
-    /// Whether the link is up and has a carrier, according to SIOCGIFFLAGS.
+    /// Returns whether the link is up and has a carrier, according to SIOCGIFFLAGS.
     static func isRunning(_ link: String) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Device
 
-/// Every service as played by dbusmock, on a bus of its own.
+/// Tests with every service mocked by dbusmock, on a private bus.
 @Suite(.timeLimit(.minutes(20))) struct ProviderTests {
     @Test func `A machine without services counts as plugged in and in use`() async throws {
         let bus = try await PrivateBus.started()
@@ -94,7 +94,7 @@ import Testing
         let manager = try await MockService(.networkManager, on: bus)
         let device = try WatchedMonitor(on: bus)
         try await device.waitUntilSettled()
-        // NM_DEVICE_STATE_UNMANAGED.
+        // The state is NM_DEVICE_STATE_UNMANAGED.
         try await manager.call("org.freedesktop.DBus.Mock", "AddEthernetDevice", ["ssi", "mock", interface, "10"])
         try await manager.set(["State": "u 20", "Connectivity": "u 1"])
         try await device.wait(.networkManager, isPresent: true, detail: "it leaves \(interface) to others")
@@ -147,7 +147,7 @@ import Testing
             #expect(device.provider(kind.source)?.isPresent == true)
             service.stop()
             try await device.wait(kind.source, isPresent: false, detail: "not running")
-            // Its last values stay valid for a while.
+            // The last values stay valid for a while.
             try await device.wait(for: "the end of its word") { report in
                 !report.values.contains { $0.source == kind.source }
             }
@@ -191,7 +191,7 @@ import Testing
         #expect(device.source(kind.told.key) != kind.source)
         try await device.wait(kind.source, isPresent: true, detail: "does not answer")
         #expect(device.monitor.report.isSettled)
-        // Its late answer is accepted.
+        // The monitor accepts the late answer.
         silent.freeze(false)
         try await device.wait(kind.told.key, is: kind.told.value, from: kind.source)
         try await device.wait(for: "no reproach of \(kind)") { report in
@@ -209,7 +209,7 @@ import Testing
         device.monitor.holdAwake("a test")
         try await device.waitUntilSettled()
         #expect(!FileManager.default.fileExists(atPath: bus.activations))
-        // This call shows that the bus would start a service if it were asked to.
+        // This call shows that the bus would start a service on request.
         _ = try? await bus.call(
             MockService.Kind.upower.name, "/", "org.freedesktop.DBus.Peer", "Ping")
         #expect(FileManager.default.fileExists(atPath: bus.activations))
@@ -305,7 +305,7 @@ extension MockService.Kind {
         }
     }
 
-    /// Parameters with which the service reports a value that would not be assumed.
+    /// The mock parameters with which the service reports a value other than the assumed one.
     var telling: String {
         switch self {
         case .upower: #"{"OnBattery": true}"#
@@ -316,7 +316,7 @@ extension MockService.Kind {
         }
     }
 
-    /// The value that it reports then.
+    /// The value that the service then reports.
     var told: (key: DeviceKey, value: String) {
         switch self {
         case .upower: (.power, "battery")
@@ -329,7 +329,7 @@ extension MockService.Kind {
 }
 
 extension PrivateBus {
-    /// The unique names of all connections.
+    /// Returns the unique names of all connections.
     func connections() async throws -> [String] {
         try await call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "ListNames")
             .split(separator: "\"").map(String.init).filter { $0.hasPrefix(":") }

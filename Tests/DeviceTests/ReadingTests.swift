@@ -5,7 +5,7 @@ import Testing
 
 @testable import Device
 
-/// Properties are inputs, values are outputs.
+/// Tests of readings: properties are the inputs, and values are the outputs.
 @Suite struct ReadingTests {
     /// UpDeviceKind 2 is a battery, 3 an uninterruptible power supply, and 5 a mouse, which does not power the machine.
     @Test(
@@ -161,7 +161,7 @@ import Testing
     }
 }
 
-/// Readings and overrides are inputs, a report is the output.
+/// Tests of the report: readings and overrides are the inputs, and a report is the output.
 @Suite struct DeviceReportTests {
     private static let upower = ProviderReading(source: .upower, isPresent: true, values: [.power: "battery"])
     private static let logind = ProviderReading(
@@ -208,7 +208,7 @@ import Testing
         publish("no")
         let after = board.report.conditions
         #expect(after.sleeps == before.sleeps + 1 && after.woke(since: before) && !after.isSleeping)
-        // The clocks show the same sleep that is announced.
+        // The clocks show the same sleep that logind announces.
         publish("yes")
         publish("yes", slept: true)
         publish("no")

@@ -5,7 +5,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The environment of the session's systemd (decision 0023).
+/// Tests of the environment of the session's systemd (decision 0023).
 @Suite(.timeLimit(.minutes(20))) struct SessionManagerTests {
     private func manager(_ bus: PrivateBus) -> SessionManager {
         SessionManager(environment: ["DBUS_SESSION_BUS_ADDRESS": bus.address])

@@ -3,7 +3,7 @@ import Foundation
 import NightshiftAPI
 import TestSupport
 
-/// A started monitor of a private bus, and the reports so far.
+/// A running monitor on a private bus, with its reports so far.
 final class WatchedMonitor: Sendable {
     let monitor: DeviceMonitor
     /// The number of announced changes.
@@ -68,7 +68,7 @@ final class WatchedMonitor: Sendable {
     }
 }
 
-/// The report that a monitor gave instead of the awaited one.
+/// The error of a monitor that reported something other than the awaited report.
 struct UnexpectedReport: Error, CustomStringConvertible {
     let description: String
 }

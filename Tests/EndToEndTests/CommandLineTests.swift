@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// `nightshift` as people and scripts use it, against the real service, which it starts itself.
+/// Tests of `nightshift` as people and scripts use it. It starts the real service itself.
 @Suite struct CommandLineTests {
     @Test("T2: get starts the service if none runs, and the file is complete")
     func getStartsService() async throws {
@@ -182,7 +182,7 @@ import Testing
         let said = service.scratch.path("said")
         let get = try service.startCLI(["get", origin.url("/f"), "-o", "f"], output: said)
         try await origin.waitForRequest(for: "/f")
-        // Before the command follows its task, ^C ends it like any other command.
+        // Until the command follows its task, ^C ends it like any other command.
         try await eventually("the command's care for SIGINT") { takesInterrupts(get.pid) }
         get.kill(SIGINT)
         _ = try await get.waitForExit()
@@ -308,7 +308,7 @@ import Testing
         }
     }
 
-    /// Whether the process handles, blocks or ignores SIGINT, so that the signal does not kill it.
+    /// Returns whether the process handles, blocks or ignores SIGINT, so that the signal does not kill it.
     private func takesInterrupts(_ pid: Int32) -> Bool {
         let status = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
         return status.split(separator: "\n").contains { line in

@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// An unreadable database is refused with a clear message and is not changed.
+/// Tests that the service refuses an unreadable database with a clear message and does not change it.
 @Suite struct DatabaseTests {
     @Test("B1: A service refuses a database of a newer version and does not change it")
     func newer() async throws {
@@ -96,7 +96,7 @@ import Testing
             ])
         #expect(change.code == 0, "\(change.errors)")
         try await service.start()
-        // The service does nothing with the app, and keeps its row.
+        // The service does not use the app, but keeps its row.
         let apps = try await service.api.get("/v1/apps", as: AppList.self)
         #expect(apps.apps.isEmpty && apps.unreadable?.map(\.id.rawValue) == [id])
         #expect(try await service.cli(["app", "list"]).errors.contains("nightshift app remove \(id)"))
@@ -116,7 +116,7 @@ import Testing
         let kept = try await ChildProcess.run(
             "sqlite3", [service.paths.database.path, "SELECT record FROM apps; SELECT settings FROM device"])
         #expect(kept.output == "\(text)\n\(text)\n")
-        // You can repair the record, and the stored device state is not lost.
+        // You can repair the record, and the service keeps the stored device state.
         try await service.start()
         #expect(try await service.cli(["app", "remove", id]).code == 0)
         #expect(try await service.api.get("/v1/apps", as: AppList.self).unreadable == nil)
@@ -146,7 +146,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: service.paths.database.path))
     }
 
-    /// A service that was used and has exited.
+    /// Returns a service that was used and has exited.
     private func stopped() async throws -> Service {
         let service = try Service()
         try await service.start()
@@ -157,7 +157,8 @@ import Testing
         return service
     }
 
-    /// Checkpoints everything into the database's own file. Content of SQLite's log would hide damage to that file.
+    /// Stops the service and checkpoints everything into the database's main file. Content in SQLite's log would hide
+    /// damage to that file.
     private func stop(_ service: Service) async throws {
         #expect(try await service.stop() == .code(0))
         let checkpoint = try await ChildProcess.run(
@@ -176,7 +177,8 @@ import Testing
         #expect(try files(service) == before, sourceLocation: sourceLocation)
     }
 
-    /// The bytes of all files that hold state. The index of SQLite's log holds none: SQLite rebuilds it when needed.
+    /// Returns the bytes of all files that hold state. The index of SQLite's log holds none, because SQLite rebuilds it
+    /// when needed.
     private func files(_ service: Service) throws -> [String: [UInt8]] {
         var found: [String: [UInt8]] = [:]
         for name in service.names(in: service.paths.state.path)

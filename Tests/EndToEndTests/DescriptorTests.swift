@@ -3,14 +3,14 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// A service with a low limit on open file descriptors.
+/// Tests of a service with a low limit on open file descriptors.
 @Suite(.timeLimit(.minutes(20))) struct DescriptorTests {
     private static func limited(to count: Int) -> [String] { ["sh", "-c", "ulimit -n \(count) && exec \"$@\"", "sh"] }
 
     @Test("A service without free descriptors delays transfers, blames no host and keeps responding")
     func shortage() async throws {
         let service = try Service()
-        // Six hosts, since each has only a few connections.
+        // Six hosts are needed, since each has only a few connections.
         let origins = try (0..<6).map { _ in try OriginServer() }
         try await service.start(under: Self.limited(to: 128))
         let directory = service.scratch.path("to")
@@ -27,7 +27,7 @@ import Testing
             #expect(try content.firstMismatch(inFileAt: "\(directory)/\(number)") == nil)
         }
         #expect(service.process?.exit == nil)
-        // Descriptors ran out, and no host was blamed for it.
+        // The service ran out of descriptors and blamed no host for that.
         #expect(service.log.contains("Too many open files") || service.log.contains("no file descriptors left"))
         #expect(!service.log.contains("code=cannotConnect"))
     }

@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Disks that fill up and get free space again.
+/// Tests of disks that fill up and get free space again.
 @Suite(.serialized, .enabled(if: Machine.canMount, "needs root to mount small file systems")) struct DiskFullTests {
     @Test("T2: A full disk makes only the tasks on it wait")
     func fullDestination() async throws {
@@ -29,7 +29,7 @@ import Testing
         let living = try await service.api.enqueue(.download(origin.url("/other"), to: service.scratch.path("to")))
         #expect(try await service.waitForEnd(living).state == .completed)
         #expect(service.names(in: small.path).allSatisfy { $0.hasPrefix(".nightshift-") }, "no name before it is whole")
-        // A restart does not change this.
+        // A restart of the service does not change this.
         try await service.kill()
         try await service.start()
         for id in waiting {
@@ -49,7 +49,7 @@ import Testing
         .enabled(if: Machine.hasLoopDevices, "needs root, mkfs.ext4 and a free loop device"), .timeLimit(.minutes(20)))
     func roomThatThereIs() async throws {
         let (service, origin) = (try Service(), try OriginServer())
-        // This file system cannot reserve space for the whole file, so the service reserves as much as possible.
+        // This file system cannot reserve space for the whole file. The service therefore reserves as much as possible.
         let small = try await Mount.ext4(megabytes: 48)
         try await service.start()
         origin.serve("/large", Resource(content: Content.seeded(size: 100 << 20, seed: 1)))
@@ -73,7 +73,7 @@ import Testing
         var accepted = [try await service.api.enqueue(.download(origin.url("/f"), to: directory, named: "f"))]
         try await service.wait(accepted[0], for: "20 MiB") { $0.countOfBytesReceived >= 20 << 20 }
         try fill(small.path)
-        // Tasks are accepted or refused with an error; no accepted task is lost.
+        // The service accepts tasks or refuses them with an error, and loses no accepted task.
         var refusals = 0
         for number in 0..<200 {
             origin.serve("/s\(number)", .text("small \(number)"))

@@ -3,16 +3,16 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The lines that documents show for copying do what they say, each in a new home with a service of its own.
+/// Tests that the lines that documents show for copying work, each in a new home with its own service.
 @Suite(.timeLimit(.minutes(20))) struct DocumentCommandTests {
-    /// Lines that are not run, by their beginning.
+    /// The beginnings of the lines that are not run, with the reasons.
     private static let notRun = [
         "nightshift push enrol ": "It needs a push gateway.",
         "nightshift push token ": "It needs an enrolment at a push gateway.",
         "nightshift service uninstall": "It concerns the systemd units of a default home.",
     ]
 
-    /// Exit codes other than 0, by a part of the line.
+    /// The exit codes other than 0, by a part of the line.
     private static let exitCodes: [String: (code: Int32, reason: String)] = [
         "\"priorty\"": (22, "The document shows how the API refuses a mistyped key."),
         "5e5c...e1": (22, "The digest is shortened to fit the page."),
@@ -31,7 +31,7 @@ import Testing
             && (line.text.hasPrefix("nightshift ") || Programs.has("curl"))
     }
 
-    /// Whether the command follows something without end, or waits for conditions that do not come here.
+    /// Returns whether the command follows something without end, or waits for conditions that do not occur here.
     private static func isFollowed(_ text: String) -> Bool {
         let words = ShellLine(text)?.commands.first ?? []
         return words.contains { ["watch", "-f", "--not-before", "--discretionary", "--no-buffer"].contains($0) }
@@ -74,7 +74,7 @@ import Testing
 
     private static let lanes = Lanes(4)
 
-    /// Lets a few lines run at a time: each has a service.
+    /// Limits how many lines run at a time, because each line has its own service.
     private actor Lanes {
         private var free: Int
         private var waiting: [CheckedContinuation<Void, Never>] = []

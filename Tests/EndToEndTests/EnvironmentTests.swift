@@ -3,9 +3,9 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The environment in which the service was started does not affect requests.
+/// Tests that the environment in which the service was started does not affect requests.
 @Suite struct EnvironmentTests {
-    /// Variables that libraries of the service would read. Each would break a transfer or leak its data.
+    /// Returns variables that libraries of the service would read. Each would break a transfer or leak its data.
     private static func hostile(_ directory: TemporaryDirectory) throws -> [String: String] {
         let proxy = "http://127.0.0.1:\(try freePort())"
         return [
@@ -29,7 +29,7 @@ import Testing
         request.proxy = proxy.url("")
         let id = try await service.api.enqueue(request)
         try await service.waitForEnd(id)
-        // For an origin server an absolute target is an unknown path; the test only needs the request.
+        // An origin server does not know an absolute target as a path, but the test only needs the request.
         #expect(proxy.requests.map(\.target) == ["http://origin.invalid/file"])
         var direct = TaskRequest.download(origin.url("/file"), to: service.scratch.path("to"), named: "direct")
         direct.proxy = ""
@@ -55,7 +55,7 @@ import Testing
         let process = try await service.api.status().processID
         defer { kill(process, SIGKILL) }
         #expect(proxy.requests.map(\.target) == ["http://origin.invalid/client"])
-        // A second client without such variables.
+        // The second client has no such variables.
         let other = try await service.cli(["get", "--quiet", "-d", service.scratch.path, origin.url("/file")])
         #expect(other.code == 0, "\(other)")
         #expect(origin.requests.map(\.target) == ["/file"])

@@ -3,22 +3,23 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// System calls of the real service fail or kill it, by means of strace. Without strace everything then completes.
+/// Tests in which strace makes system calls of the real service fail, or kills the service at a call. After strace has
+/// ended, everything must complete.
 @Suite(.enabled(if: Machine.canTrace, "needs strace and the right to trace")) struct FaultTests {
     struct Fault: Sendable, CustomStringConvertible {
         var call: String
         var injection: String
         var description: String { "\(call):\(injection)" }
-        /// Whether the call is made about once per file, whatever the file's length.
+        /// Whether the service makes the call about once per file, whatever the file's length.
         var isOfFiles: Bool { !call.hasPrefix("pwrite64") && !call.hasPrefix("splice") && call != "openat" }
         /// Whether the service is killed at this call.
         var kills: Bool { injection.hasPrefix("signal=SIGKILL") }
-        /// Whether the fault may end the service: libdispatch ends a process that cannot open its threads' files in
+        /// Whether the fault may end the service. libdispatch ends a process that cannot open its threads' files in
         /// /proc. `DescriptorTests` cover the case of too many open files.
         var mayKill: Bool { call == "openat" }
     }
 
-    /// strace counts calls per thread, from the time it attaches.
+    /// The faults to inject. strace counts calls per thread, from the time at which it attaches.
     static let faults: [Fault] = [
         Fault(call: "pwrite64", injection: "error=EIO:when=1..2"),
         Fault(call: "pwrite64", injection: "error=EIO:when=12..13"),
@@ -30,7 +31,7 @@ import Testing
         Fault(call: "fsync", injection: "error=EIO:when=2..3"),
         Fault(call: renames, injection: "error=EIO:when=1..2"),
         Fault(call: renames, injection: "error=ENOSPC:when=1"),
-        // File systems that do not support the first method, or even the second.
+        // These faults act like file systems that do not support the first method, or even the second.
         Fault(call: "renameat2", injection: "error=EINVAL:when=1+"),
         Fault(call: "renameat2,link,linkat", injection: "error=EOPNOTSUPP:when=1+"),
         Fault(call: "fallocate", injection: "error=ENOSPC:when=1..2"),
@@ -59,18 +60,17 @@ import Testing
         "T2 B2: Accepted tasks complete although any system call of the service fails", .timeLimit(.minutes(20)),
         arguments: faults)
     func fault(_ fault: Fault) async throws {
-        // A process that prints its own backtrace would meet the fault there again, and would outlive the faulty
-        // process.
+        // A process that prints its own backtrace would meet the fault there again, and would outlive the service.
         let service = try Service(environment: fault.mayKill ? ["SWIFT_BACKTRACE": "enable=no"] : [:])
         let origin = try OriginServer()
-        // Only a large body is spliced.
+        // The service uses splice(2) only for a large body.
         let largest: Int64 = fault.call == "splice" ? 20 << 20 : 6 << 20
         let together: [Content] = [
             .seeded(size: largest, seed: 1), .seeded(size: 3 << 20, seed: 2), .seeded(size: 40_000, seed: 3),
             .seeded(size: 0, seed: 4),
         ]
-        // Small files one by one, so that some thread makes several of these calls: files that end together are synced
-        // and renamed together.
+        // These small files run one by one, so that a thread makes several of these calls. The service syncs and
+        // renames files together that end together.
         let oneByOne = fault.isOfFiles ? (5...8).map { Content.seeded(size: 1_000, seed: $0) } : []
         let contents = together + oneByOne
         for (number, content) in contents.enumerated() {
@@ -83,7 +83,7 @@ import Testing
             TaskRequest.download(origin.url("/\(number)"), to: directory, named: "\(number)")
         }
         var accepted: [TaskID] = []
-        /// The number of tasks that may or may not have been accepted: the service died before it responded.
+        /// The number of tasks that the service may or may not have accepted, because it died before it responded.
         var unanswered = 0
         for batch in [Array(requests.prefix(together.count))] + requests.dropFirst(together.count).map({ [$0] }) {
             guard service.process?.exit == nil, unanswered == 0 else { break }
@@ -97,9 +97,9 @@ import Testing
         }
         if fault.mayKill { service.process?.kill(SIGKILL) }
         if fault.kills || fault.mayKill {
-            // strace ends with the last thread. When it detaches from dying threads, it waits for ever for the first of
-            // them, since the kernel reports that thread's end after the ends of the others, for which strace does not
-            // wait.
+            // strace ends with the last thread. When strace detaches from dying threads, it would wait for ever for the
+            // first thread: the kernel reports that thread's end after the ends of the others, for which strace does
+            // not wait.
             _ = try await #require(service.process).waitForExit()
         } else {
             tracer.kill(SIGTERM)
@@ -108,7 +108,7 @@ import Testing
         let trace = try String(contentsOfFile: service.scratch.path("trace"), encoding: .utf8)
         #expect(trace.contains("(INJECTED)") || service.process?.exit == .signal(SIGKILL), "\(fault): nothing happened")
 
-        // A killed service is started again; a running one continues by itself.
+        // The test restarts a killed service. A running service continues on its own.
         if service.process?.exit != nil { try await service.start() }
         for id in accepted {
             let task = try await service.waitForEnd(id, within: .seconds(60))
@@ -121,7 +121,7 @@ import Testing
         let names = Set(service.names(in: directory))
         #expect(names.subtracting(open) == Set(accepted.indices.map { "\($0)" }), "\(fault)")
         guard unanswered == 0 else { return }
-        // The last unfinished files are removed after the task is reported as complete.
+        // The service removes the last unfinished files after it has reported the task as complete.
         try await eventually("no unfinished files, \(fault)") { service.partialFiles == [] }
     }
 
@@ -133,7 +133,7 @@ import Testing
                 ids = try await service.api.enqueue(requests)
                 return true
             } catch let problem as Problem {
-                // The request is refused with an error, and no part of it is stored.
+                // The service refuses the request with an error and stores no part of it.
                 #expect(problem.status == 503, "\(problem)")
                 return false
             } catch is ServiceAPI.Unreachable {
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    /// The tasks that were still active when everything should have been idle.
+    /// The error of tasks that were still active when everything should have been idle.
     private struct Unsettled: Error, CustomStringConvertible {
         let description: String
     }

@@ -3,9 +3,9 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// B1: After the first start of a home ends in any way, the second start works.
+/// Tests that the second start of a home works however the first start ended (mission row B1).
 @Suite struct FirstStartTests {
-    /// Calls that change files on disk, in order, up to the first response.
+    /// The calls that change files on disk, in order, up to the first response.
     private static let steps = [
         "mkdir", "openat", "pwrite64", "fdatasync",
     ]
@@ -26,7 +26,7 @@ import Testing
             ])
             let serves = try await servesOrEnds(service, process)
             if serves {
-                // No single thread makes this many such calls: every call was tried.
+                // Because no single thread makes this many calls, the test has tried every call.
                 try await service.kill()
                 return
             }
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// Whether the service responded before it ended.
+    /// Returns whether the service responded before it ended.
     private func servesOrEnds(_ service: Service, _ process: ChildProcess) async throws -> Bool {
         var serves = false
         try await eventually("an answer or an end", within: .seconds(60)) {

@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// File systems that do not respond.
+/// Tests of file systems that do not respond.
 @Suite(
     .serialized, .timeLimit(.minutes(20)),
     .enabled(if: HangingFileSystem.isPossible, "needs root, FUSE, a compiler for C and libfuse3-dev"))
@@ -23,7 +23,7 @@ struct HangingDestinationTests {
         try system.hang(call)
         let id = try await service.api.enqueue(
             .download(origin.url("/hanging"), to: system.path + "/to", named: "file"))
-        // The call hangs until the end of this loop, so no response may wait for it.
+        // The call hangs until the end of this loop. A response must therefore not wait for it.
         for number in 0..<8 {
             let next = try await service.api.enqueue(
                 .download(origin.url("/other"), to: service.scratch.path("to"), named: "\(number)"))
@@ -42,7 +42,7 @@ struct HangingDestinationTests {
         let doctor = try await service.cli(["doctor"])
         #expect(doctor.output.contains(system.path), "\(doctor.output)")
         if why.task.state != .finishing {
-            // A second transfer, which is cancelled.
+            // The test cancels this second transfer.
             let unwanted = try await service.api.enqueue(
                 .download(origin.url("/hanging"), to: system.path + "/to", named: "unwanted"))
             let cancelled: TaskStatus = try await service.api.post("/v1/tasks/\(unwanted)/cancel", CancelRequest())
@@ -67,7 +67,8 @@ struct HangingDestinationTests {
         try system.hang(call)
         let id = try await service.api.enqueue(
             .download(origin.url("/hanging"), to: system.path + "/to", named: "file"))
-        // A file system that did not respond when the task was accepted is not queried again at the task's start.
+        // At the task's start the service does not query a file system again that did not respond when it accepted the
+        // task.
         try await service.wait(id, for: "its start") { $0.state == .running || $0.wait?.reason == .destinationSilent }
         let cancelled: TaskStatus = try await service.api.post("/v1/tasks/\(id)/cancel", CancelRequest())
         #expect(cancelled.state == .cancelled)

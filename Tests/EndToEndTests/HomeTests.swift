@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// B1: A home that others can change is refused, and a service whose home is removed ends.
+/// Tests that a service refuses a home that others can change, and ends when its home is removed (mission row B1).
 @Suite struct HomeTests {
     @Test("B1: A service whose home is removed ends and says why", arguments: [false, true])
     func removed(isMoved: Bool) async throws {
@@ -35,7 +35,7 @@ import Testing
         let runtime = service.paths.runtime.path
         let elsewhere = service.scratch.path("elsewhere")
         if isLong {
-            // No other directory can be created there in between.
+            // The service is stopped, so that it cannot create another directory in between.
             try await process.halt()
             try FileManager.default.moveItem(atPath: runtime, toPath: elsewhere)
             try "no directory".write(toFile: runtime, atomically: true, encoding: .utf8)
@@ -67,9 +67,9 @@ import Testing
             #expect(refused.errors.contains(path) && refused.errors.contains("chmod"), "\(refused.errors)")
             chmod(path, 0o700)
         }
-        // Directories that others can only read are made private.
+        // The service makes directories private that others can only read.
         chmod(service.paths.state.path, 0o755)
-        // With the sticky bit set, others cannot replace the user's files.
+        // With the sticky bit, others cannot replace the user's files.
         chmod(service.home, 0o1777)
         try await service.start()
         #expect(try mode(service.paths.state.path) == 0o700)

@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// B2: Partial bytes whose task no longer exists.
+/// Tests of partial bytes whose task no longer exists (mission row B2).
 @Suite struct LeftoverTests {
     private let content = Content.seeded(size: 3 << 20, seed: 77)
 

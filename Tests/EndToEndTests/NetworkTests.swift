@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The network comes and goes; the task is not affected, or says why it waits.
+/// Tests of a network that comes and goes. Tasks survive this or say why they wait.
 @Suite struct NetworkTests {
     @Test("T8: A broken connection costs only the bytes in transit")
     func cutConnections() async throws {
@@ -22,7 +22,7 @@ import Testing
         #expect(task.restarts == 0)
         let totals = proxy.totals
         #expect(totals.cuts > 0)
-        // Only bytes in transit are fetched again; one KiB allows for the head of each response.
+        // The service only fetches bytes again that were in transit. One KiB allows for the head of each response.
         #expect(
             totals.bytesDown <= content.size + totals.bytesCutOff + Int64(totals.connections) << 10, "\(totals)")
     }

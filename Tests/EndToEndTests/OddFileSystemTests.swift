@@ -1,11 +1,12 @@
-import CDispatch  // if this module is also loaded, the compiler takes stat(2) from it
+import CDispatch  // If this module is also loaded, the compiler takes stat(2) from it.
 import Foundation
 import Glibc
 import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Downloads to file systems that lack a feature: renaming without replacing, hard links, stable inodes, modes.
+/// Tests of downloads to file systems that lack a feature: renaming without replacing, hard links, stable inodes or
+/// modes.
 @Suite(
     .serialized, .enabled(if: Machine.canMount, "needs root to mount file systems of its own"),
     .timeLimit(.minutes(20)))
@@ -39,7 +40,7 @@ struct OddFileSystemTests {
             #expect(try content.firstMismatch(inFileAt: "\(folder)/\(name)") == nil)
         }
         #expect(origin.totals(for: "/f").requests == 3, "each was fetched once")
-        // The folder has neither partial files nor the files in which FUSE keeps deleted open ones.
+        // The folder contains neither partial files nor the files in which FUSE keeps deleted open files.
         #expect(service.names(in: folder) == ["file", "file (1)"])
         try await service.stop()
     }

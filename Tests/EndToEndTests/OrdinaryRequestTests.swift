@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Requests that apps make, with the real service, over real connections (T1, T4).
+/// Tests of requests that apps make, with the real service and real connections (T1, T4).
 @Suite struct OrdinaryRequestTests {
     private let content = Content.seeded(size: 3 << 20, seed: 91)
 

@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The machine loses power: bytes that were not synced are lost, and the next boot has another ID.
+/// Tests of power cuts: the machine loses bytes that were not synced, and its next boot has another ID.
 @Suite(.serialized) struct PowerCutTests {
     private static let rounds = Int(TestRun.number("NIGHTSHIFT_POWER_CUTS") ?? 10)
 
@@ -77,9 +77,9 @@ private struct PowerCutWorld {
         print("PowerCutTests: seed \(seed): \(boot) cuts, \(accepted.count) tasks")
     }
 
-    /// Starts the service with a boot ID for each boot: in the service's namespace, a file replaces the kernel's. The
-    /// boot clock restarts as well; otherwise a machine that has been up for days would add them to the tasks' age with
-    /// each boot.
+    /// Starts the service with a boot ID for each boot. In the service's namespace, a file replaces the kernel's ID.
+    /// The boot clock restarts as well. Otherwise each boot of a machine that has been up for days would add those days
+    /// to the tasks' age.
     private func start(boot: Int) async throws {
         let id = "\(UUID())\n"
         let path = try service.scratch.write(id, to: "boot-id")
@@ -130,7 +130,7 @@ private struct PowerCutWorld {
             let isWhole = try? accepted[id]?.firstMismatch(inFileAt: file) == nil
             #expect(isWhole == true, "seed \(seed): task \(id) was announced complete at \(file)")
         }
-        // A file under its final name is complete even if its task was not reported yet.
+        // A file under its final name is complete even if the service has not reported its task yet.
         for name in service.names(in: disk.path + "/downloads") {
             guard let number = Int(name), let content = origin.resource(at: "/\(number)")?.content else {
                 Issue.record("seed \(seed): nobody asked for a file \(name)")

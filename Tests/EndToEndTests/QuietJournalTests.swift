@@ -3,19 +3,19 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The system's log contains only messages that somebody may want to read.
+/// Tests that the system's log contains only messages that somebody may want to read.
 @Suite(.timeLimit(.minutes(20))) struct QuietJournalTests {
     private static let canBeSomebody =
         Machine.isRoot && Machine.canTrace && Programs.has("setpriv")
         && FileManager.default.isExecutableFile(atPath: Programs.daemon)
 
-    /// libdispatch requests nice values for some of its threads that a user's service may not set.
+    /// libdispatch requests nice values for some of its threads. A user's service may not set these values.
     @Test(.enabled(if: canBeSomebody, "needs root, strace and setpriv"))
     func `B1: A user's service does not write about its threads to the system's log`() async throws {
         let service = try Service()
         let user = 65_534
         try FileManager.default.createDirectory(atPath: service.home, withIntermediateDirectories: true)
-        // The user may lack access to the build folder. Another process copies the program: a program cannot be
+        // The user may lack access to the build folder. Another process copies the program, because a program cannot be
         // executed while a child of this process still has it open for writing.
         let program = service.scratch.path("nightshiftd")
         #expect(try await ChildProcess.run("cp", [Programs.daemon, program]).code == 0)

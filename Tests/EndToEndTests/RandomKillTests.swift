@@ -3,8 +3,8 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The service is killed repeatedly while it works. `NIGHTSHIFT_SEED` repeats a run; `NIGHTSHIFT_ROUNDS` is the total
-/// number of kills.
+/// Tests that kill the service repeatedly while it works. `NIGHTSHIFT_SEED` repeats a run. `NIGHTSHIFT_ROUNDS` is the
+/// total number of kills.
 @Suite struct RandomKillTests {
     private static let worlds = 4
     private static let seed = TestRun.number("NIGHTSHIFT_SEED") ?? UInt64.random(in: 0...999_999_999)
@@ -36,25 +36,24 @@ private struct KillWorld {
     var random: SplitMix64
     /// The transfers whose acceptance was confirmed.
     var accepted: [(id: TaskID, plan: TransferPlan, killsBefore: Int)] = []
-    /// Transfers requested from a service that was killed before it responded: they may or may not exist.
+    /// The transfers requested from a service that was killed before it responded. They may or may not exist.
     var unanswered: [TransferPlan] = []
     var verified: Set<String> = []
     var ended: Set<TaskID> = []
-    /// The bytes that kills may have cost tasks that can be resumed exactly.
+    /// The bytes that kills may have cost tasks that can resume exactly.
     var losses: [TaskID: Loss] = [:]
     var kills = 0
     /// The number of runs in which the service responded.
     var answeredLives = 0
 
-    /// Bytes that were fetched and have to be fetched again.
+    /// The bytes that were fetched and have to be fetched again.
     struct Loss {
-        /// For a file fetched over several connections, a kill keeps only the bytes in the last checkpoint; this counts
-        /// the other bytes.
+        /// The bytes of a file fetched over several connections that are not in the last checkpoint. A kill loses them.
         var uncounted: Int64 = 0
-        /// Kills since then during which the task ran, including that one.
+        /// The number of kills since then during which the task ran, including the kill itself.
         var kills: Int64 = 0
 
-        /// The most bytes that may be fetched again.
+        /// The largest number of bytes that may be fetched again.
         var bound: Int64 { uncounted + kills * 8 << 20 }
     }
 
@@ -83,7 +82,8 @@ private struct KillWorld {
         settings.httpMaximumConnectionsPerHost = 16
         try await service.api.putSession(Self.session, settings)
         for _ in 0..<rounds {
-            // About half of the runs are timed from the service's first response, so that enough of them do some work.
+            // Time counts from the service's first response in about half of the runs, so that enough runs do some
+            // work.
             if Bool.random(using: &random) { try await untilAnswer() }
             let end = ContinuousClock.now + .milliseconds(Int.random(in: 50...600, using: &random))
             try await work(until: end)
@@ -96,7 +96,7 @@ private struct KillWorld {
         }
     }
 
-    /// Enqueues the missing transfers, and waits until the time is over.
+    /// Enqueues the missing transfers and waits until the end.
     private mutating func work(until end: ContinuousClock.Instant) async throws {
         var hasAnswered = false
         while ContinuousClock.now < end {
@@ -113,7 +113,7 @@ private struct KillWorld {
         }
     }
 
-    /// Enqueues transfers. The kill may come before the response arrives.
+    /// Enqueues transfers. The service may be killed before the response arrives.
     private mutating func enqueue(_ count: Int, killAt end: ContinuousClock.Instant) async throws {
         let sources = sources
         var plans: [TransferPlan] = []
@@ -143,7 +143,7 @@ private struct KillWorld {
         accepted.filter { $0.plan.resumesExactly && !ended.contains($0.id) }.map { ($0.id, $0.plan.path) }
     }
 
-    /// Records losses. The service has just been killed.
+    /// Records the losses of the service that has just been killed.
     private mutating func noteLosses(of tasks: [(id: TaskID, path: String)]) async throws {
         let counted = tasks.isEmpty ? [:] : try await service.countsOfMaps()
         for (id, path) in tasks {
@@ -155,7 +155,7 @@ private struct KillWorld {
         }
     }
 
-    /// Checks that every file with its final name is complete.
+    /// Checks that every file under its final name is complete.
     private mutating func checkFiles() throws {
         for plan in accepted.map(\.plan) + unanswered {
             guard let directory = plan.request.destination?.directory, !verified.contains(directory) else { continue }
@@ -179,7 +179,7 @@ private struct KillWorld {
             let status = try await service.waitForEnd(id, within: .seconds(100))
             try check(status, plan)
         }
-        // Tasks whose acceptance was not confirmed end as well.
+        // Tasks whose acceptance the service did not confirm end as well.
         try await eventually("the end of all tasks", within: .seconds(100)) {
             try await api.tasks().allSatisfy(\.state.isTerminal)
         }
@@ -225,7 +225,8 @@ private struct KillWorld {
 }
 
 extension Service {
-    /// The bytes that the rows count for files fetched over several connections. The service must not be running.
+    /// Returns the bytes that the rows count for files fetched over several connections. The service must not be
+    /// running.
     fileprivate func countsOfMaps() async throws -> [TaskID: Int64] {
         let query = """
             SELECT id, json_extract(partial, '$.segments.written') FROM tasks
@@ -236,7 +237,7 @@ extension Service {
         try #require(outcome.code == 0, "\(outcome.errors)")
         var counts: [TaskID: Int64] = [:]
         for line in outcome.output.split(separator: "\n") {
-            // ID|[BEGIN,END,BEGIN,END]
+            // Each line has the form ID|[BEGIN,END,BEGIN,END].
             let numbers = line.split { !$0.isNumber }.compactMap { Int64($0) }
             let bounds = numbers.dropFirst()
             let ends = bounds.enumerated().reduce(0) { $0 + ($1.offset % 2 == 0 ? -$1.element : $1.element) }

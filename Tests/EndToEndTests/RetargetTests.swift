@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Another URL for the same bytes, with the real service, over real connections and through kills.
+/// Tests of another URL for the same bytes, with the real service, real connections and kills.
 @Suite struct RetargetTests {
     private static let size: Int64 = 12 << 20
     private let content = Content.seeded(size: size, seed: 31)
@@ -19,7 +19,7 @@ import Testing
         let (service, origin, gate) = (try Service(), try OriginServer(sendBuffer: 65_536), Gate())
         defer { gate.open() }
         serveExpiring(origin)
-        // Another server of the same file, with a different tag.
+        // This is another server with the same file and a different tag.
         origin.serve("/new", Resource(content: content, etag: "\"other\"", behaviours: [.holdAfter(2 << 20, gate)]))
         try await service.start()
         let first = try await service.cli([
@@ -39,7 +39,7 @@ import Testing
         let task = try await service.waitForEnd(failed.id)
         #expect(task.state == .completed && task.restarts == 0, "\(task)")
         #expect(try content.firstMismatch(inFileAt: try #require(task.file)) == nil)
-        // Only the bytes needed for the comparison are fetched again.
+        // The service only fetches the bytes again that it needs for the comparison.
         let ranges = origin.requests(for: "/new").compactMap { $0.fields.first("Range") }
         #expect(ranges.count >= 3 && ranges[0] == "bytes=\(4 << 20)-", "\(ranges)")
         #expect(ranges[1] == "bytes=\((4 << 20) - 65_536)-", "\(ranges)")

@@ -3,7 +3,8 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The real service fetches files over several connections from real servers, and from a misbehaving one.
+/// Tests of the real service, which fetches files over several connections from real servers and from a misbehaving
+/// one.
 @Suite struct SegmentTests {
     private static let content = Content.seeded(size: 20 << 20, seed: 50)
 
@@ -60,8 +61,8 @@ import Testing
         #expect(sent.reduce(0, +) < Self.content.size * 11 / 10, "\(sent)")
     }
 
-    /// Faults in the responses to range requests; the first, plain request is served correctly. Some faults apply only
-    /// to requests with a range.
+    /// The faults in the responses to range requests. The origin serves the first, plain request correctly. Some faults
+    /// apply only to requests with a range.
     static let lies =
         [
             Behaviour.ignoreRange, .lyingRange(.wrongStart(by: 1_000)), .lyingRange(.wrongTotal(by: 1)),
@@ -109,7 +110,7 @@ import Testing
         let (mirror, other) = (try OriginServer(), try OriginServer())
         let throttle = Behaviour.throttle(bytesPerSecond: 2 << 20)
         mirror.serve("/m", Resource(content: Self.content, behaviours: [throttle]))
-        // The other file has a different length: with an equal length only the final digest would reveal it.
+        // The other file has a different length. With an equal length, only the final digest would reveal it.
         other.serve("/o", Resource(content: .seeded(size: Self.content.size + 1, seed: 51), etag: "\"other\""))
         let (service, origin, id) = try await download { request in
             request.connections = 4
@@ -129,7 +130,7 @@ import Testing
     @Test func `B4: If a server goes away a mirror delivers the rest, even after kill -9`() async throws {
         let mirror = try OriginServer()
         let throttle = Behaviour.throttle(bytesPerSecond: 2 << 20)
-        // The mirror's tag differs: only the bytes show that it has the same file.
+        // The mirror's tag differs, so only the bytes show that it has the same file.
         mirror.serve("/m", Resource(content: Self.content, etag: "\"elsewhere\"", behaviours: [throttle]))
         let (service, origin, id) = try await download { request in
             request.connections = 1
@@ -184,7 +185,7 @@ import Testing
     }
 
     @Test func `B4: A task that is suspended, resumed and cancelled with resume data keeps its gaps`() async throws {
-        // More than a minute of the download is left when it is cancelled.
+        // More than a minute of the download remains when it is cancelled.
         let (service, origin, id) = try await download(rate: 64 << 10) { $0.connections = 4 }
         try await service.wait(id, for: "1 MiB") { $0.countOfBytesReceived >= 1 << 20 }
         let suspended = try await service.api.post("/v1/tasks/\(id)/suspend", CancelRequest?.none, as: TaskStatus.self)

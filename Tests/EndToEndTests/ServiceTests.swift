@@ -4,7 +4,7 @@ import NightshiftCurl
 import TestSupport
 import Testing
 
-/// One service per home, private to the user. It refuses what it cannot read and exits when asked.
+/// Tests of one service per home, which is private to the user, refuses data that it cannot read, and exits when asked.
 @Suite struct ServiceTests {
     @Test("B1: A second service of the same home refuses to start and names the running one")
     func secondInstance() async throws {
@@ -38,7 +38,7 @@ import Testing
     func otherUser() async throws {
         let service = try Service()
         try await service.start()
-        // File modes would already prevent access, so they are opened to test only the check of the peer.
+        // File modes would already prevent access. The test opens them, so that only the check of the peer remains.
         for path in [service.scratch.path, service.home, service.paths.runtime.path] { chmod(path, 0o755) }
         chmod(service.paths.socket.path, 0o666)
         let curl = ["-sS", "-m", "10", "--unix-socket", service.paths.socket.path, "http://localhost/v1/status"]
@@ -58,10 +58,11 @@ import Testing
         let (content, sent) = (Content.seeded(size: 6 << 20, seed: 1), Int64(2 << 20))
         var ids: [TaskID] = []
         for number in 0..<4 {
-            // The service has received everything sent before it ends, so that bytes sent again show what it lost.
+            // The service receives everything that was sent before it ends, so bytes that are sent again show what it
+            // lost.
             origin.serve("/\(number)", Resource(content: content, behaviours: [.holdAfter(sent, gate).times(1)]))
             var request = TaskRequest.download(origin.url("/\(number)"), to: service.scratch.path("to\(number)"))
-            // A second connection would deliver the bytes that the first one withholds.
+            // A second connection would deliver the bytes that the first connection withholds.
             request.connections = 1
             ids.append(try await service.api.enqueue(request))
         }
@@ -107,7 +108,7 @@ import Testing
     func socketActivation() async throws {
         let service = try Service()
         let path = service.scratch.path("activated.sock")
-        // The setup that systemd uses: the listening socket is descriptor 3, and LISTEN_PID is the process itself.
+        // systemd uses this setup: the listening socket is descriptor 3, and LISTEN_PID is the process itself.
         let launcher = """
             import os, socket, sys
             s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -139,7 +140,7 @@ import Testing
         do {
             while try await events.next() != nil {}
         } catch is CurlEnd {
-            // The stream may end with an error; the client must only not be left waiting.
+            // The stream may end with an error, but it must not leave the client waiting.
         }
     }
 }

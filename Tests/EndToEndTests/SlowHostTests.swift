@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Row T2: six hosts that send two bytes a second, and a healthy one, with the real programs.
+/// Tests of six hosts that send two bytes a second and a healthy host, with the real programs (mission row T2).
 @Suite(.timeLimit(.minutes(20))) struct SlowHostTests {
     @Test("T2: A healthy host's tasks complete beside 60 tasks of hosts that send two bytes a second")
     func sixDrippingHosts() async throws {
@@ -28,7 +28,7 @@ import Testing
                     .download(healthy.url("/file"), to: service.scratch.path("healthy-\(number)"))))
         }
         for task in tasks { #expect(try await service.waitForEnd(task).state == .completed) }
-        // The slow transfers have lost no bytes, and none has failed.
+        // The slow transfers have lost no bytes, and none of them has failed.
         for task in drips { #expect(try await service.api.task(task).state.isTerminal == false) }
     }
 }

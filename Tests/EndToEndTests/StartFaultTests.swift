@@ -4,11 +4,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// B1: A task that crashes the service does not do so for ever, and all other tasks continue.
+/// Tests that a task that crashes the service does not do so for ever, and that all other tasks continue (mission row
+/// B1).
 @Suite(.enabled(if: Programs.has("cc") || Programs.has("clang"), "needs a compiler for C"))
 struct StartFaultTests {
-    /// Crashes the process with a trap whenever it connects to one port: the loader uses this function instead of the C
-    /// library's.
+    /// A function that crashes the process with a trap whenever the process connects to one port. The loader uses it
+    /// instead of the C library's function.
     private static let trap = """
         #define _GNU_SOURCE
         #include <dlfcn.h>
@@ -100,13 +101,13 @@ struct StartFaultTests {
         }
         let doctor = try await service.cli(["doctor"])
         #expect(doctor.output.contains("crashed while it ran transfer \(guilty)"), "\(doctor.output)")
-        // An orderly stop and a plain kill do not change this.
+        // Neither an orderly stop nor a kill changes this.
         try await service.stop()
         try await service.start()
         try await service.kill()
         try await service.start()
         #expect(try await service.api.task(guilty).state == .suspended)
-        // You may retry it: this time one crash is enough.
+        // You may retry the task. This time one crash is enough to block it.
         _ = try? await service.api.send("POST", "/v1/tasks/\(guilty)/resume")
         let process = try #require(service.process)
         try await eventually("a third fault", within: .seconds(60)) { process.exit != nil }
@@ -145,7 +146,7 @@ struct StartFaultTests {
         #expect(body.length == 3 << 20)
         let task = try #require(try await service.api.tasks().last)
         let needed = (task.endedAt ?? .now).timeIntervalSince(task.createdAt)
-        // Three MiB at two MiB a second, minus the burst of a quarter of a second.
+        // The value is three MiB at two MiB a second, minus the burst of a quarter of a second.
         #expect(needed > 1, "\(needed)")
     }
 }

@@ -3,11 +3,11 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Interrupted uploads, with servers written by others.
+/// Tests of interrupted uploads, with servers written by others.
 @Suite(.timeLimit(.minutes(20))) struct UploadTests {
     private let content = Content.seeded(size: 12 << 20, seed: 31)
 
-    /// Starts a service, and writes the content to a file.
+    /// Starts a service and writes the content to a file.
     private func scene() async throws -> (service: Service, source: String) {
         let service = try Service()
         try await service.start()
@@ -31,7 +31,7 @@ import Testing
         #expect(task.restarts == 0)
         #expect(task.countOfBytesSent == content.size)
         #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
-        // Only the bytes that a kill finds in transit are sent again.
+        // The service sends only the bytes again that were in transit at a kill.
         #expect(proxy.totals.bytesUp < content.size * 3 / 2, "\(proxy.totals)")
         try await expectContinued(service, id)
     }
@@ -47,7 +47,8 @@ import Testing
         try await killAtMarks(service, id, [2, 5])
         try await service.wait(id, for: "8 MiB") { $0.countOfBytesSent >= 8 << 20 }
         try await service.kill()
-        // A server killed between a byte and its record would append the byte twice, so it is stopped gracefully.
+        // A server killed between a byte and its record would append the byte twice. The test therefore stops it
+        // gracefully.
         try await server.stop()
         try await server.start()
         try await service.start()
@@ -263,7 +264,7 @@ import Testing
         try FileManager.default.removeItem(atPath: source)
         #expect(service.names(in: service.paths.sources.path).count == 1)
         try await service.wait(id, for: "3 MiB") { $0.countOfBytesSent >= 3 << 20 }
-        // The leftover of a crash between copying the file and creating its task.
+        // This file is the leftover of a crash between copying the file and creating its task.
         try Data().write(to: service.paths.sources.appending(path: "0.orphan"))
         try await service.kill()
         try await service.start()
@@ -300,7 +301,8 @@ import Testing
         }
     }
 
-    /// Under load an upload may continue several times between two checks of a test; only one continuation is certain.
+    /// Expects that an upload has continued. Under load it may continue several times between two checks of a test, so
+    /// only one continuation is certain.
     private func expectContinued(_ service: Service, _ id: TaskID) async throws {
         let history = try await service.api.why(id).history
         #expect(

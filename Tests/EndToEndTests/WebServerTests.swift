@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// `nightshift` with real web servers.
+/// Tests of `nightshift` with real web servers.
 @Suite struct WebServerTests {
     @Test("T5: put sends a file to nginx unchanged")
     func putToNginx() async throws {
@@ -50,7 +50,7 @@ import Testing
         let id = try await service.api.enqueue(request)
         for mark in [Int64(256), 512, 768] {
             try await service.wait(id, for: "\(mark) KiB") { $0.countOfBytesReceived >= mark << 10 }
-            // A slow disk may have none of the bytes yet: then nothing can be continued.
+            // A slow disk may have none of the bytes yet, and then nothing can be continued.
             try await eventually("something is saved") { try await service.savedBytes(id) > 0 }
             try await service.kill()
             try await service.start()
@@ -67,7 +67,7 @@ import Testing
         options.limitRate = 256 << 10
         let (service, nginx) = (try Service(), try await WebServer.nginx(options))
         try await service.start()
-        // Hexadecimal digits of random bytes, which compress to half their size.
+        // The content is hexadecimal digits of random bytes, which compress to half their size.
         let content = Content.seeded(size: 2 << 20, seed: 8)
         let text = nginx.documents + "/notes.txt"
         try TestContent.write(content, to: text + ".bytes")
@@ -92,7 +92,7 @@ import Testing
         let names = try FileManager.default.contentsOfDirectory(atPath: service.scratch.path("to"))
         #expect(names == ["file"], "nothing else is left")
 
-        // The checksum shows that the compressed file is meant.
+        // The checksum tells the service that the compressed file is meant.
         let coded = try await service.cli([
             "get", nginx.url("/notes.txt"), "-o", "coded", "--checksum", "sha-256:\(sums[1])",
         ])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Device
 
-/// The pure state machines for the foreground application (decision 0038).
+/// Tests of the pure state machines for the foreground application (decision 0038).
 @Suite struct FocusMachineTests {
     // MARK: - Wayland
 
@@ -40,7 +40,7 @@ import Testing
         Self.told(&list, 2, "two", isActivated: true)
         Self.told(&list, 3, "three", isActivated: false)
         #expect(list.front?.applicationID == "two")
-        // A new name is not a new activation.
+        // A new name does not count as a new activation.
         Self.told(&list, 1, "uno", isActivated: true)
         #expect(list.front?.applicationID == "two")
         list.closed(2)
@@ -225,7 +225,7 @@ import Testing
         #expect(word.isTold == true)
         word.closed(9)
         #expect(word.isTold == true)
-        // The list of supported hints may still exist.
+        // The root window's list of supported hints may still exist.
         word.closed(7)
         #expect(word.isTold == false)
         let second = word.named(8)
@@ -236,7 +236,7 @@ import Testing
         #expect(third == [true, false] && word.isTold == true)
         let taken = word.named(0)
         #expect(!taken && word.isTold == false)
-        // A window manager without a window of its own is judged by its list.
+        // A window manager without its own window is recognised by its list of hints.
         var simple = WindowManagerWord()
         simple.listsActiveWindow = true
         let none = simple.named(0)

@@ -2,10 +2,10 @@ import Device
 import NightshiftAPI
 import TestSupport
 
-/// A started monitor of a display, and its reports so far.
+/// A running monitor of a display, with its reports so far.
 final class WatchedFocus: Sendable {
     let monitor: FocusMonitor
-    /// All values that it has delivered, in order.
+    /// All values that the monitor has delivered, in order.
     let told = Watched<[FrontApplication?]>([])
     private let listening: Task<Void, Never>
 

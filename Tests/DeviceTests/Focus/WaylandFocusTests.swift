@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The foreground of a real compositor: sway with its headless backend, and windows of foot (decision 0038).
+/// Tests of the foreground with a real compositor: sway with its headless backend, and windows of foot (decision 0038).
 @Suite(.timeLimit(.minutes(20))) struct WaylandFocusTests {
     @Test func `L8: The monitor reports the app id of the foreground window at each change`() async throws {
         let sway = try await PrivateSway.started()
@@ -21,7 +21,7 @@ import Testing
         try await focus.wait(for: "the one that is left") { $0.applicationID == "org.example.Two" }
         try await sway.close("org.example.Two")
         try await focus.waitForNothing()
-        // Only the windows were reported, and no empty foreground between them.
+        // The monitor reported only the windows, and no empty foreground between them.
         #expect(
             focus.told.read { $0.map { $0?.applicationID } }
                 == [nil, "org.example.One", "org.example.Two", "org.example.One", "org.example.Two", nil])
@@ -59,7 +59,7 @@ import Testing
         let own = ["XDG_RUNTIME_DIR": sway.environment["XDG_RUNTIME_DIR"] ?? ""]
         let focus = WatchedFocus(own, session: { session.read { $0 } })
         try await focus.wait(source: nil, detail: "there is no display")
-        // Desktops do it in this order: first the socket, then the session manager's environment.
+        // Desktops do this in the same order: first the socket, then the session manager's environment.
         try await sway.start()
         session.update { [environment = sway.environment] in $0 = environment }
         try await focus.wait(source: .wlrForeignToplevel)
@@ -74,7 +74,7 @@ import Testing
         let other = WatchedFocus(sway.environment)
         sway.freeze(false)
         try await other.wait(source: .wlrForeignToplevel)
-        // A compositor that stops for a while is only late.
+        // A compositor that stops for a while counts as late rather than ended.
         sway.freeze(true)
         sway.freeze(false)
         try await sway.open("org.example.One")

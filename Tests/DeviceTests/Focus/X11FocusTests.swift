@@ -5,7 +5,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The foreground of a real X server: Xvfb with openbox, and windows of xterm (decision 0038).
+/// Tests of the foreground with a real X server: Xvfb with openbox, and windows of xterm (decision 0038).
 @Suite(.timeLimit(.minutes(20))) struct X11FocusTests {
     @Test func `L8: The monitor reports the classes and the process of the active window`() async throws {
         let server = try await PrivateXServer.started()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Device
 
-/// Data from gpsd, and data that another program may send instead.
+/// Tests of data from gpsd, and of data that another program may send instead.
 @Suite struct GpsdReportTests {
     private static func report(_ text: String) -> GpsdReport { GpsdReport(line: text.utf8) }
 
@@ -18,7 +18,7 @@ import Testing
         (#"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"epx":11.5}"#, 50, true),
         (#"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4}"#, 50, true),
         (#"{"class":"TPV","mode":2,"lat":52.5,"lon":13.4,"speed":1.4,"more":[{}]}"#, 100, true),
-        // These are values that a driver does not know, or has in another form.
+        // A driver does not know these values or writes them in another form.
         (#"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"eph":17.1,"epx":nan,"ept":-nan,"epv":inf}"#, 17.1, false),
         (#"{"class":"TPV","mode":3,"lat":52.5,"lon":13.4,"eph": NaN ,"epx":11.5,"epy":9,"ept":-inf}"#, 11.5, false),
         (#"{"class":"TPV","note":"\" nan","mode":3,"lat":52.5,"lon":13.4,"eph":nan}"#, 50, true),

@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// A real gpsd, whose receiver is simulated by gpsfake.
+/// Tests with a real gpsd, whose receiver gpsfake simulates.
 @Suite(.timeLimit(.minutes(20))) struct GpsdTests {
     private static let start = (latitude: 52.52, longitude: -13.405)
 
@@ -30,7 +30,7 @@ import Testing
         #expect(fix.accuracy == FakeReceiver.accuracy)
         #expect(fix.time >= before, "the time of its receipt, since boot")
         #expect(try #require(watched.receiver.first) > 0)
-        // The next fix is another request, at another point of the walk.
+        // The next fix needs another request, at another point of the walk.
         watched.sources.want(FixDemand(fix: 30))
         try await watched.waitForEnd(of: 2)
         #expect(watched.fixes.count == 2)
@@ -43,7 +43,7 @@ import Testing
         let watched = try WatchedSources(gpsd: receiver.port)
         watched.sources.want(FixDemand(fix: 30))
         try await watched.waitForEnd(of: 1)
-        // gpsd never reaches this accuracy, so the request is in progress when it ends.
+        // gpsd never reaches this accuracy, so the request is still in progress when gpsd ends.
         watched.sources.want(FixDemand(fix: 1))
         receiver.stop()
         try await watched.waitForSources("its end") { $0["gpsd"]?.isAvailable == false }

@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// GeoClue and ModemManager as played by dbusmock, on a bus of their own.
+/// Tests with GeoClue and ModemManager mocked by dbusmock, on a private bus.
 @Suite(.timeLimit(.minutes(20))) struct LocationBusTests {
     private static let berlin = ["52.5163", "13.3777"]
 
@@ -66,7 +66,7 @@ import Testing
         try await watched.wait(for: "the cell") { $0.contains { $0.cell == "262,02,1F,A1B2C3,4E" } }
         #expect(try await manager.tell("Modems").contains("enabled 1 signals 1"))
         try await eventually("GeoClue's rest") { try await geoClue.tell("Clients").contains(" 0 there") }
-        // Losing all cells and returning to the same one is not a change of cell.
+        // Losing all cells and returning to the same cell is not a change of cell.
         for cell in ["262,02,1F,A1B2C4,4E", ",,0,0,0", "262,02,1F,A1B2C4,4E", "nonsense", "262,02,1F,A1B2C5,4E"] {
             try await manager.tell("SetCell", "s", cell)
         }
@@ -76,7 +76,7 @@ import Testing
         try await eventually("the modem's former state") {
             try await manager.tell("Modems").contains("enabled 0 signals 0")
         }
-        // Without the modem GeoClue is used again.
+        // Without the modem, GeoClue is used again.
         watched.sources.want(FixDemand(watchesChanges: true))
         try await eventually("the modem's signals") { try await manager.tell("Modems").contains("signals 1") }
         try await manager.tell("Unplug")
@@ -124,11 +124,11 @@ import Testing
         try await bus.start()
         let geoClue = try await MockLocationService(.geoClue, on: bus)
         try await geoClue.tell("SetPlace", "ddd", Self.berlin[0], Self.berlin[1], "50")
-        // On a busy machine a look may end before all sources have answered.
+        // On a busy machine a check may end before all sources have answered.
         try await eventually("the new source", within: .seconds(60)) {
             await watched.sources.look()?.sources?.regions == true
         }
-        // A look creates a client to check that GeoClue answers, and never starts the client.
+        // A check creates a client to learn whether GeoClue answers, but never starts the client.
         #expect(try await geoClue.calls().contains("CreateClient") && watched.fixes.isEmpty)
         watched.sources.shutdown()
         #expect(await watched.sources.look() == nil)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Device
 
-/// The use of modems for location changes, and of GeoClue while no modem is available.
+/// Tests of the use of modems for location changes, and of GeoClue while no modem is available.
 extension LocationMachineTests {
     @Test(arguments: [
         ("262,02,1F,A1B2C3,4E", "262,02,1F,A1B2C3,4E"), ("262,02,1f,a1b2c3,4e", "262,02,1F,A1B2C3,4E"),
@@ -14,7 +14,7 @@ extension LocationMachineTests {
         #expect(CellIdentity.checked(text) == cell)
     }
 
-    /// Watches changes with a bus that can start GeoClue, and a modem with this reading.
+    /// Returns a bus side that watches changes, with a bus that can start GeoClue and a modem with this reading.
     private static func watching(_ reading: ModemReading) -> (BusSide, [LocationBusRequest]) {
         var bus = BusSide()
         _ = bus.connection(isWanted: true, now: 0)

@@ -4,14 +4,14 @@ import Testing
 
 @testable import Device
 
-/// The choice of location sources and their requests, without real sources.
+/// Tests of the choice of location sources and their requests, without real sources.
 @Suite struct LocationMachineTests {
     private static func machine(gpsd: String? = nil) -> LocationMachine {
         let environment = gpsd.map { ["NIGHTSHIFT_GPSD": $0] } ?? [:]
         return LocationMachine(LocationConfiguration(environment: environment, isTraced: false), word: nil)
     }
 
-    /// A bus that can start GeoClue, and has no ModemManager.
+    /// Connects to a bus that can start GeoClue and has no ModemManager.
     private static func connected(_ machine: inout LocationMachine, now: Double) -> [LocationMachine.Action] {
         let actions =
             machine.busConnected(now: now)
@@ -71,7 +71,7 @@ import Testing
         var actions = machine.lookAgain(now: 100)
         #expect(actions.contains(.openGpsd(.look)) && actions.contains(.openBus))
         actions = machine.gpsdReported(.version("3.22"), now: 101) + machine.gpsdReported(.devices(1), now: 101)
-        // A second caller does not postpone the end.
+        // A second caller does not postpone the end of the check.
         actions += machine.lookAgain(now: 104)
         #expect(Self.answers(actions).isEmpty && machine.deadline == 105)
         actions = machine.tick(now: 105)
@@ -115,7 +115,7 @@ import Testing
         #expect(geoClue?.isAvailable == false && geoClue?.isSilent == (isSilent ? true : nil))
         #expect(geoClue?.sentence.contains(isSilent ? "does not answer" : "AccessDenied") == true)
         #expect(actions.contains(.closeBus) && machine.deadline == nil)
-        // This does not change until GeoClue answers.
+        // The result does not change until GeoClue answers.
         _ = machine.want(FixDemand(fix: 500), now: 200)
         _ = machine.busConnected(now: 200) + machine.busSaid(.activatable(["org.freedesktop.GeoClue2"]), now: 200)
         _ = machine.busSaid(.owner(.geoClue, nil), now: 200) + machine.busSaid(.owner(.modemManager, nil), now: 200)
@@ -156,7 +156,7 @@ import Testing
         #expect(actions.contains(.send(.activatable)))
         actions = machine.busSaid(.activatable(["org.freedesktop.GeoClue2"]), now: 101)
         #expect(Self.created(actions).contains(.changes) && machine.bus.hadGeoClue == true)
-        // A bus that cannot answer now has not lost GeoClue.
+        // A bus that cannot answer now still has GeoClue.
         actions = machine.lookAgain(now: 200)
         #expect(actions.contains(.send(.activatable)) && Self.answers(actions).isEmpty)
         actions = machine.busSaid(.activatable(nil), now: 201)
@@ -167,7 +167,7 @@ import Testing
         var machine = Self.machine(gpsd: "none")
         _ = machine.want(FixDemand(watchesChanges: true), now: 0)
         _ = machine.busConnected(now: 0)
-        // The answer in progress has the change already.
+        // The answer in progress already contains the change.
         #expect(!machine.busSaid(.activatableChanged, now: 0).contains(.send(.activatable)))
         _ = machine.busSaid(.activatable([]), now: 0) + machine.busSaid(.owner(.geoClue, nil), now: 0)
         _ = machine.busSaid(.owner(.modemManager, nil), now: 0)
@@ -222,7 +222,7 @@ import Testing
         #expect(machine.deadline == 160)
         actions = try machine.gpsdReported(Self.place(60), now: 130)
         #expect(Self.told(actions).isEmpty)
-        // This is the best fix within a minute.
+        // This fix is the best one within a minute.
         actions = machine.tick(now: 160)
         #expect(Self.told(actions).compactMap(\.fix).map(\.fix.accuracy) == [60])
         #expect(Self.told(actions).compactMap(\.receiver) == [120], "gpsd keeps it on for another minute")
@@ -280,7 +280,7 @@ import Testing
         var told = try Self.told(machine.gpsdReported(Self.place(60), now: 108))
         told += try Self.told(machine.gpsdReported(Self.place(40), now: 110)) + Self.told(machine.tick(now: 112.9))
         #expect(told.compactMap(\.fix).isEmpty && told.compactMap(\.receiver).isEmpty)
-        // A few seconds after the first fix, better ones are no longer waited for.
+        // A few seconds after the first fix, the machine no longer waits for better ones.
         let actions = machine.tick(now: 113)
         #expect(Self.told(actions).compactMap(\.fix).map(\.fix.accuracy) == [40])
         #expect(Self.told(actions).compactMap(\.receiver).count == 1 && actions.contains(.closeGpsd))
@@ -411,7 +411,7 @@ import Testing
                     client.started(
                         number: starting.removeFirst(), failures.randomElement(using: &random) ?? nil, now: now))
             default:
-                // GeoClue ends, with all of its clients and requests.
+                // GeoClue ends, together with all of its clients and requests.
                 creating = []
                 starting = []
                 there = []

@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The location that is set by ``DeviceKey/location`` in an override or a trace.
+/// Tests of the location that ``DeviceKey/location`` sets in an override or a trace.
 @Suite(.timeLimit(.minutes(20))) struct LocationOverrideTests {
     @Test(arguments: [
         ("52.5,13.4,20", 52.5, 13.4, 20), ("52.5,13.4", 52.5, 13.4, LocationOverride.usualAccuracy),
@@ -35,7 +35,7 @@ import Testing
         try await receiver.start()
         let watched = try WatchedSources(gpsd: receiver.port)
         try await watched.waitForSources("the receiver") { $0["gpsd"]?.isAvailable == true }
-        // The request in progress ends with it.
+        // Removing the override ends the request in progress.
         watched.sources.want(FixDemand(fix: 1))
         watched.monitor.setOverrides([.location: "52.5,13.4,20"])
         try await watched.waitForEnd(of: 1)

@@ -11,7 +11,7 @@ final class WatchedSources: Sendable {
     let hasEnded = Watched(false)
     private let listening: Task<Void, Never>
 
-    /// - Parameter gpsd: the port; nil for no gpsd at all.
+    /// - Parameter gpsd: the port of gpsd; nil if there is no gpsd.
     init(bus: String = "unix:path=/nonexistent/bus", gpsd: UInt16? = nil, trace: String? = nil) throws {
         monitor = try DeviceMonitor(
             trace.map { .trace(path: $0) } ?? .system(address: "unix:path=/nonexistent/bus"), freeSpaceOf: "/")

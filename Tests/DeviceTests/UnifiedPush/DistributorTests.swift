@@ -3,7 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// B7: The UnifiedPush distributor on a real bus, with an app written from the specification alone.
+/// Tests of the UnifiedPush distributor on a real bus, with an app written from the specification alone (mission row
+/// B7).
 @Suite(.timeLimit(.minutes(20))) struct DistributorTests {
     private static let app = "org.example.Chat"
 
@@ -36,7 +37,7 @@ import Testing
             lines[0]["endpoint"] as? String == "https://push.example/up/1" && lines[0]["token"] as? String == "secret")
         #expect(lines[1]["id"] as? String == "m-1")
         #expect(lines[1]["message"] as? String == bytes.map { String(format: "%02x", $0) }.joined())
-        // For a confirmation, version 1 sends no token.
+        // Version 1 sends no token for a confirmation.
         #expect(lines[2]["token"] as? String == (version == .one ? "" : "secret"))
         app.stop(SIGKILL)
         scene.distributor.shutdown()
@@ -146,7 +147,7 @@ import Testing
     }
 }
 
-/// A distributor on a bus of its own, and an app.
+/// A distributor on a private bus, and an app.
 private final class DistributorScene: Sendable {
     let bus: PrivateBus
     let distributor: UnifiedPushDistributor
@@ -209,7 +210,7 @@ private final class DistributorScene: Sendable {
         return try #require(outcome)
     }
 
-    /// The lines that the app has logged.
+    /// Returns the lines that the app has logged.
     func lines() throws -> [[String: Any]] {
         guard let text = try? String(contentsOfFile: directory.path("log"), encoding: .utf8) else { return [] }
         return try text.split(separator: "\n").compactMap {

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 
 extension AppFixture {
-    /// Starts the probe as a user would, without the service. It is the app's second process if one already runs.
+    /// Starts the probe as a user would, without the service. The new process is the app's second process if one
+    /// already runs.
     func startByHand() throws -> ChildProcess {
         try ChildProcess(
             Programs.appProbe, arguments: [scratch.path("orders")],

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import app_probe
 
-/// An installed app-probe with a service and an origin: real processes that end with this object.
+/// An installed app-probe with a service and an origin. All are real processes, which end with this object.
 final class AppFixture: Sendable {
     let service: Service
     let origin: OriginServer
@@ -12,7 +12,7 @@ final class AppFixture: Sendable {
     private let files: TemporaryDirectory
     private let plan: Mutex<Orders>
 
-    /// - Parameter service: shared with another app; a separate one by default.
+    /// - Parameter service: a service shared with another app; nil for a separate one.
     init(
         _ app: String = "org.example.Probe", service: Service? = nil, origin: OriginServer? = nil,
         _ change: (inout Orders) -> Void = { _ in }
@@ -99,7 +99,7 @@ final class AppFixture: Sendable {
         try await eventually("the end of process \(pid)") { !LiveProcess(pid).isAlive }
     }
 
-    /// Sends SIGKILL to the service, no matter which process started it, and suspends until it is gone.
+    /// Sends SIGKILL to the service, whichever process started it, and suspends until it is gone.
     func killService() async throws {
         let pid = try await api.status().processID
         kill(pid, SIGKILL)
@@ -109,7 +109,7 @@ final class AppFixture: Sendable {
         }
     }
 
-    /// Suspends until a service responds: one that the app's library has started, or the next one.
+    /// Suspends until a service other than the process `old` responds, such as one that the app's library has started.
     func waitForService(besides old: Int32 = 0) async throws {
         try await eventually("another service") {
             guard let status = try? await api.status() else { return false }
@@ -119,7 +119,7 @@ final class AppFixture: Sendable {
 
     // MARK: - What it saw
 
-    /// All lines of the probe's journal, from all its processes.
+    /// Returns all lines of the probe's journal, from all its processes.
     func seen(_ event: Sighting.Event? = nil, task description: String? = nil) -> [Sighting] {
         let text = (try? fileBytes(files.path("journal"))) ?? []
         return text.split(separator: UInt8(ascii: "\n")).compactMap { line in
@@ -127,7 +127,7 @@ final class AppFixture: Sendable {
         }.filter { ($0.event == event || event == nil) && ($0.description == description || description == nil) }
     }
 
-    /// The events of one process in order, without the progress of transfers.
+    /// Returns the events of one process in order, without the progress of transfers.
     func story(of process: Int32? = nil) -> [Sighting.Event] {
         let process = process ?? seen(.launched).last?.process
         return seen().filter { $0.process == process }.map(\.event).filter {
@@ -138,8 +138,9 @@ final class AppFixture: Sendable {
     /// The events that a background launch delivers, in order.
     static let delivery: [Sighting.Event] = [.launched, .finishing, .moved, .completed, .finishedEvents]
 
-    /// The events of one process, or of the last one, without `handleEvents`, which reaches the main thread while the
-    /// delegate queue already works; nil if it did not arrive, or not before the events were finished.
+    /// Returns the events of one process, by default the last one, without `handleEvents`, which reaches the main
+    /// thread while the delegate queue already works. Returns nil if `handleEvents` did not arrive, or not before the
+    /// events were finished.
     func backgroundStory(of process: Int32? = nil) -> [Sighting.Event]? {
         let story = story(of: process)
         guard let told = story.firstIndex(of: .handleEvents), let end = story.lastIndex(of: .finishedEvents), told < end
@@ -160,7 +161,7 @@ final class AppFixture: Sendable {
         return seen(event, task: task)[count - 1]
     }
 
-    /// Suspends until the app's status satisfies the condition, and returns that status: the next one may differ.
+    /// Suspends until the app's status satisfies the condition, and returns that status. A later status may differ.
     @discardableResult
     func wait(
         for what: String, within bound: Duration = .seconds(30), until isSatisfied: (AppStatus) -> Bool
@@ -178,7 +179,7 @@ final class AppFixture: Sendable {
         try await wait(for: "suspension") { $0.state == .suspended }
     }
 
-    /// Suspends until the service stores no finished file, that is, until every event was acknowledged.
+    /// Suspends until the service stores no finished file, because every event was acknowledged.
     func waitForAcknowledgement() async throws {
         do {
             try await eventually("the acknowledgement") { service.names(in: service.paths.files.path).isEmpty }
@@ -189,7 +190,7 @@ final class AppFixture: Sendable {
         }
     }
 
-    /// The path of a file that the probe has moved.
+    /// Returns the path of a file that the probe has moved.
     func file(_ name: String, session: String = "main") -> String { files.path("files/\(session)/\(name)") }
 
     var scratch: TemporaryDirectory { files }
@@ -201,7 +202,7 @@ final class AppFixture: Sendable {
             .map { (try? String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8)) ?? "" }.joined()
     }
 
-    /// The service's status, the probe's events and its log, for diagnosing a failed test.
+    /// Returns the service's status, the probe's events and its log, to diagnose a failed test.
     func account() async -> String {
         let history = (try? await why()).map { explanation in
             explanation.history.map { "\($0.time.ISO8601Format()) \($0.decision) \($0.detail ?? "")" }

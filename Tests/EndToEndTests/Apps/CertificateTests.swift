@@ -4,9 +4,10 @@ import TestSupport
 import Testing
 import app_probe
 
-/// T7, section 2.4: questions about connections, to an app that is not running; and an upload through crashes.
+/// Tests of questions about connections to an app that is not running, and of an upload through crashes (T7, section
+/// 2.4).
 @Suite(.serialized, .timeLimit(.minutes(20))) struct CertificateTests {
-    /// An app that has started downloads of these names and died; it starts `later` when the user activates it.
+    /// Returns an app that has started downloads of these names and died. It starts `later` when the user activates it.
     private func dead(
         _ server: SecureServer, _ names: [String] = ["file"], later: String? = nil,
         _ change: (inout Orders) -> Void
@@ -127,8 +128,8 @@ import app_probe
 
     // MARK: - Questions that meet their answer
 
-    /// One task gets a challenge and its answer while another task, which knows nothing of it, is about to reach the
-    /// same server.
+    /// Launches an app of which one task gets a challenge and its answer, while another task is about to reach the same
+    /// server without knowing this.
     private func launchForDetour(_ app: AppFixture, _ server: SecureServer) async throws {
         let gate = Gate()
         let detour: [Behaviour] = [.holdHead(gate), .redirect(to: server.url)]

@@ -3,9 +3,9 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The examples, run as their README says, with real kills and suspensions.
+/// Tests of the examples, run as their README says, with real kills and suspensions.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct ExampleTests {
-    /// A service whose apps find the programs just built, with its home directory below `scratch`.
+    /// Returns a service whose apps find the programs just built, with its home directory below `scratch`.
     private func service() throws -> Service {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         return try Service(environment: ["PATH": "\(Programs.folder):\(path)"])
@@ -104,7 +104,7 @@ import Testing
         let process = try #require(try await status(id, service).processID)
         kill(process, SIGKILL)
         try await wait(for: "its end", id, service) { $0.lastExit?.signal == SIGKILL }
-        // The same command again: running downloads are not started twice.
+        // The same command again does not start running downloads twice.
         try await service.cli(["app", "launch", id, "--"] + Array(urls[4...])).expectSuccess()
         try await eventually("the queue's word once more") {
             try await service.cli(["app", "log", id]).output.components(separatedBy: "under way").count == 3
@@ -177,7 +177,7 @@ import Testing
                 "<rss version=\"2.0\"><channel><title>Hills</title><item><guid>1</guid><title>The first</title>"
                     + "<link>http://example.org/1</link></item></channel></rss>"))
         try await service.start()
-        // No fetch starts by itself meanwhile.
+        // No fetch starts on its own meanwhile.
         try await service.cli(["refresh", "--off"]).expectSuccess()
         let id = "org.example.Feeds"
         let script = "\(Self.examples)/feeds/feeds.py"
@@ -193,7 +193,7 @@ import Testing
         let log = try await service.cli(["app", "log", id]).output
         #expect(log == "1 feeds asked, 1 new articles, 0 failed\n1 feeds asked, 0 new articles, 0 failed\n")
 
-        // The user has opened the app; it reports that itself to the service.
+        // The app that the user has opened reports that to the service itself.
         let first = try await run(script, [], service)
         #expect(first.output == "Hills\n  The first\n    http://example.org/1\n", "\(first)")
         #expect(try await run(script, [], service).output == "Nothing is unread.\n")
@@ -238,7 +238,7 @@ import Testing
         try await service.api.get("/v1/refresh/\(id)")
     }
 
-    /// A script run by the user in a terminal.
+    /// Runs a script as the user does in a terminal.
     private func run(_ script: String, _ arguments: [String], _ service: Service) async throws -> ChildProcess.Outcome {
         try await ChildProcess.run(
             script, arguments,

@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Apps whose files are on a file system that does not respond.
+/// Tests of apps whose files are on a file system that does not respond.
 @Suite(
     .serialized, .timeLimit(.minutes(20)),
     .enabled(if: HangingFileSystem.isPossible, "needs root, FUSE, a compiler for C and libfuse3-dev"))
@@ -41,7 +41,7 @@ struct HangingAppTests {
         try await Self.install("Healthy", exec: "sleep 1000", on: service)
 
         for call in calls { try system.hang(call) }
-        // The calls hang until the end of this loop, so no response may wait for them.
+        // The calls hang until the end of this loop. A response must therefore not wait for them.
         let list = try await service.cli(["app", "list"])
         #expect(list.code == 0, "\(list)")
         for name in ["Folder", "Healthy", "Picture", "Program"] {
@@ -51,7 +51,7 @@ struct HangingAppTests {
             let opened = try await service.cli(["app", "launch", "org.example.\(name)"])
             #expect(opened.code == 0, "\(name): \(opened)")
         }
-        // A folder is not opened in the same way as a file.
+        // Opening a folder uses another call than opening a file.
         for name in calls == [.open] ? ["Program"] : ["Program", "Folder"] {
             let opened = try await service.cli(["app", "launch", "org.example.\(name)"])
             #expect(opened.code == 1 && opened.errors.contains("does not respond"), "\(name): \(opened)")

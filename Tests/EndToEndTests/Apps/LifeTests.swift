@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import app_probe
 
-/// T11, T13, L1, L7: apps that break the rules, and users who end them.
+/// Tests of apps that break the rules, and of users who end them (T11, T13, L1, L7).
 @Suite(.serialized, .timeLimit(.minutes(20))) struct LifeTests {
     private let content = Content.seeded(size: 2 << 20, seed: 31)
 
@@ -38,7 +38,7 @@ import app_probe
         #expect(said.contains("did not complete its session events in time"), "\(said)")
         let why = try await app.service.cli(["app", "why", app.app]).output
         #expect(why.contains("0x2182bad3"), "\(why)")
-        // Only that process counts: the app is launched again a second later.
+        // Only that process counts, because the app is launched again a second later.
         #expect(app.backgroundStory(of: process) == AppFixture.delivery)
         #expect(try content.firstMismatch(inFileAt: app.file("film")) == nil)
     }
@@ -112,7 +112,7 @@ import app_probe
         let status = try await app.status()
         #expect(status.isForceQuit && status.state == .notRunning && status.lastExit?.cause == .forceQuit)
         #expect(try await app.why().sentence.contains("force-quit"))
-        // The messages exist, and a starting service looks for apps to wake.
+        // The messages exist, and a starting service searches for apps to wake.
         try await app.killService()
         try await app.service.start()
         #expect(try await app.status().isForceQuit)

@@ -14,10 +14,10 @@ struct LiveProcess {
     /// The state of the process, such as R, S, T or Z; nil if there is no such process.
     var state: Character? { ProcessStat(pid)?.state }
 
-    /// The clock ticks of processor time that the process has used.
+    /// The number of clock ticks of processor time that the process has used.
     var ticks: Int { ProcessStat(pid)?.ticks ?? 0 }
 
-    /// Whether the process, although runnable, gets no processor time while another process gets ten ticks.
+    /// Returns whether the process, although runnable, gets no processor time while another process gets ten ticks.
     func rests() async throws -> Bool {
         let (before, other) = (ticks, try BusyProcess())
         try await other.run(ticks: 10)

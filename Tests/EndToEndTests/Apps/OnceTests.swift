@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 import app_probe
 
-/// T1, T10, sections 3.5 and 3.6: processes die at every point of a delivery, and each event has its effect once.
+/// Tests in which processes die at every point of a delivery, and each event has its effect once (T1, T10, sections 3.5
+/// and 3.6).
 @Suite(.serialized, .timeLimit(.minutes(20))) struct OnceTests {
     private let content = Content.seeded(size: 1 << 20, seed: 21)
 
@@ -20,7 +21,7 @@ import app_probe
         return app
     }
 
-    /// A rule that holds the process until the returned gate is opened.
+    /// Returns a rule that holds the process until the returned gate opens.
     private func holding(at point: Point, _ directory: TemporaryDirectory) -> (Rule, gate: String) {
         var rule = Rule(point, .hold)
         rule.gate = directory.path("gate")
@@ -66,7 +67,7 @@ import app_probe
         try await app.killService()
         try app.open(gate)
         try await app.wait(for: .completed)
-        // The app's library starts the service; nothing else does here.
+        // Only the app's library starts the service here.
         try await app.waitForService(besides: old)
         try await app.waitForAcknowledgement()
         try await app.perform("background")
@@ -85,7 +86,7 @@ import app_probe
         let scratch = try TemporaryDirectory()
         let (rule, _) = holding(at: point, scratch)
         let gate = Gate()
-        // Otherwise the delegate would receive everything before the main thread is held.
+        // Without this, the delegate would receive everything before the main thread is held.
         let app = try await probe(rule, behaviours: point == .begun ? [.holdHead(gate)] : [])
         let event = try #require(Sighting.Event(rawValue: point.rawValue))
         try await app.wait(for: event)
@@ -113,10 +114,10 @@ import app_probe
         let service = try #require(app.service.process)
         try await service.halt()
         try app.open(gate)
-        // The library's record that the message was handled.
+        // The library writes a record that the app has handled the message.
         let notes = app.service.paths.state.appending(path: "delivered").path
         try await eventually("the library's note") {
-            // The record is written, not only created.
+            // This checks that the library has not only created the record but also written it.
             app.service.names(in: notes).contains { name in
                 name.contains("main") && (try? fileBytes("\(notes)/\(name)").contains(0x0A)) == true
             }
@@ -162,7 +163,7 @@ import app_probe
         #expect(completed.count == count)
         // Only the event whose callback was running when the app was killed may be repeated.
         #expect(completed.values.filter { $0 > 1 }.count <= 1)
-        // The kill may come between the move and its record: then only the second process reports that file.
+        // The kill may happen between the move and its record. Then only the second process reports that file.
         let (moved, movedAgain) = (app.seen(.moved).map(\.task), app.seen(.movedAgain).map(\.task))
         #expect(Set(moved).count == moved.count, "no file is moved into an empty place twice")
         #expect(Set(moved + movedAgain).count == count)

@@ -1,11 +1,11 @@
 import Foundation
 import TestSupport
 
-/// Ends every process that one home's service has started. Apps outlive their service and start it again.
+/// Ends every process that the service of one home has started. Apps outlive their service and start it again.
 struct ProcessSweep {
     let home: String
 
-    /// - Parameter first: the service itself.
+    /// - Parameter first: the process of the service.
     func sweep(first service: ChildProcess?) {
         service?.kill(SIGCONT)
         service?.kill(SIGKILL)

@@ -4,11 +4,11 @@ import TestSupport
 import Testing
 import app_probe
 
-/// T9, section 2.4: challenges from servers and begin dates, to an app that is not running.
+/// Tests of challenges from servers and of begin dates, for an app that is not running (T9, section 2.4).
 @Suite(.serialized, .timeLimit(.minutes(20))) struct QuestionTests {
     private let content = Content.seeded(size: 300_000, seed: 51)
 
-    /// An app that has started one download and died.
+    /// Returns an app that has started one download and died.
     private func dead(
         _ behaviours: [Behaviour], beginsIn delay: Double? = nil, holdsAt point: Point? = nil,
         _ change: (inout Orders) -> Void

@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 import app_probe
 
-/// T9, T11, section 3 of `background-urlsession.md`: the events that a relaunched app receives, and its state
-/// afterwards.
+/// Tests of the events that a relaunched app receives, and of its state afterwards (T9, T11, section 3 of
+/// `background-urlsession.md`).
 @Suite(.serialized, .timeLimit(.minutes(20))) struct RelaunchTests {
     private let content = Content.seeded(size: 2 << 20, seed: 11)
 
-    /// The app has started one download that stops at 1 MiB.
+    /// Returns an app that has started one download, which stops at 1 MiB.
     private func begun(_ gate: Gate) async throws -> AppFixture {
         let app = try AppFixture()
         app.origin.serve("/film", Resource(content: content, behaviours: [.holdFrom(1 << 20, gate)]))
@@ -60,7 +60,7 @@ import app_probe
         let before: [Sighting.Event] = [.launched, .made, .begun, .active, .resigned, .background]
         #expect(app.backgroundStory() == before + AppFixture.delivery.dropFirst())
         #expect(app.seen(.launched).count == 1)
-        // One snapshot when the user left the app, one after the events.
+        // The app made one snapshot when the user left it, and one after the events.
         #expect(app.seen(.snapshot).count == 2)
         try await eventually("frozen again") { LiveProcess(process).isFrozen }
         try expectWhole(app)
@@ -159,8 +159,8 @@ import app_probe
                 Resource(content: .seeded(size: 300_000, seed: UInt64(index)), behaviours: [.holdHead(gate)]))
         }
         try app.order { orders in
-            // Each session is created when its events are to be handled: otherwise the first wake would deliver the
-            // events of all.
+            // The app creates each session when it handles its events. Otherwise the first wake would deliver the
+            // events of all sessions.
             orders.sessions = names.map { SessionOrder($0) }
             for index in names.indices { orders.sessions[index].isMadeAtLaunch = false }
             orders.transfers = names.map { TransferOrder(app.origin.url("/\($0)"), "file", in: $0) }

@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Apps that do not link the library: their environment, and their state when the service dies.
+/// Tests of apps that do not link the library: their environment, and their state when the service dies.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct ScriptTests {
     private static let id = "org.example.Script"
 
@@ -61,7 +61,7 @@ import Testing
 
     // MARK: - The environment
 
-    /// The environment that an app's process has found.
+    /// Returns the environment that an app's process has found.
     private func environment(_ service: Service, launch: () async throws -> AppStatus) async throws -> [String: String]
     {
         let process = try #require(try await launch().processID)
@@ -161,7 +161,7 @@ import Testing
         #expect(log(service).utf8.count <= 2 * limit)
     }
 
-    /// Processes that write logs and read a FIFO of this home.
+    /// Returns the processes that write logs and read a FIFO of this home.
     private func keepers(_ service: Service) -> [Int32] {
         ((try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []).compactMap { Int32($0) }.filter { pid in
             let name = try? String(contentsOfFile: "/proc/\(pid)/comm", encoding: .utf8)

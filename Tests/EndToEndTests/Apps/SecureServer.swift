@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// nginx with a certificate that the system does not trust; no connection reaches it before ``letIn()``.
+/// An nginx server with a certificate that the system does not trust. No connection reaches it before ``letIn()``.
 final class SecureServer: Sendable {
     static let content = Content.seeded(size: 300_000, seed: 91)
     let certificates: TestCertificates
@@ -13,7 +13,7 @@ final class SecureServer: Sendable {
     init(wantsCertificate: Bool = false) async throws {
         certificates = try await TestCertificates()
         log = try TemporaryDirectory()
-        // Certificates after the server's own in its file are sent with it.
+        // nginx sends the certificates that follow the server's own in its file.
         let chain = try fileBytes(certificates.serverCertificate) + fileBytes(certificates.authority)
         try Data(chain).write(to: URL(filePath: certificates.serverCertificate))
         var options = WebServer.NginxOptions()
@@ -43,7 +43,7 @@ final class SecureServer: Sendable {
         ((try? fileBytes(log.path("requests"))) ?? []).count { $0 == UInt8(ascii: "\n") }
     }
 
-    /// The certificates that the server presents, in DER: its own and its authority's.
+    /// Returns the certificates that the server presents, in DER: the server's own and its authority's.
     func chain() throws -> [Data] {
         let text = try String(contentsOfFile: certificates.serverCertificate, encoding: .utf8)
         let mark = "-----BEGIN CERTIFICATE-----"

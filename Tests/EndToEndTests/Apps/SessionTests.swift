@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import app_probe
 
-/// Sections 2.4, 2.5, 3.8, 3.9 and 4: the behaviour of sessions and their tasks as apps see it.
+/// Tests of the behaviour of sessions and their tasks as apps see it (sections 2.4, 2.5, 3.8, 3.9 and 4).
 @Suite(.serialized, .timeLimit(.minutes(20))) struct SessionTests {
     private let content = Content.seeded(size: 2 << 20, seed: 41)
 
@@ -175,7 +175,7 @@ import app_probe
         #expect(try await two.api.tasks().count == 3)
     }
 
-    /// Each app downloads, dies, and is relaunched only for its own files.
+    /// Expects that each app downloads, dies, and is relaunched only for its own files.
     private func expectApart(_ one: AppFixture, _ two: AppFixture) async throws {
         let gate = Gate()
         for (index, app) in [one, two].enumerated() {

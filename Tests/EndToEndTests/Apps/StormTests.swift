@@ -4,13 +4,13 @@ import TestSupport
 import Testing
 import app_probe
 
-/// L7, T2: no app stays frozen, and no event is lost.
+/// Tests that no app stays frozen and no event is lost (L7, T2).
 @Suite(.serialized, .timeLimit(.minutes(20))) struct StormTests {
     /// The content is too small for several connections.
     private let content = Content.seeded(size: 3 << 20, seed: 61)
 
-    /// Starts a download in the app whose every attempt is held at the gate. An attempt delivers a few bytes and is
-    /// abandoned after a minute without a byte; all attempts together would take 45 minutes.
+    /// Starts a download in the app, all of whose attempts the gate blocks. Each attempt delivers a few bytes and is
+    /// abandoned after a minute without a byte. All attempts together would take 45 minutes.
     private func begun(_ gate: Gate) async throws -> AppFixture {
         let app = try AppFixture()
         app.origin.serve("/film", Resource(content: content, behaviours: [.holdAfter(64 << 10, gate)]))
@@ -64,7 +64,7 @@ import app_probe
         try await eventually("frozen") { process.isFrozen }
         let old = try await app.api.status().processID
         try await app.killService()
-        // Only the app's library starts the next service. The app therefore runs, though perhaps only briefly.
+        // Because only the app's library starts the next service, the app must run, though perhaps only briefly.
         try await app.waitForService(besides: old)
         try await app.waitUntilSuspended()
         try await eventually("frozen again") { process.isFrozen }
@@ -88,7 +88,7 @@ import app_probe
         let process = LiveProcess(try #require(app.seen(.launched).last?.process))
         #expect(try await app.service.stop() == .code(0))
         try await eventually("thawed") { !process.isFrozen }
-        // The app waits for a service and starts none: its own service would conflict with this one.
+        // The app waits for a service and does not start one, because its own service would conflict with this one.
         try await app.service.start()
         try await app.waitUntilSuspended()
         try await app.perform("kill")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import app_probe
 
-/// T9: the end of an app whose status is read all the time.
+/// Tests of the end of an app whose status is read all the time (T9).
 @Suite(.serialized, .timeLimit(.minutes(20))) struct WatchedEndTests {
     @Test func `T9: A watched app that has handled all events and dies is not launched again`() async throws {
         let app = try AppFixture()

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import app_probe
 
-/// L2 to L5 with real apps: background tasks, their expiration, and the end of apps that do not finish.
+/// Tests with real apps of background tasks, their expiration, and the end of apps that do not finish (L2 to L5).
 @Suite(.serialized, .timeLimit(.minutes(20))) struct BackgroundTaskTests {
-    /// An app in the background that has started `tasks` on its way there.
+    /// Returns an app in the background that has started `tasks` on its way there.
     private func probe(
         policy: String, _ tasks: [BackgroundTaskOrder], lines: String = "", isLeft: Bool = true,
         _ change: (inout Orders) -> Void = { _ in }
@@ -98,8 +98,8 @@ import app_probe
         let front = try await app.wait(for: .remaining, task: "front")
         #expect(front.remaining == .greatestFiniteMagnitude)
         try await app.wait(for: .remaining, count: 20, task: "clock")
-        // The end of the time according to each report; reading the two clocks one after the other can only make it
-        // later.
+        // These are the ends of the time according to each report. Reading the two clocks one after the other can only
+        // make an end later.
         let ends = app.seen(.remaining, task: "clock").compactMap { sighting in
             sighting.remaining.map { $0 + sighting.awakeSeconds }
         }
@@ -140,7 +140,7 @@ import app_probe
         let app = try AppFixture()
         try await app.install()
         try await app.launch()
-        // Only then does the service know that the app links the library.
+        // From then on, the service knows that the app links the library.
         try await app.wait(for: "its connection") { $0.isConnected }
         try await app.quit()
         try app.order { $0.rules = [Rule(.launched, .hold)] }

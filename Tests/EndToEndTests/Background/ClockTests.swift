@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// L4, L6, T8: clocks that jump.
+/// Tests of clocks that jump (L4, L6, T8).
 @Suite(.serialized, .timeLimit(.minutes(20))) struct ClockTests {
     @Test(.enabled(if: ClockTests.fakeTime != nil, "needs Debian's package faketime"))
     func `L4: Setting the wall clock does not shorten background time`() async throws {
@@ -28,7 +28,7 @@ import Testing
         let since = ContinuousClock.now
         for jump in ["+36000", "-36000"] {
             try Data("\(jump)\n".utf8).write(to: URL(filePath: wall), options: .atomic)
-            // The service does use the changed time now.
+            // This shows that the service now uses the changed time.
             let id = try await service.api.enqueue(
                 .download("http://127.0.0.1:1/", to: service.scratch.path("to")))
             let said = try await service.api.task(id).createdAt
@@ -55,7 +55,7 @@ import Testing
         try await service.wait(id, for: "doze") { $0.wait?.reason == .doze }
         let until = try #require(try await service.device().doze.until)
         try await service.kill()
-        // The jump is shorter than the time to the window: doze continues, and the window comes that much sooner.
+        // The jump is shorter than the time until the window. Doze continues, and the window opens that much sooner.
         try await service.start(under: Machine.bootTime(shiftedBy: 600))
         #expect(try await service.device().doze.phase == .dozing)
         let nearer = try #require(try await service.device().doze.until)

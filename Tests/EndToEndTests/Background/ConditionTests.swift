@@ -3,11 +3,11 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// T3, T8: transfers that wait for power and networks, as reported by real services on a private bus.
+/// Tests of transfers that wait for power and networks, as mocked services on a private bus report them (T3, T8).
 @Suite(.serialized, .timeLimit(.minutes(20))) struct ConditionTests {
     private let content = Content.seeded(size: 1 << 20, seed: 12)
 
-    /// A service that gets its power and network states from mocks.
+    /// Returns a service that gets its power and network states from mocks.
     private func served() async throws -> (service: Service, bus: PrivateBus, origin: OriginServer) {
         let bus = try await PrivateBus.started()
         let service = try Service(environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address])

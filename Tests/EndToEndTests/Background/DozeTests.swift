@@ -4,10 +4,10 @@ import TestSupport
 import Testing
 import app_probe
 
-/// L4, L6 with real processes: apps that doze freezes, transfers that windows allow, and the state after a killed
-/// service.
+/// Tests with real processes of apps that doze freezes, transfers that windows allow, and the state after a killed
+/// service (L4, L6).
 @Suite(.serialized, .timeLimit(.minutes(20))) struct DozeTests {
-    /// An app that works in the background, with a child that is always busy.
+    /// Returns an app that works in the background, with a child that is always busy.
     private func worker(policy: String, _ change: (inout Orders) -> Void = { _ in }) async throws -> (
         app: AppFixture, child: LiveProcess
     ) {
@@ -56,7 +56,7 @@ import app_probe
         #expect(running.background.stints.last?.windows == 1)
         try await app.service.doze(.dozing)
         try await app.wait(for: "standing still again") { $0.background.standsStill }
-        // The user is back.
+        // The user has returned to the device.
         try await app.service.device(set: ["idle": "no", "power": "external"])
         try await app.wait(for: "running") { !$0.background.standsStill }
         #expect(try await app.service.device().doze.phase == .awake)
@@ -104,7 +104,7 @@ import app_probe
         #expect(after.processID == before.processID)
         #expect(after.background.tasks.map(\.name) == ["work"])
         let (left, was) = (try #require(after.background.remaining), try #require(before.background.remaining))
-        // The app ran between the two services, and this time was counted.
+        // The app ran between the two services, and this time counted.
         #expect(left <= was && left > was - 60, "\(was) s, then \(left) s")
         try await eventually("a child that rests") { try await child.rests() }
     }

@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// L2, L5, L6: any program as bounded background work.
+/// Tests of any program as bounded background work (L2, L5, L6).
 @Suite(.serialized, .timeLimit(.minutes(20))) struct TaskRunTests {
     private func service(policy: String) async throws -> Service {
         let service = try Service()
@@ -21,7 +21,7 @@ import Testing
         (try? String(contentsOfFile: service.scratch.path("run"), encoding: .utf8)) ?? ""
     }
 
-    /// The process whose ID the script has written.
+    /// Returns the process whose ID the script has written.
     private func number(_ service: Service) async throws -> LiveProcess {
         try await eventually("the command") { written(service).contains("\n") }
         return LiveProcess(try #require(Int32(written(service).prefix { $0.isNumber })))

@@ -21,7 +21,7 @@ struct BlockWalk: Sendable {
     init(seed: UInt64 = 6) {
         var random = SplitMix64(seed: seed)
         let round = 4 * Self.side
-        // At twenty times the speed this is sixteen seconds before home, enough time to start a service.
+        // At twenty times the speed this leaves sixteen seconds before home, which is enough time to start a service.
         let start = round / 2 + 150
         let seconds = Int(saturating: round / Self.speed)
         places = (0..<seconds).map { second in
@@ -32,7 +32,7 @@ struct BlockWalk: Sendable {
         }
     }
 
-    /// The distance east and north of home in metres, after this many metres on the way around the block.
+    /// Returns the distance east and north of home in metres, after this many metres on the way around the block.
     private static func corner(_ way: Double) -> (east: Double, north: Double) {
         if way < side { return (way, 0) }
         if way < 2 * side { return (side, way - side) }

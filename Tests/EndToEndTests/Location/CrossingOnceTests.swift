@@ -4,18 +4,18 @@ import TestSupport
 import Testing
 import app_probe
 
-/// The service is killed between a region event and the end of its wake: the event has its effect once.
+/// Tests that kill the service between a region event and the end of its wake. The event must have its effect once.
 @Suite(.enabled(if: PreloadedLibrary.isPossible, "needs a compiler for C"), .timeLimit(.minutes(20)))
 struct CrossingOnceTests {
     /// The time at which the service is killed, and the state of the script then.
     enum Moment: CaseIterable {
-        /// The event is on disk, and the script's process is about to be created.
+        /// The event is on disk, and the service is about to create the script's process.
         case beforeLaunch
-        /// The script runs, and ends while no service runs.
+        /// The script runs, and it ends while no service runs.
         case endsWithoutService
-        /// The script runs, and ends under the next service.
+        /// The script runs, and it ends while the next service runs.
         case endsUnderTheNext
-        /// The script has ended, and the service has not noticed yet.
+        /// The script has ended, and the service has not noticed that yet.
         case behindItsEnd
     }
 
@@ -49,7 +49,7 @@ struct CrossingOnceTests {
                 if moment == .behindItsEnd { try await service.kill() }
             }
             if moment != .endsUnderTheNext { try await service.start(under: machine.command) }
-            // If a service has ended the script because its ten seconds were over, the script is started again after a
+            // If a service has ended the script after its ten seconds, the service starts the script again after a
             // pause.
             do {
                 try await eventually("the wake's end, \(number): \(moment)", within: .seconds(120)) {
@@ -65,7 +65,8 @@ struct CrossingOnceTests {
                 throw error
             }
         }
-        // Each script was started once, and again only if the service had ended it; no event is left to deliver.
+        // Each script was started once, and a second time only if the service had ended it. No event remains to be
+        // delivered.
         let kinds = moments.indices.map { $0 % 2 == 0 ? LocationEvent.Kind.entered : .left }
         #expect(try script.done().map(\.kind) == kinds)
         let journal = try await service.cli(["journal", "--since", "all"]).output
@@ -78,8 +79,8 @@ struct CrossingOnceTests {
         #expect(app.wakes.isEmpty && app.state == .notRunning)
     }
 
-    /// An app in the background whose delegate has received a region event. The service is stopped from then on: the
-    /// time allowed for the wake does not pass, and the end of the callback is not noticed.
+    /// Returns an app in the background whose delegate has received a region event. The service is stopped from then
+    /// on, so that the time limit of the wake does not elapse and the service does not notice the end of the callback.
     private func heard(_ machine: SleepingMachine) async throws -> AppFixture {
         let service = try Service()
         let app = try AppFixture(service: service)
@@ -124,7 +125,7 @@ struct CrossingOnceTests {
         let machine = try await SleepingMachine()
         let app = try await heard(machine)
         try await app.service.kill()
-        // The app's library starts the service; nothing else does here.
+        // Only the app's library starts the service here.
         try await app.waitForService()
         try await eventually("the wake's end") { try await app.service.wakesOnDisk() == 0 }
         let account = await app.account()

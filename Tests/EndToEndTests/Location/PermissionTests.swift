@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 import app_probe
 
-/// An app requests access to the location, and the user answers the notification of a real desktop server.
+/// Tests of an app that requests access to the location, and of a user who answers the notification of a real desktop
+/// server.
 @Suite(.timeLimit(.minutes(20))) struct PermissionTests {
     enum Answer: CaseIterable {
         case allow, deny, dismiss

@@ -4,10 +4,10 @@ import TestSupport
 import Testing
 import app_probe
 
-/// A Swift app that requests its location while it runs: a real process, the real service, and GeoClue mocked by
-/// dbusmock.
+/// Tests of a Swift app that requests its location while it runs: a real process, the real service, and GeoClue mocked
+/// by dbusmock.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct PlaceAppTests {
-    /// GeoClue on a private bus, and a service without any other source.
+    /// A service whose only location source is GeoClue on a private bus.
     private struct World {
         let bus: PrivateBus
         let geoClue: MockLocationService
@@ -58,7 +58,7 @@ import app_probe
         try await allow(app, .whenInUse)
         try await app.launch()
         #expect(try await app.wait(for: .located).text == "52.5,13.5,8.0")
-        // A move of 40 m is below the app's distance filter, one of 400 m is not.
+        // The app's distance filter ignores a move of 40 m, but not one of 400 m.
         try await world.move(52.50036)
         try await world.move(52.5036)
         #expect(try await app.wait(for: .located, count: 2).text == "52.5036,13.5,8.0")

@@ -4,9 +4,11 @@ import TestSupport
 import Testing
 import app_probe
 
-/// Regions and significant changes in a Swift app: real processes, the real service, locations set on the device.
+/// Tests of regions and significant changes in a Swift app: real processes, the real service, and locations set on the
+/// device.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct RegionAppTests {
-    /// A region event counts after 20 s, and the receiver is queried as rarely as possible.
+    /// The timeout for region events. An event counts after 20 s, and the service queries the receiver as rarely as
+    /// possible.
     private static let timeout: Duration = .seconds(180)
     private static let home = (latitude: 52.52, longitude: 13.405)
 
@@ -48,7 +50,7 @@ import app_probe
         try await app.waitUntilSuspended()
         #expect(app.seen(.launched).count == 1 && app.seen(.regionState).map(\.text) == ["outside", "inside"])
 
-        // The service keeps the region: the next launch only creates a manager.
+        // The service keeps the region, so the next launch only creates a manager.
         try app.order { $0.location?.regions = [] }
         try await app.quit()
         try await move(app, metres: 5_000)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import app_probe
 
-/// Apps woken by real location sources during a walk, at twenty times its speed.
+/// Tests of apps that real location sources wake during a walk, at twenty times its speed.
 @Suite(.enabled(if: PreloadedLibrary.isPossible, "needs a compiler for C"), .timeLimit(.minutes(20)))
 struct RegionWalkTests {
     @Test func `R6: Each region event on a gpsd walk wakes a script once, though the service is killed`()
@@ -23,11 +23,11 @@ struct RegionWalkTests {
             try await service.start(under: machine.command)
         }
         try await eventually("the end of every wake") { try await service.wakesOnDisk() == 0 }
-        // Events recorded up to this status; later ones are ignored.
+        // The test checks events recorded up to this status and ignores later ones.
         let status = try await script.status()
         let events = Array(try script.begun().prefix(status.regions.first?.crossings ?? 0))
         #expect(events.count >= 2 && events.count == status.regions.first?.crossings, "\(status)")
-        // Entries and exits alternate, whatever the walk's location was when the region was new.
+        // Entries and exits alternate, wherever the walk was when the region was added.
         for (number, event) in events.enumerated() {
             #expect(number == 0 || event.kind != events[number - 1].kind)
             let place = try #require(event.place.flatMap { Coordinate(latitude: $0.latitude, longitude: $0.longitude) })
@@ -71,8 +71,8 @@ struct RegionWalkTests {
         #expect(app.seen(.launched).count == 1)
     }
 
-    /// Makes GeoClue report the locations of the walk, only the first one until the walk has started; ends when the
-    /// task is cancelled.
+    /// Makes GeoClue report the locations of the walk, but only the first location until the walk has started. Ends
+    /// when the task is cancelled.
     private static func walk(_ mock: MockLocationService, from begun: Watched<ContinuousClock.Instant?>) async throws {
         let places = BlockWalk().places
         while !Task.isCancelled {
@@ -102,14 +102,14 @@ struct RegionWalkTests {
         try await app.install()
         let always = try JSON.encode(AppLocationChange(permission: .always))
         try await service.api.send("PATCH", "/v1/location/\(app.app)", always)
-        // On this machine's clock the sources have a quarter of a second to report that they are available.
+        // On this machine's clock the sources have only a quarter of a second to report that they are available.
         try await eventually("the sources") {
             let status: LocationStatus = try await service.api.get("/v1/location")
             return status.sources.contains(where: \.isAvailable)
         }
         try await app.launch()
         try await eventually("the modem to tell its cell") { try await modem.tell("Modems").contains("signals 1") }
-        // The location stays the same: only the cells change.
+        // The location stays the same, and only the cells change.
         try await places.tell("SetPlace", "ddd", "52.52", "13.405", "300")
         #expect(try await app.wait(for: .located, within: .seconds(60)).text == "52.52,13.405,300.0")
         try await app.perform("background")
