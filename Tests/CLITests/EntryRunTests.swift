@@ -36,7 +36,7 @@ struct EntryRunTests {
         var ended = Samples.entry(7, .completed, task: 14)
         ended.time = waits[5].time
         let runs = EntryRun.runs(waits + [ended, Self.held(8, "No connection.", task: 14)])
-        // Each run is placed where its last entry is. Other entries in between start a new run.
+        // Each run stands at the position of its last entry. Other entries in between start a new run.
         #expect(
             runs.map { "\($0.entry.id) \($0.entry.task?.rawValue ?? 0) \($0.count)" }
                 == ["4 13 2", "5 14 2", "6 15 2", "7 14 1", "8 14 1"])

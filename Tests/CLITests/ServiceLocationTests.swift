@@ -11,7 +11,7 @@ import Testing
     import Musl
 #endif
 
-/// A running service is found by its lock, whatever the client's environment is.
+/// Tests that clients find a running service by its lock, whatever their environment is.
 @Suite struct ServiceLocationTests {
     private let directory: TemporaryDirectory
     private let location: ServiceLocation

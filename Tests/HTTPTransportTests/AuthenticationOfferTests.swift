@@ -4,7 +4,8 @@ import Testing
 
 @testable import HTTPTransport
 
-/// RFC 9110, section 11.6.1: commas separate both challenges and the parameters of one challenge.
+/// Tests of challenges, in which commas separate both challenges and the parameters of one challenge (RFC 9110, section
+/// 11.6.1).
 @Suite(.timeLimit(.minutes(20))) struct AuthenticationOfferTests {
     private static func offer(_ scheme: String, _ parameters: [String: String] = [:]) -> AuthenticationOffer {
         AuthenticationOffer(scheme: scheme, parameters: parameters)
@@ -37,7 +38,7 @@ import Testing
         ("", []),
     ]
 
-    /// If the value were read again from each of its quotes, this would take days.
+    /// If the parser read the value again from each of its quotes, this would take days.
     @Test func `The parser reads an unclosed quoted string only once`() {
         let value = "Basic x=" + String(repeating: "\"\\", count: 2_000_000)
         #expect(AuthenticationOffer.parse(value) == [])
@@ -112,7 +113,7 @@ import Testing
             let quarter = String(text.prefix(text.count / 4))
             let time = processorTime { _ = AuthenticationOffer.parse(text) }
             let less = processorTime { _ = AuthenticationOffer.parse(quarter) }
-            // Linear time is four times as long; quadratic time would be sixteen times as long.
+            // In linear time this takes four times as long; in quadratic time it would take sixteen times as long.
             #expect(time < less * 10 + .milliseconds(50), "\(unit): \(less), then \(time)")
         }
     }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// T9: servers that request a client certificate.
+/// Tests of servers that request a client certificate (T9).
 @Suite(.timeLimit(.minutes(20))) struct CertificateChallengeTests {
     private func server(_ verification: String, hasHTTP2: Bool = true) async throws -> WebServer {
         var options = WebServer.NginxOptions()
@@ -44,7 +44,7 @@ import Transfers
             $0.tls?.clientKey = server.certificates?.clientKey
         }
         #expect(try await transport.end(given).head?.status == 200)
-        // This is the result without a wish for challenges.
+        // Without a wish for challenges, the exchange has this result.
         let unasked = try await transport.end(request.with { $0.asksAbout = [.serverTrust] })
         #expect(unasked.head?.status == (verification == "on" ? 400 : 200))
     }
@@ -86,8 +86,8 @@ import Transfers
         #expect(end.challenge?.port == Int(far.port))
     }
 
-    /// Apache requests a certificate in the middle of a connection if only some of its paths need one: TLS 1.3 by
-    /// post-handshake authentication, TLS 1.2 by a new handshake.
+    /// Apache requests a certificate in the middle of a connection if only some of its paths need one. TLS 1.3 uses
+    /// post-handshake authentication for this, TLS 1.2 a new handshake.
     @Test(arguments: ["TLSv1.3", "TLSv1.2"])
     func `T9: A server may request a certificate late, even on a reused connection`(version: String) async throws {
         let certificates = try await TestCertificates()
@@ -114,7 +114,7 @@ import Transfers
             }
         }
         #expect(try await transport.end(request("/file")).body == Array("hello".utf8))
-        // The first request may end with a lost connection, because the handshake was not its own.
+        // The first request may end with a lost connection, because another request caused the handshake.
         try await eventually("the question") {
             try await transport.end(request("/late")).challenge?.method == .clientCertificate
         }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// T9: servers and proxies that require a name and a password.
+/// Tests of servers and proxies that require a name and a password (T9).
 @Suite(.timeLimit(.minutes(20))) struct ChallengeTests {
     private let right = Credential(user: "me", password: "right")
 

@@ -53,7 +53,7 @@ import Transfers
         let file = try TestFile(ceiling: 12_345)
         let transport = TestTransport()
         let receiver = Receiver { _ in .file(file.sink()) }
-        // The timeout is longer than the origin takes to send something.
+        // The timeout is longer than the origin needs to send its next bytes.
         let handle = transport.begin(.direct(origin.url("/file"), idle: 3), receiver)
         for ceiling: Int64 in [12_345, 12_346, 1_000_000, 1_016_384, 7_777_777] {
             file.ceiling.value = ceiling
@@ -87,7 +87,7 @@ import Transfers
         file.ceiling.value = .max
         handle.resumeWriting()
         #expect(try await receiver.end().outcome == .complete)
-        // Bytes after an end that was moved back belong to the next part and stay.
+        // Bytes after an end that was moved back belong to the next part and remain in the file.
         #expect(isMovedBack ? file.position.value >= 2_000_000 : file.position.value == 12_000_001)
         #expect(file.position.value < content.size)
         #expect(try fileBytes(file.path).count == Int(file.position.value))
@@ -293,7 +293,7 @@ import Transfers
         let (transport, patient) = (TestTransport(), Receiver())
         _ = transport.begin(.direct(origin.url("/file"), idle: 600), patient)
         let start = ContinuousClock.now
-        // The timeout is longer than the origin takes to send its data before it is silent.
+        // The timeout is longer than the origin needs to send its data before it falls silent.
         let end = try await transport.end(
             .direct(origin.url("/file"), idle: 3), Receiver { _ in .file(file.sink()) })
         #expect(end.failure?.code == .idleTimeout)

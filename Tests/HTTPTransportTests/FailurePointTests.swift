@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// The stage at which a request fails, over real sockets.
+/// Tests of the stage at which a request fails, over real sockets.
 @Suite(.timeLimit(.minutes(20))) struct FailurePointTests {
     private func point(_ request: WireRequest) async throws -> FailurePoint? {
         let end = try await TestTransport().end(request)
@@ -69,17 +69,17 @@ import Transfers
         let refusal = Behaviour.status(407, fields: [HTTPField("Proxy-Authenticate", "Basic realm=\"proxy\"")])
         proxy.serve("origin.invalid:443", .text("", refusal))
         let found = try await point(.direct("https://origin.invalid/").with { $0.proxy = proxy.url("") })
-        // Whether or not this server supports CONNECT, the proxy itself works.
+        // The proxy works whether or not this server supports CONNECT.
         #expect(found?.stage != .proxy)
     }
 
     @Test func `The transport detects a response with two Content-Length fields`() async throws {
         let origin = try OriginServer()
-        // The origin itself adds the correct one.
+        // The origin itself adds the correct Content-Length.
         origin.serve("/a", .text("here", .garbageStatusLine("HTTP/1.1 200 OK\r\nContent-Length: 9")))
         let receiver = Receiver()
         let end = try await TestTransport().end(.direct(origin.url("/a")), receiver)
-        // Either both fields are delivered, or the exchange fails, depending on libcurl.
+        // Depending on libcurl, the transport delivers both fields or the exchange fails.
         let lengths = receiver.heads.first?.headers.filter { $0.name.lowercased() == "content-length" }.count
         #expect(lengths == 2 || end.failure?.code == .protocolError, "\(end)")
     }

@@ -7,9 +7,9 @@ import Transfers
 
 @testable import HTTPTransport
 
-/// Temporary errors are retried and permanent ones fail at once: every error of libcurl and OpenSSL.
+/// Tests that temporary errors are retried and permanent ones fail at once, for every error of libcurl and OpenSSL.
 @Suite(.timeLimit(.minutes(20))) struct FailureTableTests {
-    /// Codes of unsupported protocols, and codes that libcurl no longer uses.
+    /// The codes of unsupported protocols, and codes that libcurl no longer uses.
     private static let others: Set<UInt32> = [
         9, 10, 11, 12, 13, 14, 15, 17, 19, 20, 21, 24, 29, 30, 31, 32, 37, 38, 39, 40, 44, 46, 50, 51, 57, 62, 68, 69,
         70,
@@ -55,10 +55,11 @@ import Transfers
 
     @Test func `T8: Only OpenSSL's errors of time and of this machine are temporary`() {
         let waits: [Int: TransferFailure.Code] = [
-            // UNABLE_TO_GET_CRL, CERT_NOT_YET_VALID, CERT_HAS_EXPIRED, CRL_NOT_YET_VALID, CRL_HAS_EXPIRED, OCSP_VERIFY_NEEDED.
+            // These are UNABLE_TO_GET_CRL, CERT_NOT_YET_VALID, CERT_HAS_EXPIRED, CRL_NOT_YET_VALID, CRL_HAS_EXPIRED and
+            // OCSP_VERIFY_NEEDED.
             3: .certificateOutOfDate, 9: .certificateOutOfDate, 10: .certificateOutOfDate, 11: .certificateOutOfDate,
             12: .certificateOutOfDate, 73: .certificateOutOfDate,
-            // OUT_OF_MEM, STORE_LOOKUP.
+            // These are OUT_OF_MEM and STORE_LOOKUP.
             17: .inputOutput, 70: .inputOutput,
         ]
         for result in 0...100 {

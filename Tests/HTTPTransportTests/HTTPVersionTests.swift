@@ -6,13 +6,13 @@ import Transfers
 
 @testable import HTTPTransport
 
-/// Servers that offer HTTP/2 but want HTTP/1.1 (RFC 9113, section 7).
+/// Tests of servers that offer HTTP/2 but require HTTP/1.1 (RFC 9113, section 7).
 @Suite(.timeLimit(.minutes(20))) struct HTTPVersionTests {
     /// The ways to refuse a request over HTTP/2.
     enum Refusal: String, Sendable, CaseIterable {
-        /// The request's stream is reset.
+        /// A server that resets the request's stream.
         case stream
-        /// The connection is closed.
+        /// A server that closes the connection.
         case connection
     }
 
@@ -39,7 +39,7 @@ import Transfers
             port = try #require(Int(text.trimmingCharacters(in: .whitespacesAndNewlines)))
         }
 
-        /// The versions of all requests so far.
+        /// Returns the versions of all requests so far.
         func versions() throws -> [String] {
             try String(contentsOfFile: directory.path("output"), encoding: .utf8).split(separator: "\n").dropFirst()
                 .map(String.init)

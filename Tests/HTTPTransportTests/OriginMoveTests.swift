@@ -10,9 +10,9 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Every path by which a request can move to another origin, each through its own code and over real connections.
+/// Tests of every way in which a request can move to another origin, each with its own code and over real connections.
 @Suite(.timeLimit(.minutes(20))) struct OriginMoveTests {
-    /// Each new path must be added here.
+    /// A way in which a request moves to another origin. Each new way must be added here.
     enum Way: String, CaseIterable {
         case redirect, mirror, partsFromMirror, uploadResource, retarget, resumeData, delayedRequest
         case uploadResumeData, delayedUpload
@@ -33,7 +33,7 @@ import Transfers
                 !scene.second.requests.isEmpty
             }
         }
-        // The path begins at the first origin with everything, unless it leaves before any request.
+        // The first origin gets the complete request, unless the request moves before it is sent.
         for request in scene.first.requests {
             #expect(request.field("X-Whatever") == "X-Whatever", "\(way): \(request.target)")
         }
@@ -80,7 +80,7 @@ import Transfers
             try await eventually("the upload at the other origin") {
                 scene.second.requests.contains { $0.method == "PATCH" && $0.isFinished }
             }
-            // The old origin is notified that the upload was abandoned.
+            // The service tells the old origin that it has abandoned the upload.
             try await eventually("the end of the old one") { scene.first.requests.contains { $0.method == "DELETE" } }
         }
         #expect(scene.first.requests.allSatisfy { $0.field("X-Whatever") == "X-Whatever" }, "\(way)")
@@ -130,7 +130,7 @@ import Transfers
                 _ = try await service.retarget(id, RetargetRequest(url: scene.second.url("/b")))
             }
             #expect(refusal?.status == 409)
-            // An app that names another address without a body requests it without one.
+            // An app that gives another address without a body requests that address without a body.
             try await scene.delayed(service, secret)
             try await eventually("a request at the other origin") { !scene.second.requests.isEmpty }
         }
@@ -163,7 +163,7 @@ private final class Scene: Sendable {
     let second: OriginServer
     private let app = AppID(rawValue: "org.example.A")
     private let settings: SessionSettings
-    /// The header fields given together with the new address.
+    /// The header fields that are given together with the new address.
     private let newHeaders: [HeaderField]?
     private let directory: TemporaryDirectory
     private let transport: RecordingTransport
@@ -177,13 +177,13 @@ private final class Scene: Sendable {
         transport = RecordingTransport()
     }
 
-    /// The requests that the service made to its transport.
+    /// The requests that the service has made to its transport, for each origin.
     var begun: (home: [WireRequest], away: [WireRequest]) {
         let all = transport.requests
         return (all.filter { $0.url.hasPrefix(first.url("/")) }, all.filter { $0.url.hasPrefix(second.url("/")) })
     }
 
-    /// A task for the first origin, with secrets of every kind.
+    /// Returns a task for the first origin, with secrets of every kind.
     func task(_ change: (inout TaskRequest) -> Void = { _ in }) -> TaskRequest {
         var task = TaskRequest(url: first.url("/a"))
         task.headers =
@@ -234,7 +234,7 @@ private final class Scene: Sendable {
             first.serve("/a", .text("", .status(404)))
             try await enqueue(service, task { $0.mirrors = [second.url("/b")] })
         case .partsFromMirror:
-            // The body takes two minutes, so that a further connection still pays off when the service has measured that.
+            // The body takes two minutes. Another connection still pays off when the service has measured that.
             first.serve("/a", .seeded(size: 240 << 20, seed: 1, .throttle(bytesPerSecond: 2 << 20)))
             second.serve("/b", .seeded(size: 240 << 20, seed: 1, .throttle(bytesPerSecond: 2 << 20)))
             try await enqueue(
@@ -305,7 +305,7 @@ private final class Scene: Sendable {
         second.serve("/v", .text("", .status(204, fields: [tus, HTTPField("Upload-Offset", "10")])))
     }
 
-    /// An upload whose beginning the first origin has. Returns its resume data.
+    /// Uploads until the first origin has the beginning, and returns the resume data.
     func brokenUpload(_ service: TransferService) async throws -> String? {
         let file = directory.path("source")
         try Data("0123456789".utf8).write(to: URL(filePath: file))
@@ -325,7 +325,7 @@ private final class Scene: Sendable {
         return kept.resumeData
     }
 
-    /// A task at the second origin that continues from resume data.
+    /// Returns a task at the second origin that continues from resume data.
     func continuation(of token: String?, _ change: (inout TaskRequest) -> Void = { _ in }) -> TaskRequest {
         var next = TaskRequest(url: second.url("/b"))
         next.kind = .upload

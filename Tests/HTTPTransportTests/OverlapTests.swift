@@ -6,7 +6,7 @@ import Testing
 
 @testable import Transfers
 
-/// Bodies that begin with bytes that were already received, over real connections.
+/// Tests of bodies that begin with bytes that the service has already received, over real connections.
 @Suite struct OverlapTests {
     private let content = SeededContent(seed: 9, size: 1_000_000)
     private let start: Int64 = 300_000

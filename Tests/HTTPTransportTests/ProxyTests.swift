@@ -5,7 +5,7 @@ import Transfers
 
 @Suite(.timeLimit(.minutes(20))) struct ProxyTests {
     @Test func `A proxy receives the absolute URL of a plain HTTP request`() async throws {
-        // To an origin server an absolute target is an unknown path. Only the fact that it was asked matters.
+        // An origin server does not know an absolute target as a path. Only the fact that it was asked matters.
         let proxy = try OriginServer()
         let end = try await TestTransport().end(
             .direct("http://origin.invalid/file?q").with { $0.proxy = proxy.url("") })
@@ -34,7 +34,7 @@ import Transfers
         let end = try await TestTransport().end(
             .direct("http://origin.invalid/").with { $0.proxy = "http://user:secret@127.0.0.1:\(port)" })
         #expect(end.failure?.code == .proxyFailure)
-        // The message has neither the secret nor a duration, so that the next attempt has the same message.
+        // The message contains neither the secret nor a duration. The next attempt therefore has the same message.
         #expect(
             end.failure?.message
                 == "Could not connect to the proxy for origin.invalid. "

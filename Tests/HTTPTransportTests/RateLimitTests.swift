@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Limits in real time, measured with ``RateWindows``.
+/// Tests of rate limits in real time, measured with ``RateWindows``.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct RateLimitTests {
     private let content = SeededContent(seed: 9, size: 200_000_000)
 
@@ -87,7 +87,7 @@ import Transfers
         let start = ContinuousClock.now
         let request = WireRequest.direct(origin.url("/up"), method: "PUT").sending(file, size: content.size)
         #expect(try await transport.end(request).outcome == .complete)
-        // The amount allowed at once, a quarter of a second, is subtracted.
+        // This subtracts the amount that the limit allows at once, which is a quarter of a second.
         #expect(start.duration(to: .now) > .milliseconds(1_100))
         #expect(
             try origin.requests(for: "/up").last?.body.matches(.seeded(size: content.size, seed: content.seed)) == true)

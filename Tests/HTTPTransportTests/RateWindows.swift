@@ -2,10 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Measures the speed of rate-limited exchanges in consecutive windows of time.
-///
-/// No window may exceed the limit. Only one window has to reach it, because a busy machine may leave no time for the
-/// exchanges in others. The exact arithmetic is tested with the bucket itself.
+/// Measures the speed of rate-limited exchanges in consecutive windows of time. No window may exceed the limit. Only
+/// one window must reach it, because a busy machine may leave no time for the exchanges in the others. The bucket's own
+/// tests check the exact arithmetic.
 struct RateWindows {
     /// The limit of all exchanges together, in bytes per second.
     let limit: Double
@@ -15,7 +14,7 @@ struct RateWindows {
     /// Returns after the first window that satisfies all conditions. Throws ``WaitedTooLong`` if there is no such
     /// window.
     func expectTheLimit() async throws {
-        // The start of the connections, which may be faster, is excluded.
+        // This excludes the start of the connections, which may be faster.
         let first = positions()
         try await eventually("some bytes of each") {
             zip(positions(), first).allSatisfy { Double($0 - $1) > 0.3 * limit / Double(first.count) }
@@ -34,7 +33,8 @@ struct RateWindows {
         }
     }
 
-    /// Bytes per second of each exchange. A delay between clock and count makes the values smaller, never larger.
+    /// Returns the bytes per second of each exchange. A delay between clock and count makes the values smaller, never
+    /// larger.
     private func window() async throws -> [Double] {
         let start = ContinuousClock.now
         let before = positions()

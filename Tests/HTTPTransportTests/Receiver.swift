@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Transfers
 
-/// Answers an exchange as its test wants, and records its events.
+/// A receiver that answers an exchange as its test requires and records the events.
 final class Receiver: ExchangeReceiver {
     private let dispose: @Sendable (ResponseHead) -> BodyDisposition
     private let interim: @Sendable (ResponseHead) -> InterimDisposition
@@ -138,7 +138,7 @@ extension WireRequest {
 }
 
 extension BodyDisposition {
-    /// Keeps the body in memory up to the limit, without a file.
+    /// Returns a disposition that keeps the body in memory up to the limit, without a file.
     static func memory(limit: Int) -> BodyDisposition {
         .memory(limit: limit) { .failure(TransferFailure(.tooLarge, "More than \(limit) bytes came.")) }
     }

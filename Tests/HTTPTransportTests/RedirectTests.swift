@@ -41,18 +41,18 @@ import Transfers
         #expect(origin.requests(for: "/a").first?.field("Cookie") == "sid=old; mine=0")
         #expect(origin.requests(for: "/b").first?.field("Cookie") == "mine=0; sid=new")
         #expect(origin.requests(for: "/c").first?.field("Cookie") == nil)
-        // A cookie that was dropped does not come back. A cookie that the host itself has set does.
+        // A dropped cookie does not come back, but a cookie that the host itself has set does.
         #expect(origin.requests(for: "/d").first?.field("Cookie") == "sid=new; two=2")
         #expect(
             end.head?.redirectCookies.map(\.value)
                 == ["sid=new; Path=/; HttpOnly", "far=1; Domain=example.org", "two=2", "other=3"])
         #expect(end.head?.redirectCookies.map(\.url).last == elsewhere)
-        // No cookies are wanted.
+        // This request does not handle cookies.
         request.handlesCookies = false
         let plain = try await TestTransport().end(request)
         #expect(plain.head?.redirectCookies == [])
         #expect(origin.requests(for: "/d").last?.field("Cookie") == nil)
-        // Cookies are reported, but not sent.
+        // The transport reports cookies but does not send them.
         request.notesCookies = true
         let told = try await TestTransport().end(request)
         #expect(told.head?.redirectCookies == end.head?.redirectCookies)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// The upload state machine over real connections that break, with independent servers.
+/// Tests of the upload state machine over real connections that break, with independent servers.
 @Suite(.timeLimit(.minutes(20))) struct ResumablePeerTests {
     private let content = SeededContent(seed: 21, size: 12 << 20)
 
@@ -49,8 +49,8 @@ import Transfers
         #expect(proxy.totals.bytesUp < content.size * 3 / 2, "\(proxy.totals)")
     }
 
-    /// Cuts connections, slowly enough for a server to read most of the data. Data that it has not read is lost with a
-    /// reset.
+    /// Cuts connections, slowly enough for a server to read most of the data. A reset discards data that the server has
+    /// not read.
     private static func harass(_ proxy: ChaosProxy, seed: UInt64) {
         proxy.change { conditions in
             conditions.cuts = ChaosProxy.Cuts(seed: seed, meanBytes: 4 << 20)
@@ -72,14 +72,14 @@ private final class UploadDriver: Sendable {
         state = Mutex((ResumableUpload(target, uploadProtocol: uploadProtocol), []))
     }
 
-    /// The draft versions in the order of their first use.
+    /// The draft versions, in the order of their first use.
     var versions: [Int64] { state.withLock { $0.versions } }
 
     struct GaveUp: Error {
         let verdict: UploadVerdict?
     }
 
-    /// The answer to the upload.
+    /// Returns the answer to the upload.
     func run() async throws -> ResponseHead {
         for _ in 0..<100 {
             let request = state.withLock { state in

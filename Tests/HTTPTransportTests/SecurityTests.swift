@@ -130,7 +130,7 @@ import Transfers
         #expect([.truncated, .connectionLost].contains(end.failure?.code), "\(end)")
     }
 
-    /// A body that only the end of the connection delimits: over TLS that end must be announced (`close_notify`).
+    /// Only the end of the connection delimits this body. Over TLS the server must announce that end (`close_notify`).
     @Test func `A body of unknown length that is cut off inside TLS is not complete`() async throws {
         let certificates = try await TestCertificates()
         let directory = try TemporaryDirectory()
@@ -162,7 +162,7 @@ import Transfers
     /// Downloads through a proxy that closes the connection, without a reset, in the middle of the body.
     private func cut(port: UInt16, path: String, certificates: TestCertificates) async throws -> ExchangeEnd {
         let proxy = try ChaosProxy(to: port, conditions: ChaosProxy.Conditions(bytesPerSecond: 5_000_000))
-        // No more bytes are accepted before the connection is closed, however late that is.
+        // The file accepts no more bytes before the connection is closed, however late that is.
         let file = try TestFile(ceiling: 1_000_000)
         let receiver = Receiver { _ in .file(file.sink()) }
         let transport = TestTransport()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Transfers
 
-/// Small files over one HTTP/2 connection.
+/// Tests of small files over one HTTP/2 connection.
 @Suite(.timeLimit(.minutes(20))) struct SharedConnectionTests {
     private let server: WebServer
     private let certificates: TestCertificates
@@ -31,7 +31,7 @@ import Transfers
 
     private func request(_ path: String) -> WireRequest { .direct(server.url("/\(path)"), certificates: certificates) }
 
-    /// Makes requests until the server is known for small files.
+    /// Makes requests until the transport has recorded that the server sends small files.
     private func makeHabit() async throws {
         for number in 0..<20 { #expect(try await transport.end(request("\(number)")).outcome == .complete) }
     }

@@ -6,7 +6,7 @@ import Transfers
 
 @testable import HTTPTransport
 
-/// TLS on several threads.
+/// Tests of TLS on several threads.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct ThreadTests {
     private let content = SeededContent(seed: 11, size: 100_000_000)
 
@@ -28,7 +28,7 @@ import Transfers
         func request(_ name: String) -> WireRequest { .direct(server.url("/\(name)"), certificates: certificates) }
     }
 
-    /// Records the thread on which each head arrives.
+    /// Returns a receiver that records the thread on which each head arrives.
     private func receiver(_ file: TestFile, _ threads: Watched<[UInt]>) -> Receiver {
         Receiver { _ in
             threads.update { $0.append(UInt(pthread_self())) }
@@ -78,7 +78,7 @@ import Transfers
         for receiver in receivers { _ = transport.begin(secure.request("file"), receiver) }
         for receiver in receivers { try await receiver.head() }
         try await RateWindows(limit: 10_000_000) { files.map(\.position.value) }.expectTheLimit()
-        // The limit is removed and set again at once. No exchange may be forgotten in the queue.
+        // The test removes the limit and sets it again at once. The queue must not forget an exchange.
         transport.transport.setRateLimit(nil)
         transport.transport.setRateLimit(20_000_000)
         let places = files.map(\.position.value)

@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 import Transfers
 
-/// T9: servers whose certificates are not trusted.
+/// Tests of servers whose certificates are not trusted (T9).
 @Suite(.timeLimit(.minutes(20))) struct TrustChallengeTests {
-    /// Answers with the number of its connection, and keeps a log of requests.
+    /// A TLS server that answers with the number of the connection, and logs requests.
     private final class SecureServer: Sendable {
         let server: WebServer
         let certificates: TestCertificates
@@ -35,7 +35,7 @@ import Transfers
             return bytes.count { $0 == UInt8(ascii: "\n") }
         }
 
-        /// The certificate in DER.
+        /// Returns the certificate in DER.
         func leaf() throws -> Data {
             let lines = String(decoding: try fileBytes(certificates.serverCertificate), as: UTF8.self)
                 .split(separator: "\n").filter { !$0.hasPrefix("-----") }
@@ -215,7 +215,7 @@ import Transfers
         let secure = try await SecureServer(.selfSigned)
         let digest = try secure.leafDigest()
         let transport = TestTransport()
-        // There are more groups than the number whose connections are kept.
+        // These are more groups than the number of groups whose connections are kept.
         for round in 0..<40 {
             let request = Self.asking(secure.url, trusting: [digest, SHA256.hash([UInt8(round)]).hex])
             #expect(try await transport.end(request).outcome == .complete)

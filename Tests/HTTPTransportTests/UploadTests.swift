@@ -174,8 +174,8 @@ import Transfers
             let (appends, end) = try await appendOverBrokenConnection(mayRepeat: false)
             #expect(appends == 1 && end.failure?.code == .connectionLost, "\(end)")
         }
-        // libcurl's automatic repetition has to be prevented, so this test first shows that it happens. It happens if
-        // libcurl notices the reset before it has sent anything of the next piece.
+        // The transport has to prevent libcurl's automatic repetition. This test first shows that the repetition
+        // happens, if libcurl notices the reset before it has sent anything of the next piece.
         var isRepeated = false
         for _ in 0..<50 where !isRepeated {
             let (appends, end) = try await appendOverBrokenConnection(mayRepeat: true)

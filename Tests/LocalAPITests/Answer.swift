@@ -1,14 +1,14 @@
 import Foundation
 import NightshiftAPI
 
-/// A received HTTP response.
+/// An HTTP response that a client has received.
 struct Answer: Sendable {
     var status: Int
-    /// The header fields by lower-case name.
+    /// The header fields, by their names in lower case.
     var headers: [String: String]
     var body: [UInt8]
 
-    /// Returns nil until the head is complete.
+    /// Parses a response; nil until the head is complete.
     init?(_ bytes: [UInt8]) {
         guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
         var lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")

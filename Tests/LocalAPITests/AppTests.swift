@@ -5,7 +5,7 @@ import Testing
 
 @testable import LocalAPI
 
-/// Tests of requests of people for apps, with real services and real processes.
+/// Tests of requests that people make about apps, with real services and real processes.
 @Suite struct AppTests {
     /// Writes a desktop entry whose program prints a line and waits until it is ended.
     private func entry(in directory: TemporaryDirectory, modes: String = "transfer;") throws -> String {

@@ -16,7 +16,7 @@ import Testing
     @Test(.enabled(if: geteuid() == 0, "needs root to become another user"))
     func `The service refuses another user before it reads the request`() async throws {
         try await withServer(routes: [.hello]) { server in
-            // The permissions are opened, so that only the check of the caller remains.
+            // The test opens the permissions, so that only the check of the caller remains.
             chmod(URL(filePath: server.path).deletingLastPathComponent().path, 0o755)
             chmod(server.path, 0o666)
             let directory = try TemporaryDirectory()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LocalAPI
 
-/// Tests that clients send only requests that the service supports: they compare `NightshiftClient/API` with the
+/// Tests that clients send only requests that the service supports. They compare `NightshiftClient/API` with the
 /// routes.
 @Suite struct ClientEndpointTests {
     /// A request as a client creates it, and as it is sent.
@@ -288,7 +288,7 @@ import Testing
             "GET /v1/process/location/updates?accuracy=0.0&distance=0.0"),
     ]
 
-    /// Routes that no client of this project uses. They are for people, other programs and browsers.
+    /// The routes that no client of this project uses. They are for people, other programs and browsers.
     private static let unused: Set<String> = [
         "GET /v1/openapi.json", "GET /v1/sessions/{id}", "PUT /v1/sessions/{id}",
         "DELETE /v1/sessions/{id}", "DELETE /v1/tasks/{id}", "POST /v1/tasks/{id}/retry",

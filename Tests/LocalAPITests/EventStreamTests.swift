@@ -109,7 +109,7 @@ import Testing
             let reader = try server.client()
             try await reader.send(UnixClient.head("GET", "/events"))
             _ = try await reader.receive(through: "event: journal")
-            // The socket buffer fills up. Then no more events are requested.
+            // Once the socket buffer is full, the server requests no more events.
             var count = 0
             var calm = 0
             while calm < 100 {
@@ -144,7 +144,7 @@ import Testing
             #expect(refused.status == 429)
             reader = nil
             try await source.wait(for: "the end of the stream") { $0 == 1 }
-            // The place is free when the Swift task of the connection has ended, shortly after its source.
+            // The slot is free when the Swift task of the connection has ended, shortly after its source.
             var status = 429
             try await eventually("a place") {
                 let client = try server.client()
@@ -159,7 +159,7 @@ import Testing
     @Test(.timeLimit(.minutes(20)), arguments: [true, false])
     func `A stop ends waiting and active event streams`(flows: Bool) async throws {
         let source = Source()
-        // A stream that is cut off has no final chunk.
+        // The final chunk is missing in a stream that is cut off.
         var limits = ConnectionLimits()
         limits.stopTimeout = .minutes(10)
         let events = route { flows ? source.stream(size: 100_000) : silent() }
@@ -176,7 +176,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(20))) func `A stop cuts off a stream that its client does not read`() async throws {
         let source = Source()
-        // More than a socket buffer holds.
+        // The stream is larger than a socket buffer.
         let events = route { source.stream(size: 8 << 20) }
         let client = try await withServer(routes: [events]) { server in
             let client = try server.client()

@@ -84,7 +84,7 @@ import Testing
         async let renaming: Void = {
             for number in 2..<5_000 {
                 rename(newer, older)
-                // Like the log keeper: for a moment there is no newer half.
+                // As with the log keeper, there is no newer half for a moment.
                 try "\(number)".write(toFile: newer, atomically: true, encoding: .utf8)
             }
             done.update { $0 = true }

@@ -8,8 +8,8 @@ import Testing
 @testable import LocalAPI
 
 @Suite struct IdleTests {
-    /// The test runs in a process of its own, so that only the server runs. Timers that existed before the server are
-    /// not counted: libdispatch checks its threads every second in every process that uses it.
+    /// The test runs in its own process, so that only the server runs. It does not count timers that existed before the
+    /// server: libdispatch checks its threads every second in every process that uses it.
     @Test func `An idle server does not wake up`() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             blockThread(for: .seconds(2), because: "What ticks does so every second.")
@@ -25,13 +25,13 @@ import Testing
                 let reader = try server.client()
                 try await reader.send(UnixClient.head("GET", "/events"))
                 _ = try await reader.receive(through: ": connected")
-                // Waits until the only timer, the timeout of the last request, is over.
+                // This waits until the only timer is over, which is the timeout of the last request.
                 try ThreadActivity.blockUntilAsleep(for: .seconds(2), besides: foreign)
                 let before = ThreadActivity.read(besides: foreign)
                 blockThread(for: .seconds(3), because: "That nobody wakes is seen only over time.")
                 let awake = ThreadActivity.read(besides: foreign).filter { $0.value != before[$0.key] }
                     .map { "\($0.key) \($0.value.name)" }
-                // Checks the measurement itself: a request must be visible on the thread of the sockets.
+                // This checks the measurement itself: a request must be visible on the thread of the sockets.
                 let silent = ThreadActivity.read(besides: foreign)
                 _ = try await server.request("GET", "/hello")
                 let after = ThreadActivity.read(besides: foreign)

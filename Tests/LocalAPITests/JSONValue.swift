@@ -45,7 +45,7 @@ enum JSONValue: Hashable, Codable, Sendable, ExpressibleByStringLiteral {
     var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
     var string: String? { if case .string(let value) = self { value } else { nil } }
 
-    /// Whether the value has a type, by its name in JSON Schema.
+    /// Returns whether the value has a type, given by its name in JSON Schema.
     func isOfType(_ name: String) -> Bool {
         switch self {
         case .null: name == "null"

@@ -161,8 +161,8 @@ import Testing
                 let client = try server.client()
                 // On a busy machine, the connection may already be closed.
                 if !beginning.isEmpty { try? await client.send(beginning) }
-                // The connection ends although nothing happened, with a reset if it was closed before everything was
-                // read.
+                // The server closes the connection although nothing happened. The connection ends with a reset if
+                // unread data was left.
                 let rest = (try? await client.receiveAll()) ?? []
                 #expect(Answer(rest).map { $0.status == 400 } ?? true)
             }

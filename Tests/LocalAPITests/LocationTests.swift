@@ -36,7 +36,7 @@ import Testing
         try await server.request("GET", path).decode(AppLocationStatus.self)
     }
 
-    /// Opens a command stream of this process as the app.
+    /// Opens a command stream of this process as the app's process.
     private func connect(_ server: TestServer, app: String) async throws -> UnixClient {
         let client = try server.client()
         try await client.send(UnixClient.head("GET", "/v1/process/commands?app=\(app)"))

@@ -15,7 +15,7 @@ import Store
 import TestSupport
 import Transfers
 
-/// Services with a database of their own and no network, so that all transfers wait.
+/// Services with their own database and without a network, so that all transfers wait.
 struct TestService: Sendable {
     let directory: TemporaryDirectory
     let service: TransferService

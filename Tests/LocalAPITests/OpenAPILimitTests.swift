@@ -4,7 +4,7 @@ import Testing
 
 @testable import LocalAPI
 
-/// Tests that compare the numbers and texts of the document with the constants of the program that they repeat.
+/// Tests that compare the numbers and texts of the OpenAPI document with the constants of the program that they repeat.
 @Suite struct OpenAPILimitTests {
     private let document: JSONValue
 
@@ -14,8 +14,8 @@ import Testing
         document = try Self.read.get()
     }
 
-    /// The upper bounds that are limits of the service. A place is a path below `/components/schemas`, such as
-    /// `Type/property`, or a complete JSON pointer.
+    /// The upper bounds in the OpenAPI document that are limits of the service. A place is a path below
+    /// `/components/schemas`, such as `Type/property`, or a complete JSON pointer.
     private static let limits: [(place: String, keyword: String, limit: Double)] = [
         ("EnqueueRequest/tasks", "maxItems", Double(Limits.tasksPerRequest)),
         ("RetryRequest/tasks", "maxItems", Double(Limits.tasksPerRequest)),
@@ -88,7 +88,7 @@ import Testing
         ("CommandAcknowledgement/presentation", "maximum", Double(CommandAcknowledgement.presentations.upperBound)),
     ]
 
-    /// Upper bounds that are not constants of the service: limits of the value's type, a percentage, a fraction, a
+    /// The upper bounds that are not constants of the service: limits of the value's type, a percentage, a fraction, a
     /// status, degrees, the digits of the longest digest, and two literals in the checks of requests.
     private static let unnamed: [(keyword: String, limit: Double)] = [
         ("maximum", Double(Int64.max)), ("maximum", Double(Int32.max)), ("maximum", 100), ("maximum", 1),
@@ -96,14 +96,14 @@ import Testing
         ("maxLength", 128), ("maxLength", 32), ("maximum", 256),
     ]
 
-    /// The JSON pointer for a place of ``limits``.
+    /// Returns the JSON pointer for a place of ``limits``.
     private static func pointer(_ place: String) -> String {
         if place.hasPrefix("/") { return place }
         let parts = place.split(separator: "/", maxSplits: 1)
         return "/components/schemas/" + parts[0] + (parts.count > 1 ? "/properties/" + parts[1] : "")
     }
 
-    /// The value at a JSON pointer.
+    /// Returns the value at a JSON pointer.
     private func value(at pointer: String) -> JSONValue {
         pointer.split(separator: "/").reduce(document) { value, part in
             if let members = value.array { return Int(part).map { members[$0] } ?? .null }

@@ -6,18 +6,18 @@ import Transfers
 
 @testable import LocalAPI
 
-/// Tests that compare the document with the routes and the types.
+/// Tests that compare the OpenAPI document with the routes and the types.
 @Suite struct OpenAPITests {
     private let document: JSONValue
 
-    /// The document is parsed only once, because this takes half a second.
+    /// The document, which is parsed only once because this takes half a second.
     private static let read = Result { try JSON.decode(JSONValue.self, from: Data(OpenAPI.document)) }
 
     init() throws {
         document = try Self.read.get()
     }
 
-    /// The problem responses that operations refer to, by status.
+    /// The names of the problem responses that operations refer to, by status.
     private static let problemNames = [
         400: "BadRequest", 403: "Forbidden", 404: "NotFound", 409: "Conflict", 413: "TooLarge",
         415: "UnsupportedMediaType", 422: "Invalid", 429: "TooMany", 431: "HeadersTooLarge", 503: "Unavailable",
@@ -232,7 +232,7 @@ import Transfers
         return resolve(place)
     }
 
-    /// The violations of a schema by `value`, for the keywords of JSON Schema that the document uses.
+    /// Returns the violations of a schema by `value`, for the JSON Schema keywords that the document uses.
     private func violations(of value: JSONValue, against schema: JSONValue, at place: String) -> [String] {
         let schema = resolve(schema)
         if let choices = schema["anyOf"].array {

@@ -10,15 +10,15 @@ import Testing
 
 @testable import LocalAPI
 
-/// Tests with the process of an app. It is the test process itself, which the service identifies by its connections.
+/// Tests with the process of an app. This process is the test process, which the service identifies by its connections.
 @Suite struct ProcessTests {
-    /// The beginning of a PNG of two by three pixels.
+    /// The beginning of a PNG file of two by three pixels.
     static let picture: [UInt8] =
         [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13] + Array("IHDR".utf8)
         + [0, 0, 0, 2, 0, 0, 0, 3, 8, 6, 0, 0, 0, 9, 9, 9, 9] + Array("rest".utf8)
     private let sessionPath = "/v1/process/sessions/photos%20of%20mine"
 
-    /// An open stream, and its first text up to `mark`.
+    /// Opens a stream, and returns it with its first text up to `mark`.
     private func stream(_ server: TestServer, _ target: String, through mark: String) async throws -> (
         client: UnixClient, text: String
     ) {
@@ -35,7 +35,7 @@ import Testing
         return (client, try event(text, "hello", ProcessHello.self))
     }
 
-    /// The data of the first event with this name.
+    /// Returns the data of the first event with this name.
     private func event<Value: Decodable>(_ text: String, _ name: String, _ type: Value.Type) throws -> Value {
         let start = try #require(text.range(of: "event: \(name)\ndata: "), "\(text)")
         return try JSON.decode(type, from: Data(text[start.upperBound...].prefix { $0 != "\n" }.utf8))
@@ -77,7 +77,7 @@ import Testing
             let status = try await server.request("GET", path).decode(AppStatus.self)
             #expect(status.state == .active && status.isConnected && status.processID == getpid())
 
-            // The window system reports it this time, so the process must be notified.
+            // The window system reports the state this time, so the process must be notified.
             #expect(try await server.request("POST", path + "/background").status == 200)
             let command = try event(
                 try await client.receive(through: "\"background\"}\n\n"), "command", ProcessCommand.self)
@@ -200,7 +200,7 @@ import Testing
             let done = try await server.request(
                 "POST", sessionPath + "/acknowledge", body: "{\"messages\":[\(last)]}")
             #expect(done.status == 204)
-            // The next message is the first one that a new reader receives.
+            // The next message is the first message that a new reader receives.
             let more = #"{"tasks":[{"taskIdentifier":2,"request":{"url":"https://example.org/b"}}]}"#
             let second = try await server.request("POST", sessionPath + "/tasks", body: more)
             let secondID = try #require(try second.decode(EnqueueResponse.self).ids.first)

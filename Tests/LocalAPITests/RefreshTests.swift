@@ -42,7 +42,7 @@ import Testing
         try await server.request("GET", path).decode(AppRefreshStatus.self)
     }
 
-    /// Opens a command stream of this process as the app.
+    /// Opens a command stream of this process as the app's process.
     private func connect(_ server: TestServer, app: String) async throws -> (client: UnixClient, text: String) {
         let client = try server.client()
         try await client.send(UnixClient.head("GET", "/v1/process/commands?app=\(app)"))
@@ -94,7 +94,7 @@ import Testing
         code: Int, result: RefreshResult
     ) async throws {
         try await withAPI { server, test in
-            // Automatic fetches are switched off meanwhile.
+            // The test has switched off automatic fetches.
             #expect(try await server.request("PATCH", "/v1/refresh", body: #"{"isOn":false}"#).status == 200)
             try await install(server, test, wake: "test \"$NIGHTSHIFT_WAKE\" = fetch || exit 99\nexit \(code)")
             let begun = try await server.request("POST", path + "/fetch")

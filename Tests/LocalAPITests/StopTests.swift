@@ -58,24 +58,24 @@ import Testing
         }
     }
 
-    /// Sizes of responses. For some of them, the socket buffer holds all but the end.
+    /// The sizes of the responses. For some of them, the socket buffer holds all but the end.
     private static let sizes = stride(from: 64 << 10, through: 768 << 10, by: 16 << 10)
 
     private static let sized = sizes.map { size in
         Route(.get, "/sized/\(size)") { _ in try Reply.json(String(repeating: "x", count: size)).response }
     }
 
-    /// Requests responses of all sizes and reads nothing.
+    /// Requests responses of all sizes without reading them.
     ///
     /// - Parameter isLast: whether the client closes its sending direction after the request.
     private func ask(_ server: TestServer, isLast: Bool = false) async throws -> [(size: Int, client: UnixClient)] {
         var asked: [(size: Int, client: UnixClient)] = []
         for size in Self.sizes { asked.append((size, try await ask(server, size, isLast: isLast))) }
-        // Waits until the socket buffers are full.
+        // This waits until the socket buffers are full.
         var (before, calm) = ([Int](), 0)
         while calm < 20 {
             _ = try await untilItSucceeds { try await server.request("GET", "/hello") }
-            // Repeats requests whose connection the server considered idle while the request was on its way.
+            // This repeats requests on connections that the server considered idle while the request was in transit.
             for index in asked.indices where asked[index].client.hasEnded {
                 asked[index].client = try await ask(server, asked[index].size, isLast: isLast)
             }
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    /// Repeats `body`, because a connection may be closed for being idle before a slow machine sends something over it.
+    /// Repeats `body`, because the server may close a connection as idle before a slow machine sends something over it.
     private func untilItSucceeds<Value>(_ body: () async throws -> Value) async throws -> Value {
         while true {
             do {
@@ -113,7 +113,7 @@ import Testing
             let answer = try #require(Answer(try await client.receiveAll()), "\(size)")
             #expect(answer.isWhole && answer.text.utf8.count == size + 2, "\(size)")
         }
-        // Otherwise, the test would prove nothing.
+        // Without this, the test would prove nothing.
         #expect(shortened > 0 && shortened < asked.count)
     }
 

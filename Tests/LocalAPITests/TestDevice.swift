@@ -2,7 +2,8 @@ import Foundation
 import LocalAPI
 import NightshiftAPI
 
-/// A device that accepts every change. It enters the requested phase of doze, and refuses it if it is already in it.
+/// A device that accepts every change. It enters the requested phase of doze, and refuses a request for its current
+/// phase.
 actor TestDevice {
     private var settings = DeviceSettings()
     private var phase = DozePhase.awake

@@ -15,7 +15,7 @@ import TestSupport
 
 @testable import LocalAPI
 
-/// A server on a socket of its own, for the duration of a test.
+/// A server on its own socket, for the duration of a test.
 struct TestServer: Sendable {
     let path: String
     let group: ServiceGroup
@@ -71,7 +71,7 @@ private func withListener<Result: Sendable>(
     }
 }
 
-/// A stream of changes without events that does not finish. If it finished, the server would poll instead.
+/// Returns a stream of changes that neither sends events nor finishes. If it finished, the server would poll instead.
 private func nothingHappens() -> AsyncStream<Void> {
     AsyncStream { continuation in continuation.onTermination = { _ in withExtendedLifetime(continuation) {} } }
 }
@@ -92,9 +92,9 @@ func withServer<Result: Sendable>(
     return try await withListener(at: path, serve: { try await server.run(onListening: $0) }, body: body)
 }
 
-/// Runs the whole API with a service of its own while `body` runs.
+/// Runs the whole API with its own service while `body` runs.
 ///
-/// - Parameter asked: counts the shutdown requests.
+/// - Parameter asked: a counter of the shutdown requests.
 func withAPI<Result: Sendable>(
     asked: Watched<Int> = Watched(0), body: @Sendable (TestServer, TestService) async throws -> Result
 ) async throws -> Result {
@@ -110,7 +110,7 @@ func withAPI<Result: Sendable>(
                 changes: { _ in nothingHappens() }, onListening: onListening,
                 onShutdownRequest: { asked.update { $0 += 1 } })
             try await withThrowingTaskGroup(of: Void.self) { tasks in
-                // The same order as in the daemon. All of it is done before the first response.
+                // This order is that of the daemon, and all of these steps precede the first response.
                 try await test.apps.prepare()
                 try await test.refresh.prepare()
                 try await test.location.prepare()

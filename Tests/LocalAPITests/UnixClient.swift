@@ -2,7 +2,7 @@ import Foundation
 import NIOPosix
 import TestSupport
 
-/// A blocking client on a Unix socket that sees every byte. Its calls run on threads of their own, so that they block
+/// A blocking client on a Unix socket that sees every byte. Its calls run on their own threads, so that they block
 /// neither the server nor other tests.
 final class UnixClient: Sendable {
     let descriptor: Int32
@@ -55,7 +55,7 @@ final class UnixClient: Sendable {
         }
     }
 
-    /// Receives the next bytes; empty at the end of the connection.
+    /// Receives the next bytes; none at the end of the connection.
     func receive(atMost limit: Int = 65_536) async throws -> [UInt8] {
         let descriptor = descriptor
         return try await Self.threads.runIfActive {
@@ -79,7 +79,7 @@ final class UnixClient: Sendable {
         return count == 0 || (count < 0 && code != EAGAIN)
     }
 
-    /// The result of receiving a byte now, without removing it.
+    /// Returns the result of receiving a byte now, without removing it.
     private func peek() -> (count: Int, code: Int32) {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
@@ -113,7 +113,7 @@ final class UnixClient: Sendable {
         }
     }
 
-    /// Receives the next response, by its Content-Length.
+    /// Receives the next response, whose length its Content-Length gives.
     func answer() async throws -> Answer {
         var received: [UInt8] = []
         while true {

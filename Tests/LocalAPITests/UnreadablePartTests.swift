@@ -3,7 +3,7 @@ import NightshiftAPI
 import NightshiftClient
 import Testing
 
-/// Tests that one element that a client cannot read does not hide the other elements of its list.
+/// Tests that an element that a client cannot read does not hide the other elements of its list.
 @Suite struct UnreadablePartTests {
     private func list(_ edit: (inout [String: JSONValue]) -> Void) throws -> Data {
         let apps = try ["a", "b", "c"].map { name in

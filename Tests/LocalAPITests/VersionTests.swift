@@ -5,9 +5,9 @@ import Testing
 
 @testable import LocalAPI
 
-/// Tests of the lifetime of a connection, which depends on the HTTP version and fields of the request.
+/// Tests of the lifetime of a connection, which depends on the HTTP version and on fields of the request.
 @Suite struct VersionTests {
-    /// Timeouts so long that no connection is closed for being idle during a test.
+    /// Limits with timeouts so long that no connection is closed as idle during a test.
     private static let patient = {
         var limits = ConnectionLimits()
         limits.idleTimeout = .hours(1)

@@ -2,7 +2,7 @@ import Foundation
 import NightshiftAPI
 import Testing
 
-/// Tests that all accepted values can be written and read again. One value that cannot would make a whole response
+/// Tests that all accepted values can be written and read again. A single value that cannot would make a whole response
 /// unreadable.
 @Suite struct WriteAndReadTests {
     private static let numbers: [Double] = [
@@ -18,7 +18,7 @@ import Testing
         String(repeating: "9", count: 400), String(repeating: "x", count: 70_000),
     ]
 
-    /// All values that differ from `value` in one leaf.
+    /// Returns all values that differ from `value` in one leaf.
     private static func variants(of value: JSONValue) -> [JSONValue] {
         switch value {
         case .null, .bool: []
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// The value with its sets in a fixed order.
+    /// Returns the value with its sets in a fixed order.
     private static func ordered(_ data: Data) throws -> JSONValue {
         ordered(try JSON.decode(JSONValue.self, from: data))
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Location
 
-/// R6: Location requests of running apps: the source request, and the fix that each one gets.
+/// Tests of location requests of running apps: the source request, and the fix that each request gets (R6).
 @Suite struct FollowerTests {
     private typealias Delivery = LocationFollowers.Delivery
 
@@ -44,7 +44,7 @@ import Testing
                 Delivery(number: 1, content: .fix(fix), isLast: true),
                 Delivery(number: 2, content: .fix(fix), isLast: false),
             ])
-        // The request for many locations is due again a moment later, and the other one is gone.
+        // The request for many locations is due again a moment later, and the request for one location is gone.
         #expect(followers.question(at: 102) == nil && followers.due == 103)
         #expect(followers.ended(now: 102) == [])
         #expect(followers.question(at: 103)?.numbers == [2])
@@ -139,7 +139,7 @@ import Testing
         #expect(followers.take(try Self.fix(5_000, at: 200), now: 200) == [] && followers.ended(now: 201) == [])
         followers.setActive(true, Self.app, now: 300)
         #expect(followers.question(at: 300)?.numbers == [1])
-        // Although the location is the same.
+        // The app gets this location although it is the same as before.
         #expect(followers.take(try Self.fix(at: 301), now: 301).count == 1)
     }
 

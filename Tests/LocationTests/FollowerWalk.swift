@@ -66,7 +66,7 @@ struct FollowerWalk {
         ask()
     }
 
-    /// From now on the sources answer every request.
+    /// Makes the sources answer every request from now on.
     mutating func settle() throws {
         for app in Self.apps where !active.contains(app) {
             active.insert(app)
@@ -93,7 +93,7 @@ struct FollowerWalk {
         if wanting.contains(where: { $0.isOver || !active.contains($0.app) }) {
             mistakes.append("a question is for nobody")
         }
-        // The accuracy that a fine receiver has reached suffices, up to 50 m plus a quarter.
+        // A fine receiver's accuracy suffices up to 50 m, plus a quarter.
         if let finest = wanting.map(\.wanted.accuracy).min(), next.accuracy > max(finest, 62.5) {
             mistakes.append("a question asks for \(next.accuracy) m, and \(finest) m are wanted")
         }

@@ -4,14 +4,12 @@ import NightshiftAPI
 import Scheduler
 import Store
 
-/// A location state over rows that are values, a device at the location that the test sets, and a receiver that answers
-/// after a few seconds.
-///
-/// Locations are metres east and north of a point in Berlin.
+/// A location state whose rows are values, with a device at the location that the test sets and a receiver that answers
+/// after a few seconds. Locations are metres east and north of a point in Berlin.
 struct LocationScene {
     var book = LocationState(bootID: "boot")
     private(set) var rows = LocationRows()
-    /// The events to send, with their times.
+    /// The events that the state has sent, with their times.
     private(set) var told: [(wake: LocationWake, at: Double)] = []
     private(set) var effects: [LocationEffect] = []
     private(set) var wish = FixDemand()
@@ -20,7 +18,7 @@ struct LocationScene {
     private(set) var boot = 1_000.0
     /// The seconds since 1970 at the boot of the device.
     var wallOffset = 1_800_000_000.0
-    /// Returns the location of the device at a time.
+    /// A closure that returns the location of the device at a time.
     var track: @Sendable (Double) -> (east: Double, north: Double) = { _ in (1_000, 0) }
     var accuracy = 5.0
     var hasReceiver = true
@@ -65,7 +63,7 @@ struct LocationScene {
 
     // MARK: - Steps
 
-    /// Gives the state an input, decides, and writes the changes.
+    /// Gives the state an input, lets it decide, and writes the changes.
     mutating func step(_ input: (inout LocationState, LocationMoment) throws -> Void) rethrows {
         try input(&book, now)
         look()
@@ -116,7 +114,7 @@ struct LocationScene {
         let end = boot + seconds
         while let next = [book.nextDeadline, answer].compactMap(\.self).min(), next <= end {
             loops += 1
-            // Otherwise a state with endless deadlines would never finish.
+            // Without this limit a state with endless deadlines would never finish.
             guard loops < 200_000 else { return }
             boot = max(boot, next)
             if let answer, answer <= boot { giveFix() } else { look() }
@@ -178,7 +176,7 @@ struct LocationScene {
     func entries(_ decision: Decision) -> [JournalEntry] { rows.journal.filter { $0.decision == decision } }
 }
 
-/// The contents of the store, in its own encoding.
+/// The contents of the store, in the store's encoding.
 struct LocationRows {
     private var apps: [AppID: Data] = [:]
     private var device: Data?

@@ -7,7 +7,7 @@ import Store
 import TestSupport
 import Testing
 
-/// R6 R7: The service with a real store: writes, restarts and notices.
+/// Tests of the location service with a real store: writes, restarts and notices (R6, R7).
 @Suite(.timeLimit(.minutes(20))) struct LocationServiceTests {
     private typealias Scene = ServiceScene
 
@@ -46,7 +46,7 @@ import Testing
                 scene.clock.advance(to: scene.clock.now().bootSeconds + 4)
                 scene.source.tell(try #require(scene.fix(east)))
                 scene.source.tell(.receiver(seconds: 4))
-                // The answer was handled when the receiver is no longer wanted.
+                // The service has handled the answer when it no longer needs the receiver.
                 return try await eventually("the end of the question") { scene.source.wishes.last?.fix == nil }
             }
             if let waking = scene.clock.nextWaking { scene.clock.advance(to: waking) }
@@ -112,14 +112,14 @@ import Testing
         let scene = try Scene([])
         try await scene.prepare()
         let (service, entries, manifest) = (scene.service, scene.entries, LocationScene.manifest())
-        // Installed during a read of the entries.
+        // The entry is installed while the service reads the entries.
         entries.duringNextReading {
             entries.install([manifest])
             await service.installed(manifest.id, manifest)
         }
         _ = try await service.status(of: manifest.id)
         #expect(try await service.status(of: manifest.id).app == manifest.id)
-        // Deleted by hand, which a later read has found already.
+        // A user deletes the entry, which a later read has already noticed.
         entries.duringNextReading {
             entries.install([])
             _ = try? await service.status()
@@ -153,7 +153,7 @@ import Testing
         try await scene.prepare()
         let source = LocationStatus.SourceStatus(name: "gpsd", isAvailable: true, sentence: "It is there.")
         scene.source.show(.sources([source], canMonitorRegions: true, canMonitorSignificantChanges: true))
-        // The last check was a moment ago.
+        // The last check was only a moment ago.
         #expect(try await !scene.service.processLocation(of: Scene.app).canMonitorRegions)
         #expect(scene.source.looks == 0)
         scene.clock.advance(to: scene.clock.now().bootSeconds + 10)
@@ -278,7 +278,7 @@ import Testing
         #expect(scene.told.words == words && scene.source.wishes == wishes)
         scene.gate.open()
         #expect(try await scene.service.status(of: Scene.app) == before)
-        // The next write does not contain it either.
+        // The next write does not contain the refused change either.
         await scene.service.use(Scene.app, isInFront: true)
         await scene.service.use(Scene.app, isInFront: false)
         #expect(try await scene.wakes() == wakes)
@@ -300,7 +300,7 @@ import Testing
         let running = Task { [service = scene.service] in await service.run() }
         _ = try await scene.service.requestAuthorization(.always, for: Scene.other)
         try await eventually("the answer") { scene.told.words.contains("permission \(Scene.other) always") }
-        // The app is known, so that the question itself writes nothing.
+        // The service knows the app, so the question itself writes nothing.
         try await scene.service.setSignificantChanges(true, for: Scene.app)
         scene.gate.shut()
         func asked() -> Int { scene.told.words.count { $0.hasPrefix("ask \(Scene.app)") } }
@@ -331,7 +331,7 @@ import Testing
             Set(try await next.journal(.unreadable).map(\.detail)) == [
                 "location of \(Scene.app)", "location of the device",
             ])
-        // An app starts again without permission, and unknown sides are learned again.
+        // The app starts again without permission, and the service determines unknown sides again.
         #expect(try await next.service.status(of: Scene.app).permission == .ask)
         #expect(try await next.service.status(of: Scene.other).regions.map(\.state) == [.unknown])
         await next.move(1_000, after: 60)
@@ -340,7 +340,7 @@ import Testing
 
     // MARK: - Crashes
 
-    /// Two apps whose region the device enters; returns the events that they received.
+    /// Lets the device enter the region of two apps, and returns the events that they received.
     private static func story(_ scene: ServiceScene) async throws -> [LocationEvent] {
         await scene.move(0, after: 300)
         await scene.move(0, after: 30)
@@ -362,7 +362,7 @@ import Testing
             isBroken = scene.gate.isShut
             await scene.service.stop()
 
-            // The next service starts with the stored state; the device is at the same location.
+            // The next service starts with the stored state, and the device is at the same location.
             scene.gate.open()
             let next = try Scene(after: scene)
             try await next.prepare()

@@ -8,7 +8,7 @@ import Store
 import Synchronization
 import TestSupport
 
-/// Location with a real store, clocks that the test sets, scripted sources, and apps that do nothing.
+/// A location service with a real store, manual clocks, scripted sources, and apps that do nothing.
 struct ServiceScene: Sendable {
     let clock: ManualClock
     let store: Store
@@ -21,7 +21,7 @@ struct ServiceScene: Sendable {
     static let app = LocationScene.app
     static let other = LocationScene.other
 
-    /// The notices sent to apps, and the questions to the user.
+    /// A recorder of the notices to apps and of the questions to the user.
     final class Told: Sendable {
         private let kept = Mutex<(words: [String], answer: LocationPermission?)>(([], nil))
 
@@ -32,7 +32,7 @@ struct ServiceScene: Sendable {
         func say(_ words: String) { kept.withLock { $0.words.append(words) } }
     }
 
-    /// - Parameter before: the scene whose store and clock continue here, as after a crash of the service.
+    /// - Parameter before: an earlier scene whose store and clock continue here, as after a crash of the service.
     init(
         _ manifests: [AppManifest] = [LocationScene.manifest(), LocationScene.manifest(LocationScene.other)],
         after before: ServiceScene? = nil
@@ -73,7 +73,7 @@ struct ServiceScene: Sendable {
         try await store.read { try $0.journal(after: 0, limit: 100_000) }.filter { $0.decision == decision }
     }
 
-    /// Moves the device, the given seconds later.
+    /// Moves the device after the given number of seconds.
     func move(_ east: Double, after seconds: Double = 0) async {
         clock.advance(to: clock.now().bootSeconds + seconds)
         guard let update = fix(east) else { return }
@@ -86,7 +86,7 @@ struct ServiceScene: Sendable {
         }
     }
 
-    /// Adds an app that monitors a region, and a device outside of it.
+    /// Adds an app that monitors a region, and a device outside of that region.
     func begin(_ app: AppID = app) async throws {
         try await prepare()
         _ = try await service.change(app, AppLocationChange(permission: .always))
@@ -94,9 +94,9 @@ struct ServiceScene: Sendable {
         await move(1_000)
     }
 
-    /// Ends all wakes of the apps, as their machines would write it.
+    /// Ends all wakes of the apps, as the apps' machines would write it.
     ///
-    /// - Returns: the events received, for wakes whose end is on disk.
+    /// - Returns: the events of the wakes whose end is on disk.
     @discardableResult
     func endWakes() async throws -> [LocationEvent] {
         var events: [LocationEvent] = []

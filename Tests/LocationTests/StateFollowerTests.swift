@@ -4,7 +4,8 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// R6: Running apps that request the location while regions are monitored: one receiver, and shared costs.
+/// Tests of running apps that request the location while regions are monitored. They share one receiver and its costs
+/// (R6).
 @Suite struct StateFollowerTests {
     private typealias Scene = LocationScene
 
@@ -36,7 +37,7 @@ import Testing
         #expect(answers.first?.update.place?.accuracy == scene.accuracy)
         #expect(scene.asked.count == 1 && scene.wish == FixDemand() && scene.book.nextDeadline == nil)
         #expect(scene.status()?.receiverSeconds == scene.delay && scene.status()?.updates == nil)
-        // The app is not woken.
+        // The service does not wake the app.
         #expect(scene.told.isEmpty)
     }
 
@@ -54,12 +55,12 @@ import Testing
         Self.follow(&scene)
         scene.pass(60)
         let asked = scene.asked.count
-        // The last source request may be under way.
+        // The last source request may still be running.
         #expect((asked - 1...asked).contains(scene.book.takeDeliveries().count) && asked > 8)
         let status = try #require(scene.status())
         #expect(status.updates?.isOn == true && status.updates?.accuracy == 10)
         #expect(status.sentence.contains("requests the location to 10 m, and keeps the receiver on"))
-        // During a source request.
+        // The app is suspended during a source request.
         scene.step { $0.suspend(Scene.app, isSuspended: true, now: $1) }
         #expect(scene.wish == FixDemand() && scene.book.nextDeadline == nil)
         scene.pass(3_600)
@@ -128,7 +129,7 @@ import Testing
         let asks = scene.effects.filter { if case .ask(_, _, _, .whenInUse) = $0 { true } else { false } }
         #expect(asks.count == 1 && scene.book.takeDeliveries() == [] && scene.asked.isEmpty)
         scene.step { $0.asked(Scene.app, nil, now: $1) }
-        // The request for one location fails now; that for many waits.
+        // The request for one location fails now, while the request for many waits.
         #expect(scene.book.takeDeliveries().map(\.number) == [2])
         Self.follow(&scene, 4, isOnce: true, asksUser: true)
         scene.step { $0.asked(Scene.app, .whenInUse, now: $1) }
@@ -153,7 +154,7 @@ import Testing
         #expect(throws: Problem.self) { try scene.book.follow(0, request, for: Scene.app, asksUser: false, now: now) }
         let stranger = AppID(rawValue: "org.example.None")
         #expect(throws: Problem.self) { try scene.book.follow(0, request, for: stranger, asksUser: false, now: now) }
-        // The entry was removed for good.
+        // The entry has been removed for good.
         scene.step { $0.installed(Scene.app, nil, now: $1) }
         scene.pass(60)
         #expect(scene.wish == FixDemand())

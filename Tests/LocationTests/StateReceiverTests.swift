@@ -5,7 +5,8 @@ import Scheduler
 import TestSupport
 import Testing
 
-/// R6 R7: Use of the receiver, charged apps, and notices of significant changes.
+/// Tests of the use of the receiver, of the apps that are charged for it, and of notices of significant changes (R6,
+/// R7).
 @Suite struct StateReceiverTests {
     private typealias Scene = LocationScene
 
@@ -28,7 +29,7 @@ import Testing
         #expect(scene.asked.isEmpty && scene.book.nextDeadline == nil && scene.wish == FixDemand())
         scene.add()
         #expect(scene.wish.fix == 10)
-        // The source has not answered yet, and the request is no longer wanted.
+        // The source has not answered yet when the request is withdrawn.
         scene.step { _ = try? $0.removeRegion("home", of: Scene.app, now: $1) }
         #expect(scene.wish == FixDemand() && scene.book.nextDeadline == nil)
     }
@@ -149,12 +150,12 @@ import Testing
         scene.step { _ = try? $0.removeRegion("home", of: Scene.app, now: $1) }
         scene.add()
         #expect(scene.asked.count == 2)
-        // The end of the first request, which the sources report a little later.
+        // This is the end of the first request, which the sources report a little later.
         scene.step { $0.take(.receiver(seconds: 0.5), now: $1) }
         #expect(scene.wish.fix == nil)
         scene.pass(10)
         #expect(scene.state() == .outside && scene.status()?.receiverSeconds == 0.5 + scene.delay)
-        // A request that always ends at once is not repeated for ever.
+        // The service does not repeat a request for ever that always ends at once.
         scene.hasReceiver = false
         scene.delay = 0.1
         let asked = scene.asked.count
@@ -199,7 +200,7 @@ import Testing
         #expect(wake.source == .significantChange && wake.key == "" && wake.event.region == nil)
         #expect(wake.event.place != nil)
         let first = scene.boot
-        // A network source reports by itself.
+        // A network source reports on its own.
         scene.pass(100)
         scene.move(1_700)
         scene.tell(accuracy: 50)
@@ -208,7 +209,7 @@ import Testing
         #expect(scene.words.count == 2)
         let passed = scene.told[1].at - first
         #expect(passed >= SignificantChange.pause - 10 && passed <= SignificantChange.pause)
-        // A second start has no effect; after a stop it has.
+        // A second start has no effect, but a start after a stop does.
         scene.watchChanges()
         #expect(scene.words.count == 2)
         scene.watchChanges(false)
@@ -236,7 +237,7 @@ import Testing
         let times = scene.told.map(\.at)
         #expect(zip(times.dropFirst(), times).allSatisfy { $0 - $1 > SignificantChange.pause - 10 })
         #expect((1...3).contains(scene.asked.count - asked))
-        // The same cell again is no change.
+        // The same cell again does not count as a change.
         scene.tell(cell: "262,02,1,9")
         scene.pass(1_000)
         #expect(scene.words.count == count)
@@ -315,13 +316,13 @@ import Testing
         func fix(_ east: Double, at time: Double) throws -> FixUpdate {
             .fix(try #require(Fix(place: Scene.place(east), accuracy: 5, time: time)), source: "gpsd")
         }
-        // Old fixes, as from a source that was asleep.
+        // These are old fixes, as from a source that was asleep.
         for age in [500.0, 300, 200] {
             let old = try fix(0, at: scene.boot - age)
             scene.step { $0.take(old, now: $1) }
         }
         #expect(scene.state() == .outside && scene.words == [])
-        // A fix with a time years ahead counts as one of now.
+        // A fix with a time years ahead counts as a current one.
         scene.hasReceiver = false
         let future = try fix(0, at: scene.boot + 1e8)
         for _ in 0..<3 {

@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// R6: Regions, from the location to the row that wakes an app.
+/// Tests of regions, from the location to the row that wakes an app (R6).
 @Suite struct StateRegionTests {
     private typealias Scene = LocationScene
 
@@ -87,7 +87,7 @@ import Testing
         #expect(scene.state() == .unknown && scene.book.nextDeadline == nil)
         let process = try scene.book.processLocation(of: Scene.app, scene.now)
         #expect(process.place == nil && process.regions.map(\.state) == [.unknown])
-        // The region is kept, and is monitored once permission is granted.
+        // The service keeps the region and monitors it once permission is granted.
         scene.permit(.always)
         scene.pass(10)
         #expect(scene.state() == .outside)
@@ -195,7 +195,7 @@ import Testing
         var scene = Self.outside()
         scene.step { _ = try? $0.removeRegion("home", of: Scene.app, now: $1) }
         scene.pass(3_600)
-        // The device has moved since, without a fix, into the new region and out of the old location.
+        // Without a fix, the device has since moved into the new region and away from the old location.
         scene.move(9_000)
         scene.add(Scene.region(east: 1_000))
         scene.pass(400)
@@ -253,12 +253,12 @@ import Testing
         try scene.restart(manifests: [])
         scene.pass(3_600)
         #expect(scene.status() == nil && scene.asked.count == asked && scene.rows.known == [Scene.app])
-        // The entry is back: permission and region still exist.
+        // The entry has returned, and permission and region still exist.
         try scene.restart(manifests: [Scene.manifest()])
         scene.pass(10)
         #expect(scene.status()?.permission == .always && scene.state() == .outside)
         try scene.restart(manifests: [])
-        // A wrong wall clock ends nothing, and neither does time during which the machine was off.
+        // Neither a wrong wall clock nor time during which the machine was off ends anything.
         scene.wallOffset += 40 * 86_400
         try scene.restart(off: 40 * 86_400, manifests: [])
         #expect(scene.rows.known == [Scene.app])

@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// R6: Requests of apps and users: permission, and the sentences that explain missing events.
+/// Tests of requests of apps and users: permission, and the sentences that explain missing events (R6).
 @Suite struct StateRequestTests {
     private typealias Scene = LocationScene
 
@@ -28,7 +28,7 @@ import Testing
         for _ in 0..<3 { Self.request(.whenInUse, &scene) }
         #expect(Self.questions(scene) == [.whenInUse])
         #expect(scene.status()?.sentence == "You are being asked whether it may use the location.")
-        // The user has not answered, and can be asked again.
+        // The user has not answered, and the app can ask again.
         scene.step { $0.asked(Scene.app, nil, now: $1) }
         #expect(scene.status()?.permission == .ask)
         Self.request(.always, &scene)
@@ -36,7 +36,7 @@ import Testing
         scene.step { $0.asked(Scene.app, .whenInUse, now: $1) }
         #expect(scene.status()?.permission == .whenInUse && scene.effects.contains(.permission(Scene.app)))
         #expect(scene.entries(.locationPermission).map(\.detail) == ["whenInUse"])
-        // After when-in-use, always is asked for once.
+        // After when-in-use, the app can ask once for always.
         Self.request(.whenInUse, &scene)
         Self.request(.always, &scene)
         scene.step { $0.asked(Scene.app, nil, now: $1) }
@@ -128,7 +128,7 @@ import Testing
         scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
         let process = try scene.book.processLocation(of: Scene.app, scene.now)
         #expect(process.place != nil && process.canMonitorRegions && !process.canMonitorSignificantChanges)
-        // The location may be outdated; its time shows that.
+        // The location may be outdated, which its time shows.
         scene.pass(250)
         let known = try #require(try place(Scene.app))
         #expect(known.time.timeIntervalSince1970 <= scene.now.seconds - 200)

@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// R6 R7: Rules of location that hold after any inputs and any crash.
+/// Tests of the rules of location that hold after any inputs and any crash (R6, R7).
 @Suite struct StateWalkTests {
     /// A device that walks between four corners of a block and rests, with random inputs of people and apps.
     private struct Walk {
@@ -44,7 +44,7 @@ import Testing
             return permission[app] == .always || permission[app] == .whenInUse && inFront.contains(app)
         }
 
-        /// Moves the device in a straight line at 1.5 m/s, and then lets it rest.
+        /// Moves the device in a straight line at 1.5 m/s and then lets it rest.
         private mutating func place() {
             let (fromEast, fromNorth, start) = (east, north, scene.boot)
             let (toEast, toNorth) = (pick([-900.0, 0, 40, 900]), pick([-700.0, 0, 700]))
@@ -57,7 +57,7 @@ import Testing
             }
         }
 
-        /// Lets the device arrive, and stay there for a while.
+        /// Lets the device arrive and stay there for a while.
         mutating func arrive() {
             for _ in 0..<8 {
                 scene.pass(450)
@@ -95,7 +95,7 @@ import Testing
             case 7:
                 forgetWhatWasTold()
                 scene.isFull = chance(3)
-                // Changes that could not be written are written again.
+                // The state writes changes again that could not be written.
                 scene.look()
             case 8: scene.watchChanges(chance(2), app)
             case 9: try restart()
@@ -118,7 +118,7 @@ import Testing
             scene.add(region, for: app)
         }
 
-        /// Drops the recorded events while the disk is full: of several unwritten events only the last is sent.
+        /// Clears the recorded events while the disk is full. Of several unwritten events, only the last is sent.
         private mutating func forgetWhatWasTold() { if scene.isFull { last = [:] } }
 
         private mutating func forget(_ app: AppID) {
@@ -126,7 +126,7 @@ import Testing
         }
 
         private mutating func restart() throws {
-            // Users' requests that had a response are on disk, or were refused with an error.
+            // The users' requests that have a response are on disk, or were refused with an error.
             forgetWhatWasTold()
             scene.isFull = false
             scene.look()
@@ -136,7 +136,7 @@ import Testing
             // The clock of the walk may have restarted.
             let (east, north) = (east, north)
             scene.track = { _ in (east, north) }
-            // The states of apps are reported again: in the foreground, or force-quit.
+            // Apps report their states again: in the foreground, or force-quit.
             for app in Self.apps {
                 if isQuit.contains(app) { scene.step { $0.forceQuit(app, now: $1) } }
                 if inFront.contains(app) { scene.step { $0.use(app, isInFront: true, now: $1) } }
@@ -155,7 +155,7 @@ import Testing
                 let known = (scene.status(app)?.regions ?? []).map(\.region)
                 let wanted = (regions[app] ?? [:]).values.sorted { $0.identifier < $1.identifier }
                 if known != wanted { mistakes.append("\(app): other regions") }
-                // On a full disk the rows to delete still exist.
+                // On a full disk, the rows to delete still exist.
                 let isKept = scene.rows.wakes.contains { $0.app == app }
                 if !scene.isFull, isKept, permission[app] == .denied {
                     mistakes.append("\(app) is to be told of what it may not know")
@@ -188,7 +188,7 @@ import Testing
         for _ in 0..<80 { try walk.step() }
         #expect(walk.mistakes.prefix(5) == [], "seed \(seed)")
         #expect(walk.scene.loops < 200_000, "seed \(seed)")
-        // At the end the device rests and the disk works: every side is right.
+        // At the end the device rests and the disk works, so every side is right.
         walk.judge()
         walk.scene.isFull = false
         walk.scene.accuracy = 5
@@ -198,7 +198,7 @@ import Testing
         for app in Walk.apps where walk.isWatched(app) {
             for region in walk.scene.status(app)?.regions ?? [] {
                 let away = region.region.center.distance(to: place)
-                // Close to the boundary either side is right.
+                // Close to the boundary, both sides count as right.
                 guard abs(away - region.region.radius) > 60 else { continue }
                 #expect(region.state == (away < region.region.radius ? .inside : .outside), "seed \(seed)")
             }

@@ -5,11 +5,11 @@ import SimulationSupport
 import TestSupport
 import Testing
 
-/// R6: The streams of running apps that request the location, through the service.
+/// Tests of the location streams of running apps, through the service (R6).
 @Suite(.timeLimit(.minutes(20))) struct UpdateStreamTests {
     private typealias Scene = ServiceScene
 
-    /// Returns a running service, with an app that has permission while it is in use.
+    /// Returns a running service and an app that has permission while it is in use.
     private static func running() async throws -> (scene: Scene, run: Task<Void, Never>) {
         let scene = try Scene()
         try await scene.prepare()

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A number of bytes as people write it: `300M`, `64K`, `1G`, with powers of 1024.
+/// A number of bytes as people write it, such as `300M`, `64K` or `1G`, with powers of 1024.
 struct ByteCount: ExpressibleByArgument {
     let bytes: Int64
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The origin of the tests as a program: for the demo, for benchmarks and for use by hand.
+/// The tests' origin as a program, for the demo, for benchmarks and for use by hand.
 @main
 struct MisbehavingOrigin: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,8 @@
 import Glibc
 import TestSupport
 
-/// SIGTERM and SIGINT, which end what the program does; made before any thread starts, so that all leave them to ``wait(_:)``.
+/// SIGTERM and SIGINT, which end the program's work. This value is created before any thread starts, so that all
+/// threads leave the signals to ``wait(_:)``.
 struct EndSignals {
     private var signals = sigset_t()
 
@@ -12,7 +13,7 @@ struct EndSignals {
         pthread_sigmask(SIG_BLOCK, &signals, nil)
     }
 
-    /// Whether one of them has come within `time`.
+    /// Returns whether one of the signals arrives within `time`.
     func wait(_ time: Duration) -> Bool {
         var signals = signals
         let (seconds, attoseconds) = time.components
@@ -23,7 +24,7 @@ struct EndSignals {
 
 /// The file from which the process that started the program reads its port.
 enum PortFile {
-    /// By rename, so that who waits for the file never reads half of it.
+    /// Writes the file with a rename, so that a process that waits for it never reads half of it.
     static func publish(_ port: UInt16, in path: String) throws {
         guard let file = fopen("\(path).new", "w") else { throw SystemError("open \(path).new") }
         fputs("\(port)\n", file)
@@ -32,7 +33,7 @@ enum PortFile {
     }
 }
 
-/// Prints a line at once, also into a pipe or file, where `print` would keep it back.
+/// Prints a line at once, even into a pipe or file, where `print` would buffer it.
 func printLine(_ line: String) {
     let bytes = Array("\(line)\n".utf8)
     _ = Glibc.write(1, bytes, bytes.count)

@@ -88,7 +88,7 @@ struct Serve: ParsableCommand {
         return behaviours
     }
 
-    /// Prints the requests that have ended, in order; returns how many are told.
+    /// Prints the requests that have ended, in order. Returns how many it has printed in all.
     private func printNew(_ requests: [OriginRequest], from told: Int) -> Int {
         var told = told
         while told < requests.count, requests[told].isFinished {

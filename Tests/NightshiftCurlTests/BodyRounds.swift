@@ -2,14 +2,14 @@ import Foundation
 import NightshiftCurl
 import TestSupport
 
-/// One exchange determined by a seed: the data and pieces of the server, and the behaviour of the client.
+/// An exchange that a seed determines: the server's data and pieces, and the client's behaviour.
 struct BodyRound: Sendable {
     let content: SeededContent
     /// The response up to the body.
     let head: [UInt8]
     /// The sizes of the pieces, beginning with the head. The last size applies to all later pieces.
     let pieces: [Int]
-    /// Microseconds between two pieces.
+    /// The microseconds between two pieces.
     let pause: UInt32
     let socketBodyBytes: Int64
     let isAppended: Bool
@@ -33,7 +33,7 @@ struct BodyRound: Sendable {
         isAppended = any(0...4) == 0
     }
 
-    /// The `count` bytes to send from position `start`.
+    /// Returns the `count` bytes to send from position `start`.
     func bytes(from start: Int, _ count: Int) -> [UInt8] {
         let end = min(start + count, head.count + Int(content.size))
         guard start < end else { return [] }
@@ -42,7 +42,7 @@ struct BodyRound: Sendable {
     }
 }
 
-/// Answers each request for `/<seed>` with its ``BodyRound``, over connections that stay open.
+/// A server that answers each request for `/<seed>` with its ``BodyRound``, over connections that stay open.
 final class BodyRoundServer: Sendable {
     private let server: ScriptedServer
 
@@ -73,7 +73,7 @@ final class BodyRoundServer: Sendable {
         }
     }
 
-    /// Reads a head; nil if the client has disconnected.
+    /// Reads a request's head; nil if the client has disconnected.
     private static func requestLine(_ connection: Int32) -> String? {
         var head: [UInt8] = []
         var byte: UInt8 = 0
@@ -85,9 +85,8 @@ final class BodyRoundServer: Sendable {
     }
 }
 
-/// Writes a body to a file as its round specifies: in parts, with pauses, from memory and from the socket.
-///
-/// Safe to share: all state is used on the loop's thread only, until the exchange has ended.
+/// A delegate that writes a body to a file as its round specifies: in parts, with pauses, from memory and from the
+/// socket. It is safe to share because only the loop's thread uses its state until the exchange has ended.
 final class RoundReceiver: CurlDelegate, @unchecked Sendable {
     let ended = Watched<CurlEnd?>(nil)
     private(set) var movedBytes: Int64 = 0

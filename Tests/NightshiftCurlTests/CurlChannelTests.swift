@@ -3,7 +3,7 @@ import NightshiftCurl
 import TestSupport
 import Testing
 
-/// R3: A TLS connection for a protocol other than HTTP.
+/// Tests of a TLS connection for a protocol other than HTTP (R3).
 @Suite(.timeLimit(.minutes(20))) struct CurlChannelTests {
     /// The events of a channel.
     private final class Recorder: CurlChannelDelegate {
@@ -171,7 +171,7 @@ import Testing
         try await recorder.state.wait(for: "the greeting") { $0.pieces == 1 }
         channel.send(Array("deaf".utf8))
         let piece = [UInt8](repeating: 7, count: 65_536)
-        // The kernel's buffers take some megabytes before any data waits here.
+        // The kernel's buffers hold some megabytes before data waits here.
         for _ in 0..<1_000 where recorder.state.read({ $0.end == nil }) { channel.send(piece) }
         #expect(try await recorder.end().code != 0)
         loop.shutdown()

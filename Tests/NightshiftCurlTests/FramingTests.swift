@@ -3,7 +3,7 @@ import NightshiftCurl
 import TestSupport
 import Testing
 
-/// Bodies whose length libcurl ignores because of a `CurlTransfer-Encoding` that changes nothing.
+/// Tests of bodies whose length libcurl ignores because of a `Transfer-Encoding` that changes nothing.
 @Suite(.timeLimit(.minutes(20))) struct FramingTests {
     private static let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 300000\r\n\r\n"
 
@@ -14,7 +14,7 @@ import Testing
         var request = CurlRequest(url: server.url())
         request.proxy = ""
         request.rateLimit = rate
-        // A wait for the end of the connection would fail by this timeout.
+        // If the transport waited for the end of the connection, this timeout would fail the request.
         request.idleTimeout = 10
         request.socketBodyBytes = 1
         let recorder = Recorder()

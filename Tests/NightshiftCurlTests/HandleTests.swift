@@ -3,8 +3,8 @@ import NightshiftCurl
 import TestSupport
 import Testing
 
-/// The lifetimes of libcurl's handles, each in a process of its own: freed memory is overwritten there, and memory is
-/// measured.
+/// Tests of the lifetimes of libcurl's handles. Each runs in its own process, which overwrites freed memory or measures
+/// its memory.
 @Suite(.timeLimit(.minutes(20))) struct HandleTests {
     @Test func `The idle check skips an exchange that ends when its rate limit unpauses it`() async {
         await #expect(processExitsWith: .success) {
@@ -44,7 +44,7 @@ import Testing
             try await begin(200)
             let before = try residentBytes()
             for _ in 0..<100 { try await begin(200) }
-            // A libcurl handle has five thousand bytes, which makes a hundred million in all.
+            // A libcurl handle needs five thousand bytes, so all handles would need a hundred million.
             #expect(try residentBytes() - before < 30_000_000)
         }
     }
@@ -59,14 +59,14 @@ private func overwriteFreedMemory() throws {
     #expect(result == 1)
 }
 
-/// The resident size from proc_pid_statm(5).
+/// Returns the resident size from proc_pid_statm(5).
 private func residentBytes() throws -> Int {
     let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
     return try #require(Int(words[1])) * sysconf(Int32(_SC_PAGESIZE))
 }
 
-/// Accepts one piece, and ends the exchange when the next one arrives. After the first piece it blocks the loop
-/// again and again, so that the loop checks its deadlines only after they have passed.
+/// A delegate that accepts one piece and ends the exchange when the next one arrives. After the first piece it
+/// repeatedly blocks the loop, so that the loop checks its deadlines only after they have passed.
 private final class LateReceiver: CurlDelegate {
     /// The idle timeout in seconds. Progress is sampled four times within it.
     static let idleTimeout: Double = 4

@@ -1,7 +1,7 @@
 import NightshiftCurl
 import TestSupport
 
-/// Records all events of an exchange.
+/// A delegate that records all events of an exchange.
 final class Recorder: CurlDelegate {
     struct Heard: Sendable {
         var interim: [Int] = []

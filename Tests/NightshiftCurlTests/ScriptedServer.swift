@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A server that answers each connection with bytes from a script, valid or not, on TCP or on a Unix socket.
+/// A server that answers each connection with valid or invalid bytes from a script, over TCP or a Unix socket.
 final class ScriptedServer: Sendable {
     let port: UInt16
     private let listener: Int32
@@ -104,7 +104,7 @@ final class ScriptedServer: Sendable {
         }
     }
 
-    /// Whether closing the connection resets it.
+    /// Runs the script. Returns whether closing the connection must reset it.
     private static func isReset(_ script: [Step], _ connection: Int32) -> Bool {
         guard case .reset = script.last else { return false }
         var linger = linger(l_onoff: 1, l_linger: 0)

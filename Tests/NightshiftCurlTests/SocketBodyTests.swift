@@ -3,7 +3,7 @@ import NightshiftCurl
 import TestSupport
 import Testing
 
-/// Bodies that are moved from the socket to a file without libcurl.
+/// Tests of bodies that move from the socket to a file without libcurl.
 @Suite(.timeLimit(.minutes(20))) struct SocketBodyTests {
     private static let size = 3_000_000
     private static let head = "HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n"
@@ -36,7 +36,7 @@ import Testing
             }
             return try await group.reduce(0, +)
         }
-        // Otherwise this test would prove nothing.
+        // Without this, the test would prove nothing.
         #expect(moved > 100, "\(seed)")
         #expect(server.connectionCount < 1_000)
     }
@@ -75,7 +75,7 @@ import Testing
         let exchange = loop.begin(wanted, delegate: held)
         try await eventually("the bytes that it takes") { try fileBytes(held.path).count == 900_000 }
         _ = loop.begin(request(server.url(), idle: 600) { $0.socketBodyBytes = 1_000 }, delegate: patient)
-        // The paused exchange has been paused for longer than the timeout when this one ends.
+        // When this exchange ends, the paused one has been paused for longer than the timeout.
         _ = loop.begin(wanted, delegate: free)
         #expect(try await free.end().code == 28)
         #expect(patient.ended.read { $0 == nil })
@@ -147,9 +147,8 @@ import Testing
     }
 }
 
-/// Writes the first piece of a body from memory, and the rest from the socket if that is offered.
-///
-/// Safe to share: all state is used on the loop's thread only, until the exchange has ended.
+/// A delegate that writes the first piece of a body from memory, and the rest from the socket if the loop offers it. It
+/// is safe to share because only the loop's thread uses its state until the exchange has ended.
 private final class MovedFile: CurlDelegate, @unchecked Sendable {
     let path: String
     let ended = Watched<CurlEnd?>(nil)

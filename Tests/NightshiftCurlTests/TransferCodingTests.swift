@@ -3,12 +3,12 @@ import NightshiftCurl
 import TestSupport
 import Testing
 
-/// Transfer codings that a server uses although no request names them in `TE` (RFC 9112, section 7.4).
+/// Tests of transfer codings that a server uses although no request names them in `TE` (RFC 9112, section 7.4).
 @Suite(.timeLimit(.minutes(20))) struct TransferCodingTests {
     /// "hello, hello, hello\n" as gzip.
     private static let gzip = "H4sIAAAAAAACA8tIzcnJ11HIQKK4AOdCblIUAAAA"
 
-    /// The answers of a server that sends a compressed body in one chunk, and then waits.
+    /// Returns a server that sends a compressed body in one chunk and then waits.
     private static func server(_ head: String) throws -> ScriptedServer {
         let body = try #require(Data(base64Encoded: gzip))
         let chunk = Data("\(String(body.count, radix: 16))\r\n".utf8) + body + Data("\r\n0\r\n\r\n".utf8)

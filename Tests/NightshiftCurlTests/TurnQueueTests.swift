@@ -2,7 +2,7 @@ import NightshiftCurl
 import Testing
 
 @Suite struct TurnQueueTests {
-    /// The bytes that each of `count` exchanges has moved after ten seconds, if each uses its turns at once.
+    /// Returns the bytes that each of `count` exchanges has moved after ten seconds, if each uses its turns at once.
     private func moved(_ count: Int, rate: Int64, piece: Int = 16_384) -> [Int] {
         var queue = TurnQueue<Int>()
         queue.setRate(rate, now: 0)
@@ -30,7 +30,7 @@ import Testing
     func `T3: All exchanges together use the rate limit in equal shares`(count: Int, rate: Int64) {
         let moved = moved(count, rate: rate)
         let sum = Double(moved.reduce(0, +))
-        // The last turn is given on credit.
+        // The queue gives the last turn on credit.
         let turn = Double(rate) * 0.04 + Double(count) * 16_384
         #expect(abs(sum - Double(rate) * 10) <= turn, "\(sum)")
         for bytes in moved { #expect(abs(Double(bytes) - sum / Double(count)) <= turn / Double(count) + 32_768) }

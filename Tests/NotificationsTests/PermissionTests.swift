@@ -5,7 +5,7 @@ import Notifications
 import Store
 import Testing
 
-/// R3, B6: Alerts of providers before and after the user's decision about notifications.
+/// Tests of alerts of providers before and after the user's decision about notifications (R3, B6).
 @Suite struct PermissionTests {
     private typealias Scene = StateScene
 

@@ -3,7 +3,7 @@ import NightshiftAPI
 import Notifications
 import Testing
 
-/// The user's response, as stored in the row of a wake.
+/// Tests of the user's response, as stored in the row of a wake.
 @Suite struct ResponseTests {
     @Test(arguments: ["{}", "\u{1}"])
     func `A response fits into its row, whatever the notification contains`(
@@ -22,7 +22,7 @@ import Testing
         #expect(payload.count <= 32_768)
         let read = try JSON.decode(NotificationResponse.self, from: payload)
         #expect(read.action == name && read.notification.identifier == name)
-        // The chosen action is kept, because it says whether the app comes to the foreground.
+        // The row keeps the chosen action, which says whether the app enters the foreground.
         #expect(read.notification.actions == [notification.actions[0]])
     }
 }

@@ -7,14 +7,14 @@ import Notifications
 import Store
 import TestSupport
 
-/// The notification service with a bus of its own and a store in memory.
+/// A notification service on a private bus with a store in memory.
 final class ServiceScene: Sendable {
     static let app = AppID(rawValue: "org.example.app")
 
     let bus: PrivateBus
     let store: Store
     let service: NotificationService
-    /// Apps that were brought to the foreground, and notifications that are shown.
+    /// The apps that were brought to the foreground, in order.
     let activated = Watched<[AppID]>([])
     let shown = Watched<[String]>([])
     /// The other reported states of providers' notifications.

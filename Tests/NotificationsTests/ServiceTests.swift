@@ -7,7 +7,7 @@ import Store
 import TestSupport
 import Testing
 
-/// R3: Notifications over a real bus, with dbusmock's notification daemon.
+/// Tests of notifications over a real bus, with dbusmock's notification daemon (R3).
 @Suite(.timeLimit(.minutes(20))) struct ServiceTests {
     private static let capable = #"{"capabilities": "body body-markup actions"}"#
 
@@ -72,7 +72,7 @@ import Testing
         try await scene.waitForShown(["a"])
         let before = await service.processNotifications(of: app)
         #expect(before.delivered.map(\.identifier) == ["a"])
-        // From here on nothing can be written.
+        // From here on, every write fails.
         let gate = CommitGate()
         scene.store.add(transactionObserver: gate)
         gate.shut()
@@ -81,7 +81,7 @@ import Testing
             #expect(problem?.status == 503)
         }
         let after = await service.processNotifications(of: app)
-        // A date read from its row has only milliseconds.
+        // A date that is read from its row has only milliseconds.
         #expect(after.permission == before.permission && after.canShow == before.canShow, "\(after)")
         #expect(after.delivered.map(\.identifier) == ["a"] && after.pending.isEmpty, "\(after)")
         #expect(await service.permission(of: app) == .allowed)
@@ -109,7 +109,7 @@ import Testing
         gate.shut()
         clock.advance(to: 200)
         try await eventually("a refusal") { gate.hasFailed }
-        // Changes that could not be written are missing in the rows, so the rows are not read.
+        // The rows lack changes that could not be written, so the service does not read them.
         await service.wake()
         #expect(await service.processNotifications(of: app).pending.count == 1)
         gate.open()
@@ -152,7 +152,7 @@ import Testing
             try await scene.service.add(NotificationRequest(notification: notification), for: ServiceScene.app)
         }
         try await scene.waitForShown(["a", "b"])
-        // A signal from a process that is not the notification server.
+        // This signal comes from a process that is not the notification server.
         _ = try await ChildProcess.run(
             "busctl",
             [
@@ -241,7 +241,7 @@ import Testing
         let scene = try await ServiceScene(on: bus)
         async let one = scene.service.requestAuthorization(isProvisional: false, for: ServiceScene.app)
         async let other = scene.service.requestAuthorization(isProvisional: false, for: ServiceScene.app)
-        // Until now there was no server that could show the question.
+        // Until now no server could show the question.
         let mock = try await MockService(.notifications, on: bus, parameters: Self.capable)
         try await eventually("the question") {
             try await mock.calls(of: "Notify").contains(#""choice-0" "Allow" "choice-1""#)
@@ -299,7 +299,8 @@ import Testing
             app: ServiceScene.app, purpose: "p", title: "May it?", body: "",
             choices: [NotificationQuestion.Choice(key: "yes", title: "Yes")])
         try await eventually("the question") { try await mock.calls(of: "Notify").contains("May it?") }
-        // The notification's number must be known before it can be closed: answers arrive in the order of the calls.
+        // The service must know the notification's number before it can close the notification. Answers arrive in the
+        // order of the calls.
         try await scene.service.setPermission(.allowed, of: ServiceScene.app)
         try await scene.service.add(
             NotificationRequest(notification: ServiceScene.notification("a")), for: ServiceScene.app)

@@ -4,7 +4,7 @@ import NightshiftAPI
 import Notifications
 import Store
 
-/// A notification state, the rows that its changes make, and a working notification server.
+/// A notification state, the rows that its changes produce, and a working notification server.
 struct StateScene {
     static let app = AppID(rawValue: "org.example.app")
     static let all = NotificationServer(identity: "bus/:1.5", capabilities: ["actions", "body", "body-markup"])
@@ -20,7 +20,7 @@ struct StateScene {
     /// The notifications that the server shows, by number.
     var screen: [UInt32: DesktopNotification] = [:]
     var server: NotificationServer?
-    /// The app's answer to questions; nil if the test gives the answer.
+    /// The app's answer to questions; nil if the test answers instead.
     var answer: PresentationAnswer? = .notInFront
     private var lastNumber: UInt32 = 0
 
@@ -43,7 +43,7 @@ struct StateScene {
         step { $0.apply(.server(server), now: $1) }
     }
 
-    /// Writes a row as other features do, in a transaction of their own.
+    /// Writes a row as other features do, in its own transaction.
     mutating func put(_ notification: AppNotification, due: Double?, app: AppID = app) {
         write(.put(StoredNotification(app: app, notification: notification, due: due)))
         load()
@@ -94,7 +94,7 @@ struct StateScene {
         }
     }
 
-    /// Makes the write of `input` fail. While it is under way, `later` runs, whose changes are written.
+    /// Makes the write of `input` fail. During that write, `later` runs, and its changes are written.
     mutating func fail(_ input: (inout NotificationState, Double) -> Void, later: (inout Self) -> Void) {
         input(&book, now)
         book.decide(at: now)

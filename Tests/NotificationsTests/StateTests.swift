@@ -5,7 +5,7 @@ import Notifications
 import Store
 import Testing
 
-/// R3: The handling of notifications.
+/// Tests of the handling of notifications (R3).
 @Suite struct StateTests {
     private typealias Scene = StateScene
 
@@ -54,7 +54,7 @@ import Testing
         #expect(plain?.body == "Sub & more\nx\ny<i>" && plain?.actions == [], "without markup and actions")
     }
 
-    /// UNNotificationPresentationOptions: badge 1, sound 2, alert 4, list 8, banner 16.
+    /// The values of UNNotificationPresentationOptions are badge 1, sound 2, alert 4, list 8 and banner 16.
     @Test(arguments: [
         (PresentationAnswer.notInFront, true, true, true, 7), (.asSent, true, true, true, 7),
         (.options(0), false, false, false, 0), (.options(1), false, false, false, 7),
@@ -180,7 +180,7 @@ import Testing
                 Issue.record("not presented")
                 return
             }
-            // Answered by the test, because the scene's server would answer.
+            // The test gives this answer, because the scene's server would answer.
             scene.book.presented(token, .asSent, now: scene.now)
             scene.book.decide(at: scene.now)
             guard case .show(let shown, _)? = scene.book.takeEffects().last else {
@@ -336,7 +336,7 @@ import Testing
             }
         }
         #expect(scene.rows.map(\.notification.identifier) == ["b"] && scene.screen.count == 1)
-        // The user responds before it is on disk that the notification is shown.
+        // The user responds before the disk records that the notification is shown.
         let number = try #require(scene.screen.keys.first)
         scene.fail { book, now in
             book.apply(.closed(server: Scene.all.identity, number: number, .expired), now: now)
@@ -376,7 +376,7 @@ import Testing
     @Test func `R3: A clock that is set back does not lengthen a delay`() throws {
         var scene = Scene()
         try Self.addOnceAndAgain(to: &scene)
-        // The years by which the clock of a device without a clock battery may be wrong.
+        // The clock of a device without a clock battery may be wrong by years.
         scene.now -= 1e8
         scene.pass(0)
         #expect(scene.book.nextDeadline(after: scene.now) == scene.now + 60)

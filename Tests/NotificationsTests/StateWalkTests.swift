@@ -6,7 +6,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Rules of notifications that hold after any inputs and any crash.
+/// Tests of the rules of notifications that hold after any inputs and any crash.
 @Suite struct StateWalkTests {
     private struct Walk {
         var random: SplitMix64

@@ -1,7 +1,7 @@
 import Notifications
 import Testing
 
-/// R3: Conversion of texts for a notification server.
+/// Tests of the conversion of texts for a notification server (R3).
 @Suite struct TextTests {
     @Test(arguments: [
         ("plain", "plain"), ("a\nb\tc", "a b c"), ("\u{0}a\u{1b}[31m\u{7f}\u{9b}", "a[31m"), ("\u{2028}x", " x"),

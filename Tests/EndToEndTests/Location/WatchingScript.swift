@@ -3,13 +3,13 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// An app that is a script and monitors a region around ``BlockWalk/home``. It records the events that it is started
-/// for, and that each is done once a gate is open.
+/// An app that is a script and monitors a region around ``BlockWalk/home``. It records the events that start it, and
+/// records the end of each event once a gate is open.
 struct WatchingScript {
     static let id = "org.example.Walker"
     let service: Service
 
-    /// Installs the script; the user allows it to be woken always.
+    /// Installs the script. The user allows the service to wake it at any time.
     init(on service: Service) async throws {
         self.service = service
         try service.scratch.write("", to: "gate")
@@ -51,7 +51,7 @@ struct WatchingScript {
     /// The events that the processes have finished.
     func done() throws -> [LocationEvent] { try events("done") }
 
-    /// Whether the last of its processes is running.
+    /// Returns whether the last of the script's processes is running.
     func isAlive() throws -> Bool {
         let text = try String(contentsOfFile: service.scratch.path("process"), encoding: .utf8)
         return LiveProcess(try #require(pid_t(text.dropLast()))).isAlive
@@ -69,7 +69,7 @@ struct WatchingScript {
 }
 
 extension Service {
-    /// The number of wakes on disk that no app has completed.
+    /// Returns the number of wakes on disk that no app has completed.
     func wakesOnDisk() async throws -> Int {
         let outcome = try await ChildProcess.run(
             "sqlite3", ["-readonly", "-cmd", ".timeout 10000", paths.database.path, "SELECT count(*) FROM wakes"])

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import app_probe
 
-/// Background fetches and scheduled tasks of a Swift app: real processes, the real service.
+/// Tests of background fetches and scheduled tasks of a Swift app, with real processes and the real service.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct FetchAppTests {
     private func refresh(_ app: AppFixture) async throws -> AppRefreshStatus {
         try await app.api.get("/v1/refresh/\(app.app)")
@@ -65,7 +65,8 @@ import app_probe
         #expect(try await refresh(app).interval == .seconds(7_200))
         #expect(try await refresh(app).intervalSource == .app)
 
-        // The app was launched in the background for the fetch; a second fetch right away would wait for the interval.
+        // The service launched the app in the background for the fetch. A second fetch right away would wait for the
+        // interval.
         try await fetchNow(app)
         #expect(try await ended(1, app).map(\.result) == [.noData])
         #expect(app.seen(.launched).map(\.text) == ["foreground", "background"])

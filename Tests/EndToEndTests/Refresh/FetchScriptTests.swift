@@ -3,7 +3,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Background fetches of programs in any language: real processes, the real service.
+/// Tests of background fetches of programs in any language, with real processes and the real service.
 @Suite(.serialized, .timeLimit(.minutes(20))) struct FetchScriptTests {
     @Test func `R1: A script fetches, and its exit status reports the result`() async throws {
         let feed = try FetchingScript()
@@ -21,7 +21,7 @@ import Testing
         #expect(feed.text("wakes") == String(repeating: "fetch background 30\n", count: 3))
         let app = try await feed.status()
         #expect(app.state == .notRunning && app.faults == 0)
-        // After a failure the planner pauses fetches for a while, and says so.
+        // After a failure the planner pauses fetches for a while and says so.
         try await feed.switchRefresh(on: true)
         #expect(try await feed.refresh().hold == "failures")
     }

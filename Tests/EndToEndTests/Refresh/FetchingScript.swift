@@ -2,13 +2,14 @@ import Foundation
 import NightshiftAPI
 import TestSupport
 
-/// An installed program that fetches without the library, and a service: real processes that end with this object.
+/// An installed program that fetches without the library, and a service. All are real processes, which end with this
+/// object.
 final class FetchingScript: Sendable {
     static let id = AppID(rawValue: "org.example.Feed")
 
     let service: Service
 
-    /// - Parameter service: a separate one by default.
+    /// - Parameter service: the service to use; nil for a separate one.
     init(service: Service? = nil) throws {
         self.service = try service ?? Service()
     }
@@ -20,10 +21,10 @@ final class FetchingScript: Sendable {
     var api: ServiceAPI { service.api }
 
     /// Starts the service and installs an app whose wakes run `script`, which finds its own folder as `$FOLDER`.
-    /// Fetches start only on request: the planner might otherwise fetch for an unknown app at once or hours later,
+    /// Fetches start only on request. Otherwise the planner might fetch for an unknown app at once or hours later,
     /// depending on the time of day.
     ///
-    /// - Parameter keys: lines of the desktop entry after the others.
+    /// - Parameter keys: lines that are added to the end of the desktop entry.
     func install(_ script: String, modes: String = "fetch;", keys: String = "X-Nightshift-FetchInterval=minimum")
         async throws
     {
@@ -44,7 +45,7 @@ final class FetchingScript: Sendable {
         try await api.post("/v1/apps", InstallRequest(entry: entry), as: AppStatus.self)
     }
 
-    /// Sets whether the service fetches by itself. Otherwise only requested fetches start.
+    /// Sets whether the service starts fetches on its own. Otherwise only requested fetches start.
     func switchRefresh(on isOn: Bool) async throws {
         try await api.send("PATCH", "/v1/refresh", Data(#"{"isOn": \#(isOn)}"#.utf8))
     }
@@ -75,7 +76,7 @@ final class FetchingScript: Sendable {
         return last?.fetches ?? []
     }
 
-    /// The text that the script has written under this name.
+    /// Returns the text that the script has written under this name.
     func text(_ name: String) -> String? { try? String(contentsOfFile: service.scratch.path(name), encoding: .utf8) }
 
     struct InVain: Error, CustomStringConvertible {

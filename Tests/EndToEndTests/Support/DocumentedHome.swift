@@ -8,16 +8,16 @@ final class DocumentedHome: Sendable {
     let service: Service
     private let origin: OriginServer
     private let files: TemporaryDirectory
-    /// Held shut, transfers 12 and 17 are under way.
+    /// The gate that keeps transfers 12 and 17 running while it is closed.
     private let gate = Gate()
     private let environment: [String: String]
 
-    /// The files in the working directory, each with its source, or nil for one that is written here.
+    /// The files in the working directory, each with its source; nil for a file that is written here.
     static let inputs: [String: String?] = [
         "list.txt": nil, "report.pdf": nil, "evening.jsonl": "Examples/traces/opportunistic.jsonl",
     ]
 
-    /// Programs that do nothing here, each with the part of a line that needs it.
+    /// The programs that do nothing here, each with the part of a line that needs it.
     static let idlePrograms = ["restic": "restic ", "xdg-open": "nightshift page"]
 
     init() throws {
@@ -42,7 +42,7 @@ final class DocumentedHome: Sendable {
         for folder in ["home/Downloads", "run", "bin", "work"] {
             try FileManager.default.createDirectory(atPath: files.path(folder), withIntermediateDirectories: true)
         }
-        // The service's socket is also where a default home has it.
+        // The service's socket is also at the path that it has in a default home.
         try link("run/nightshift", to: service.paths.socket.deletingLastPathComponent().path)
         try link("work/Examples", to: "\(Programs.source)/Examples")
         for (name, source) in Self.inputs {
@@ -54,9 +54,9 @@ final class DocumentedHome: Sendable {
             }
         }
         for name in Self.idlePrograms.keys { try writeProgram(name, "exit 0") }
-        // A request that is refused fails, as a mistake in a document has to.
+        // With this option a refused request fails, as a mistake in a document must.
         try writeProgram("curl", "PATH=${PATH#*:} exec curl --fail-with-body --silent --show-error \"$@\"")
-        // An app that runs until it is ended, and takes every wake.
+        // This app runs until it is ended, and handles every wake.
         try writeProgram("stub-app", "echo started; [ -n \"$NIGHTSHIFT_WAKE\" ] || exec sleep 300")
         for example in ["arrivals/arrivals.sh", "feeds/feeds.py"] {
             try link("bin/\(URL(filePath: example).lastPathComponent)", to: "\(Programs.source)/Examples/\(example)")
@@ -74,7 +74,7 @@ final class DocumentedHome: Sendable {
 
     // MARK: - The state that a line finds
 
-    /// Starts the service, and makes the transfers and apps that `text` may name.
+    /// Starts the service, and creates the transfers and apps that `text` may name.
     func prepare(for text: String) async throws {
         let content = Content.seeded(size: 300_000, seed: 34)
         origin.serve("/", Resource(content: content))
@@ -94,12 +94,12 @@ final class DocumentedHome: Sendable {
         }
     }
 
-    /// Transfers 1 to 19: 12 and 17 are under way, and stay so unless the line waits for one of them or needs its end.
+    /// Adds transfers 1 to 19. Transfers 12 and 17 keep running unless the line waits for one of them or needs its end.
     private func addTransfers(for text: String) async throws {
         let requests = (1...19).map { number in
             let isHeld = number == 12 || number == 17
             var request = TaskRequest(url: origin.url(isHeld ? "/held/big.iso" : "/\(number)"))
-            // The content of 17 is what the service keeps.
+            // The service keeps the content of transfer 17.
             if number != 17 { request.destination = Destination(directory: files.path("home/transfers/\(number)")) }
             return request
         }
@@ -139,7 +139,7 @@ final class DocumentedHome: Sendable {
 
     // MARK: - The line
 
-    /// The line as a user would type it here: with this origin, and with this home.
+    /// Returns the line as a user would type it here, with this origin and this home.
     private func adapted(_ text: String) -> String {
         text.replacing(/https:\/\/(?:[a-z]+\.)?(?:example\.org|mirror\.example)/, with: origin.url(""))
             .replacing("/home/ada/", with: files.path("home/"))

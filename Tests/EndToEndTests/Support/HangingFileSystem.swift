@@ -2,11 +2,11 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A FUSE file system over a folder. Its calls hang on command.
+/// A FUSE file system over a folder, whose calls hang on command.
 final class HangingFileSystem: Sendable {
     /// The calls that can hang.
     enum Call: String, CaseIterable, Sendable {
-        /// stat(2), and every look-up of a name.
+        /// stat(2) and every look-up of a name.
         case getattr
         case open, write, fsync, rename, statfs
     }
@@ -52,7 +52,7 @@ final class HangingFileSystem: Sendable {
 
     deinit {
         for call in Call.allCases { unlink("\(directory.path("hanging"))/\(call.rawValue)") }
-        // Ends every call, including those whose callers were killed.
+        // This ends every call, even calls whose callers were killed.
         if let file = fopen("\(connection)/abort", "w") {
             fputs("1", file)
             fclose(file)
@@ -67,7 +67,7 @@ final class HangingFileSystem: Sendable {
 
     func answer(_ call: Call) { unlink(directory.path("hanging/\(call.rawValue)")) }
 
-    /// Returns when a process no longer executes anything, though the kernel may still have threads of it.
+    /// Returns when a process no longer executes any instruction. The kernel may still have threads of the process.
     static func waitForLastInstruction(of process: ChildProcess) async throws {
         try await eventually("the end of the service", within: .seconds(10)) {
             if process.exit != nil { return true }

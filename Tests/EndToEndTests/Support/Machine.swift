@@ -8,7 +8,7 @@ enum TestRun {
     }
 }
 
-/// The error of a test that cannot run here; `description` says what is missing.
+/// The error of a test that cannot run here. `description` says what the machine lacks.
 struct NotPossibleHere: Error, CustomStringConvertible {
     let description: String
 }
@@ -17,13 +17,13 @@ struct NotPossibleHere: Error, CustomStringConvertible {
 enum Machine {
     static let isRoot = geteuid() == 0
 
-    /// Whether tests can mount: that needs root in the machine's own namespace.
+    /// Whether tests can mount, for which they need root in the machine's own namespace.
     static let canMount = isRoot && Programs.has("mount") && Programs.has("umount") && succeeds("unshare", "-m", "true")
 
     static let hasLoopDevices =
         canMount && Programs.has("mkfs.ext4") && Programs.has("losetup") && succeeds("losetup", "--find")
 
-    /// Whether the kernel has a file system, without loading it.
+    /// Returns whether the kernel supports a file system, without loading its module.
     static func knows(fileSystem name: String) -> Bool {
         let known = (try? String(contentsOfFile: "/proc/filesystems", encoding: .utf8)) ?? ""
         return known.split(whereSeparator: \.isWhitespace).contains(Substring(name))
@@ -34,19 +34,19 @@ enum Machine {
     /// Whether strace has the right to trace.
     static let canTrace = Programs.has("strace") && succeeds("strace", "-o", "/dev/null", "true")
 
-    /// Whether a process can have its own boot time: as root, if the kernel moves a program into its time namespace on
-    /// exec.
+    /// Whether a process can have its own boot time. This needs root, and a kernel that moves a program into its time
+    /// namespace on exec.
     static let canShiftBootTime =
         isRoot && succeeds(bootTime(shiftedBy: 1_000_000_000) + ["awk", "{ exit !($1 > 1000000000) }", "/proc/uptime"])
 
-    /// Whole seconds since the machine was started, including sleep.
+    /// The whole seconds since the machine was started, including sleep.
     static var bootSeconds: Int {
         var now = timespec()
         clock_gettime(CLOCK_BOOTTIME, &now)
         return now.tv_sec
     }
 
-    /// A command prefix that shifts a program's boot time by this many seconds, forward or back.
+    /// Returns a command prefix that shifts a program's boot time by this many seconds, forward or back.
     static func bootTime(shiftedBy seconds: Int) -> [String] {
         ["unshare", "--time", "--boottime", "\(seconds)", "--"]
     }

@@ -6,27 +6,28 @@ import TestSupport
 final class Mount: Sendable {
     let path: String
     private let directory: TemporaryDirectory
-    /// The command that mounts it, up to the path.
+    /// The command that mounts the file system, up to the path.
     private let command: [String]
 
-    /// A file system in memory of this many MiB.
+    /// Mounts a file system in memory with this many MiB.
     static func memory(megabytes: Int) async throws -> Mount {
         let mount = try Mount(command: ["mount", "-t", "tmpfs", "-o", "size=\(megabytes)M", "nightshift-test"])
         try await mount.mount()
         return mount
     }
 
-    /// An ext4 in an image of this many MiB.
+    /// Mounts an ext4 file system in an image of this many MiB.
     static func ext4(megabytes: Int) async throws -> Mount {
         try await image(megabytes: megabytes, ["mkfs.ext4", "-q", "-F"])
     }
 
-    /// An XFS, whose files can share their bytes. Its minimum size is 300 MiB, of which the image uses few.
+    /// Mounts an XFS file system, whose files can share their bytes. Its minimum size is 300 MiB, of which the image
+    /// uses few.
     static func xfs() async throws -> Mount {
         try await image(megabytes: 320, ["mkfs.xfs", "-q", "-m", "reflink=1"])
     }
 
-    /// A file system that behaves unusually in some way.
+    /// Mounts a file system that behaves unusually in some way.
     static func odd(_ kind: OddFileSystem) async throws -> Mount {
         let folder = try TemporaryDirectory()
         let (lower, upper, work) = (folder.path("lower"), folder.path("upper"), folder.path("work"))
@@ -43,7 +44,7 @@ final class Mount: Sendable {
         case .vfat: return try await image(megabytes: 48, ["mkfs.vfat"], mount: ["mount", "-t", "vfat", "-o", "loop"])
         case .bindfs: return try await mounted(["bindfs", lower], in: folder)
         case .sshfs:
-            // Only the server runs: there is no host to log in to.
+            // Only the SFTP server runs, because there is no host to log in to.
             return try await mounted(
                 ["sshfs", "-o", "ssh_command=\(try sftpServer(in: folder))", "nobody:\(lower)"], in: folder)
         case .overlay:
@@ -58,7 +59,7 @@ final class Mount: Sendable {
         return mount
     }
 
-    /// A program that replaces ssh and starts the server, whatever its arguments are.
+    /// Writes a program that replaces ssh and starts the server, whatever its arguments are.
     private static func sftpServer(in folder: TemporaryDirectory) throws -> String {
         let path = folder.path("ssh")
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o755)
@@ -74,8 +75,8 @@ final class Mount: Sendable {
     }
 
     /// - Parameters:
-    ///   - format: the command that makes the file system, up to the image's path.
-    ///   - command: the command that mounts it, up to that path.
+    ///   - format: the command that creates the file system, up to the image's path.
+    ///   - command: the command that mounts the file system, up to that path.
     private static func image(megabytes: Int, _ format: [String], mount command: [String]) async throws -> Mount {
         let image = try TemporaryDirectory()
         let mount = try Mount(command: command + [image.path("image")], directory: image)
@@ -97,7 +98,7 @@ final class Mount: Sendable {
     }
 
     deinit {
-        // Files that a failed test has left open keep the file system alive, but not its name.
+        // If a failed test has left files open, the file system stays but loses its name.
         let process = try? ChildProcess("umount", arguments: ["-l", path])
         _ = process?.blockUntilExit(within: .seconds(20))
     }
@@ -115,9 +116,10 @@ final class Mount: Sendable {
         try await Self.run("mount", ["-o", "remount,size=\(megabytes)M", path])
     }
 
-    /// Stops an ext4 at once, as a power cut does: bytes that are not yet on disk, including its journal, are lost.
+    /// Stops an ext4 file system at once, as a power cut does. Bytes that are not yet on disk, including the journal's,
+    /// are lost.
     func cutPower() throws {
-        // This must never be another file system than the one mounted here.
+        // This must never be a file system other than the one mounted here.
         var (here, above) = (stat(), stat())
         guard stat(path, &here) == 0, stat("\(path)/..", &above) == 0, here.st_dev != above.st_dev else {
             throw SystemError("stat \(path): not mounted", code: EINVAL)
@@ -125,7 +127,7 @@ final class Mount: Sendable {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError("open \(path)") }
         defer { close(descriptor) }
-        // EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH.
+        // The request is EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH.
         var flags: UInt32 = 2
         guard ioctl(descriptor, 0x8004_587d, &flags) == 0 else { throw SystemError("EXT4_IOC_SHUTDOWN") }
     }

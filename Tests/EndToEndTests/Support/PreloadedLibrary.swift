@@ -1,7 +1,7 @@
 import TestSupport
 
-/// Functions in C that the loader uses instead of the C library's, in a service that is started under ``command``. They
-/// are available as long as this object exists.
+/// C functions that the loader uses instead of the C library's, in a service that is started under ``command``. They
+/// are available while this object exists.
 final class PreloadedLibrary: Sendable {
     /// The command prefix for the service's program.
     let command: [String]
@@ -19,7 +19,8 @@ final class PreloadedLibrary: Sendable {
         command = ["env", "LD_PRELOAD=\(library)"]
     }
 
-    /// Small buffers in every connecting socket, so that a peer's count of sent bytes is close to what was read.
+    /// Returns a library that gives every connecting socket small buffers, so that a peer's count of sent bytes is
+    /// close to the bytes that were read.
     static func smallSockets() async throws -> PreloadedLibrary {
         try await PreloadedLibrary(
             """

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 
 extension Service {
-    /// Makes system calls of the service fail, or kill it, from now on. `injection` is strace's, which counts per
-    /// thread.
+    /// Makes system calls of the service fail, or kill it, from now on. `injection` has the syntax of strace, which
+    /// counts calls per thread.
     ///
-    /// - Returns: strace, which logs the calls to `trace` among the service's files.
+    /// - Returns: the strace process, which logs the calls to `trace` among the service's files.
     func inject(_ call: String, _ injection: String) async throws -> ChildProcess {
         guard let pid = process?.pid else { throw NotPossibleHere(description: "There is no service.") }
         let tracer = try ChildProcess(

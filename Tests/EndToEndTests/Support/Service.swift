@@ -5,7 +5,7 @@ import TestSupport
 
 /// One service with its own home, in a process that the test starts and ends as often as it needs.
 final class Service: Sendable {
-    /// A short path, because a socket's path has at most 107 bytes.
+    /// The path of the home. It is short, because a socket's path has at most 107 bytes.
     let home: String
     let api: ServiceAPI
     let paths: ServicePaths
@@ -13,7 +13,7 @@ final class Service: Sendable {
     private let running = Mutex<ChildProcess?>(nil)
     private let environment: [String: String]
 
-    /// - Parameter home: an existing directory; by default one that is removed with this object.
+    /// - Parameter home: an existing directory; nil for one that is removed with this object.
     init(home: String? = nil, environment: [String: String] = [:]) throws {
         directory = try TemporaryDirectory()
         self.home = home ?? directory.path("home")
@@ -31,7 +31,7 @@ final class Service: Sendable {
         running.withLock { $0?.kill(SIGKILL) }
     }
 
-    /// Lives as long as this object, unlike the home itself.
+    /// A directory that, unlike the home, always exists as long as this object.
     var scratch: TemporaryDirectory { directory }
 
     var process: ChildProcess? { running.withLock { $0 } }
@@ -106,7 +106,7 @@ final class Service: Sendable {
             errors: .file(output), directory: directory.path)
     }
 
-    /// The length of a download's beginning that the database records as on disk, so that it survives any crash.
+    /// Returns the length of a download's beginning that the database records as on disk. This part survives any crash.
     func savedBytes(_ id: TaskID) async throws -> Int64 {
         let query = "SELECT coalesce(json_extract(partial, '$.synced'), 0) FROM tasks WHERE id = \(id)"
         let outcome = try await ChildProcess.run(
@@ -157,7 +157,7 @@ final class Service: Sendable {
         }
     }
 
-    /// The kernel's view of each of the service's threads: name, state, tracer and current system call.
+    /// The kernel's information about each thread of the service: name, state, tracer and current system call.
     private var threads: [String] {
         guard let process else { return ["none: there is no process"] }
         if let exit = process.exit { return ["none: the process ended with \(exit)"] }
@@ -183,7 +183,7 @@ final class Service: Sendable {
 
     // MARK: - Files
 
-    /// Names of unfinished files in the service's own directory.
+    /// The names of unfinished files in the service's own directory.
     var partialFiles: [String] { names(in: paths.partials.path) }
 
     func names(in path: String) -> [String] {
@@ -192,7 +192,7 @@ final class Service: Sendable {
 }
 
 extension TaskRequest {
-    /// A download to `directory`, which is created if it does not exist.
+    /// Returns a request to download to `directory`, which is created if it does not exist.
     static func download(_ url: String, to directory: String, named name: String? = "file") -> TaskRequest {
         var request = TaskRequest(url: url)
         request.destination = Destination(directory: directory, filename: name)

@@ -2,13 +2,13 @@ import Foundation
 import NightshiftAPI
 import NightshiftCurl
 
-/// The local API as any program sees it: JSON over the service's socket.
+/// A client of the local API as any program could write it: JSON over the service's socket.
 struct ServiceAPI: Sendable {
     let socket: String
 
     private static let loop = CurlLoop()
 
-    /// The error when the service did not respond or broke off: whether it did what was requested is unknown.
+    /// The error of a service that did not respond or broke off. It may or may not have executed the request.
     struct Unreachable: Error, CustomStringConvertible {
         let description: String
     }
@@ -24,7 +24,8 @@ struct ServiceAPI: Sendable {
         try JSON.decode(type, from: try await send("POST", path, try body.map { try JSON.encode($0) }))
     }
 
-    /// The body of a successful response; throws ``Problem`` for a refusal and ``Unreachable`` without a response.
+    /// Returns the body of a successful response. Throws ``Problem`` for a refusal, and ``Unreachable`` without a
+    /// response.
     @discardableResult
     func send(_ method: String, _ path: String, _ body: Data? = nil) async throws -> Data {
         var request = request(method, path)
@@ -45,7 +46,7 @@ struct ServiceAPI: Sendable {
         return Data(response.body)
     }
 
-    /// The bytes of the event stream.
+    /// Returns the bytes of the event stream.
     func events(_ query: String = "") async throws -> CurlStream {
         do {
             return try await Self.loop.stream(request("GET", "/v1/events\(query)"))
@@ -81,7 +82,7 @@ extension ServiceAPI {
         try await send("PUT", "/v1/sessions/\(id)", try JSON.encode(settings))
     }
 
-    /// All tasks, page by page.
+    /// Returns all tasks, which it reads page by page.
     func tasks() async throws -> [TaskStatus] {
         var found: [TaskStatus] = []
         var next: TaskID?

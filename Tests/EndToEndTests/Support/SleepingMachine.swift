@@ -1,11 +1,10 @@
 import Foundation
 import TestSupport
 
-/// A machine that seems to sleep for nineteen of twenty seconds, to a service started under ``command``.
-///
-/// Its clock that counts time asleep (CLOCK_BOOTTIME) runs at twenty times its speed, and so do timers on that clock.
-/// Clocks that count only time awake run as usual. Schedules on the first clock, such as location queries, therefore
-/// come twenty times sooner; the time limits of apps use the second kind and are unchanged.
+/// A machine that, to a service started under ``command``, seems to sleep for nineteen of twenty seconds. The clock
+/// that includes sleep (CLOCK_BOOTTIME) runs at twenty times its speed, and so do timers on that clock. Clocks that
+/// exclude sleep run as usual. Schedules on the first clock, such as location queries, are therefore twenty times
+/// faster. The time limits of apps use the second kind of clock and do not change.
 final class SleepingMachine: Sendable {
     /// The command prefix for the service's program. Services under the same command see the same clock.
     let command: [String]
@@ -18,7 +17,7 @@ final class SleepingMachine: Sendable {
         command = library.command + ["BOOT_CLOCK_BASE=\(Machine.bootSeconds)", "BOOT_CLOCK_SPEED=\(Self.speed)"]
     }
 
-    /// The thread that queries the location sources waits in poll(2).
+    /// The C source of the clocks and timers. The thread that queries the location sources waits in poll(2).
     private static let clock = """
         #define _GNU_SOURCE
         #include <dlfcn.h>

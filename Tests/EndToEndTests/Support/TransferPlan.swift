@@ -2,19 +2,19 @@ import Glibc
 import NightshiftAPI
 import TestSupport
 
-/// One transfer of a random test: the resource that the origin serves, the request, and every end that is correct.
+/// One transfer of a random test: the resource that the origin serves, the request, and every correct outcome.
 struct TransferPlan: Sendable {
     var path: String
     var resource: Resource
     var request: TaskRequest
     var outcome: Outcome
-    /// Whether only bytes that a crash may cost are requested from the origin again.
+    /// Whether the service may request from the origin again only those bytes that a crash may cost.
     var resumesExactly = false
 
     enum Outcome: Sendable {
-        /// The possible contents of the file; it holds exactly one of them.
+        /// A file that has exactly one of these contents.
         case file([Content])
-        /// The body that the origin must have received.
+        /// An upload whose body the origin must have received.
         case uploaded(Content)
         case failure(TransferFailure.Code)
     }
@@ -27,11 +27,11 @@ struct TransferPlan: Sendable {
     }
 }
 
-/// Generates transfers; the same seed gives the same ones.
+/// A generator of transfers, which are the same for the same seed.
 struct TransferPlanner {
     let directory: String
     let origin: OriginServer
-    /// A resource that refuses, so that its host is paused; the other transfers must not wait for it.
+    /// An origin that refuses requests, so that the service pauses its host. The other transfers must not wait for it.
     let refusingOrigin: OriginServer
     private(set) var random: SplitMix64
     private(set) var count = 0
@@ -59,7 +59,7 @@ struct TransferPlanner {
         }
     }
 
-    /// A plain, correct resource that survives several crashes.
+    /// Returns a plain, correct resource whose transfer survives several crashes.
     private mutating func exact() -> TransferPlan {
         let size = number(0...24 << 20)
         let rate = number(3 << 20...24 << 20)
@@ -81,7 +81,7 @@ struct TransferPlanner {
         return plan
     }
 
-    /// Temporary refusals of a whole host.
+    /// Returns a transfer from a host that temporarily refuses all requests.
     private mutating func refused() -> TransferPlan {
         let after: RetryAfter = Bool.random(using: &random) ? .seconds(1) : .dateIn(seconds: 1)
         return plan(
@@ -112,7 +112,7 @@ struct TransferPlanner {
         return plan
     }
 
-    /// Every other fault of a server with which a transfer must still succeed.
+    /// Returns a transfer with another server fault with which it must still succeed.
     private mutating func troubled(_ kind: Int) -> TransferPlan {
         let size = number(300_000...4 << 20)
         let point = number(1...size - 1)
