@@ -1,10 +1,9 @@
 import NightshiftUIKit
 
-/// Row L2: the listing of Apple's article "Extending your app's background execution time".
-///
-/// The listing is unchanged except for two places. A line break after a dot is removed, because the Swift compiler
-/// rejects it. `NSData` is replaced, because Swift 6 does not allow Foundation's on Linux to be sent to another thread.
-/// The class is unchecked, because the article writes `backgroundTaskID` on two queues, one after the other.
+/// The listing of Apple's article "Extending your app's background execution time" (row L2), unchanged except in two
+/// places. A line break after a dot is removed, because the Swift compiler rejects it. `NSData` is replaced, because
+/// Swift 6 on Linux does not allow sending Foundation's `NSData` to another thread. The class is unchecked, because the
+/// article writes `backgroundTaskID` on two queues, one after the other.
 final class DataSender: NSObject, @unchecked Sendable {
     var backgroundTaskID: UIBackgroundTaskIdentifier?
     private let send: @Sendable (Data) -> Void

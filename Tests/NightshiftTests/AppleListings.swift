@@ -1,11 +1,10 @@
 import Foundation
 import Nightshift
 
-/// Row T7: the listings of Apple's article "Downloading files in the background", with one additional import.
-///
-/// All code here compiles unchanged in an iOS app. That it also compiles on Linux is half of the test.
+/// The listings of Apple's article "Downloading files in the background", with one additional import (row T7). All code
+/// here compiles unchanged in an iOS app. That the code also compiles on Linux is half of the test.
 final class ViewController: NSObject, URLSessionDownloadDelegate, @unchecked Sendable {
-    // Unchecked as in an app, because only one thread uses it.
+    // This is unchecked, as in an app, because only one thread uses it.
     lazy var urlSession: URLSession = {
         let config = URLSessionConfiguration.background(withIdentifier: "MySession")
         config.isDiscretionary = true

@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Rows L1 and T7: the states of an app, and wakes for a session.
+/// Tests of the states of an app, and of wakes for a session (rows L1 and T7).
 @Suite @MainActor struct ApplicationTests {
     /// Launches an app with a delegate.
     private func launched(
@@ -55,7 +55,7 @@ import Testing
         try await world.service.state.wait(for: "its report") { $0.states == [.active, .background] }
     }
 
-    /// The service is too slow for longer than any of the requests is retried. The channel remains the same.
+    /// The service stays too slow for longer than the library retries any request. The channel remains the same.
     @Test func `L1 L2: The library sends delayed reports when a slow service responds again`() async throws {
         let world = try World()
         let application = Application(connection: world.process().connection)
@@ -65,7 +65,7 @@ import Testing
         let lines = ["POST /v1/process/acknowledge", "POST /v1/process/state", "DELETE /v1/process/background-tasks/1"]
         world.service.state.update { state in
             for line in lines { state.refusals[line] = .unavailable("It is busy.") }
-            // The first report, and all of them together, are given up.
+            // The library gives up the first report, and all reports together.
             state.gates["GET /v1/status"] = Gate()
         }
         world.service.command(command(1, .enter) { $0.state = .inactive })
@@ -88,7 +88,7 @@ import Testing
         #expect(world.service.state.read { $0.channels.count } == 1)
     }
 
-    /// If the app's earlier state were reported late, it would take the app out of the foreground.
+    /// A late report of the app's earlier state would take the app out of the foreground.
     @Test func `L1: A late report of a state is not sent after a command to enter another state`()
         async throws
     {
@@ -176,7 +176,7 @@ import Testing
         #expect(
             delegate.recorder.heard.read { $0 } == ["1 finished 'content'", "1 completed", "finished events"])
         #expect(world.service.state.read { $0.acknowledgedCommands } == [])
-        // The same command on another connection must not be handled again.
+        // The app must not handle the same command again on another connection.
         world.service.command(wake)
         let completion = try #require(delegate.completions.first)
         completion()
@@ -227,7 +227,7 @@ import Testing
             state.log.count { $0 == "GET /v1/process/commands" }
         }
         try await world.service.state.wait(for: "the next channel") { openings($0) == 2 }
-        // A caller that has used the old channel learns late that the service no longer knows the channel.
+        // A caller that has used the old channel is notified late that the service no longer knows the channel.
         connection.dropChannel(old)
         gate.open()
         let next = try connection.openChannel(until: .now + .seconds(60))
@@ -335,13 +335,13 @@ import Testing
                 command.session = "org.example.photos"
                 command.through = try world.service.end(number)
                 world.service.command(command)
-                // The completion handler that the app received is never called.
+                // The app never calls the completion handler that it received.
                 try await world.service.state.wait(for: "the acknowledgement") {
                     $0.acknowledgedCommands == Array(1...number)
                 }
                 try #require(ends.read { $0 } == Int(number))
             }
-            // The calls are too late, and the advice must still be printed only once.
+            // These calls are too late, and the library must still print the advice only once.
             await MainActor.run { for completion in delegate.completions { completion() } }
             var command = ProcessCommand(number: 3, action: .enter)
             command.state = .background

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Row R1: wakes to fetch new content, and the results that the app reports.
+/// Tests of wakes to fetch new content, and of the results that the app reports (row R1).
 @Suite @MainActor struct BackgroundFetchTests {
     @discardableResult
     private func launch(_ delegate: any ApplicationDelegate, in world: World) -> Application {
@@ -60,7 +60,7 @@ import Testing
         var behind = ProcessCommand(number: 2, action: .enter)
         behind.state = .background
         world.service.command(behind)
-        // The main thread is not served before the app is launched.
+        // The main thread executes no requests before the app is launched.
         #expect(world.service.state.block { $0.acknowledgedCommands == [2] })
         let application = Application(connection: process.connection)
         let delegate = CallingDelegate()
@@ -177,7 +177,7 @@ import Testing
                 application.setMinimumBackgroundFetchInterval(120)
                 kept.append(application)
             }
-            // The intervals are sent one after the other, and the advice is printed in between.
+            // The library sends the intervals one after the other, and prints the advice in between.
             try await world.service.state.wait(for: "both") { $0.refresh.intervals.last == .seconds(120) }
             await MainActor.run { kept.last?.setMinimumBackgroundFetchInterval(180) }
             try await world.service.state.wait(for: "the last") { $0.refresh.intervals.last == .seconds(180) }
@@ -229,7 +229,7 @@ import Testing
     }
 }
 
-/// Applications that must exist until their process ends, and that are not retained elsewhere.
+/// The applications that must exist until their process ends. Nothing else retains them.
 @MainActor private var kept: [Application] = []
 
 @MainActor private final class CallingDelegate: ApplicationDelegate {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Row L2: the ledger of background tasks as a value.
+/// Tests of the ledger of background tasks as a value (row L2).
 @Suite @MainActor struct BackgroundTaskLedgerTests {
     @Test func `L2: If time runs out while a task is requested, its handler runs after the task begins`() {
         var ledger = BackgroundTaskLedger()

@@ -6,7 +6,7 @@ import Testing
 
 private let path = "/v1/process/background-tasks"
 
-/// Row L2: background tasks, as the service and the app see them.
+/// Tests of background tasks, as the service and the app see them (row L2).
 @Suite struct BackgroundTaskTests {
     @Test func `L2: A task begins with the service's answer, and its end is reported asynchronously`()
         async throws
@@ -83,7 +83,7 @@ private let path = "/v1/process/background-tasks"
         #expect(world.service.state.read { $0.backgroundTasksBegun.map(\.number) } == [1, 1, 1])
     }
 
-    /// An object that represents a background task and ends it when it is released.
+    /// An object with a background task, which it ends when it is released.
     private final class Ending: Sendable {
         let application: Application
         let isGone = Watched(false)
@@ -119,7 +119,8 @@ private let path = "/v1/process/background-tasks"
 
     // MARK: - Without the service
 
-    /// Expects that the open tasks were reported before the end. A report can be repeated if its answer took long.
+    /// Expects that the open tasks were reported before the end. The library may repeat a report whose answer took
+    /// long.
     private func expectTold(_ count: Int, before end: String, _ world: World) {
         let done = world.service.state.read { $0.done }
         #expect(done.last == end && done.count > count, "\(done)")
@@ -145,8 +146,8 @@ private let path = "/v1/process/background-tasks"
         #expect(world.service.state.read { $0.backgroundTasks } == [2: "2", 4: "4"])
     }
 
-    /// The end of a task is being sent when the service restarts. The request arrives before the channel, is handled
-    /// when the channel is open, and only then are the open tasks reported.
+    /// The library is sending the end of a task when the service restarts. The request arrives before the channel, the
+    /// service handles it once the channel is open, and only then does the library report the open tasks.
     @Test func `L2: A restarted service handles earlier requests only after it knows the open tasks`()
         async throws
     {
@@ -161,7 +162,7 @@ private let path = "/v1/process/background-tasks"
             return state.channels
         }
         application.endBackgroundTask(tasks[1])
-        // A beginning whose answer took long may arrive again before the end.
+        // A report of a beginning whose answer took long may arrive again before the end.
         try await world.service.state.wait(for: "the end") { $0.log.contains("DELETE \(path)/2") }
         let before = world.service.state.update { state in
             defer { for channel in channels { channel.close() } }
@@ -169,7 +170,7 @@ private let path = "/v1/process/background-tasks"
         }
         try await world.service.state.wait(for: "the first task") { $0.log[before...].contains("POST \(path)") }
         end.open()
-        // The end is answered, with success or not.
+        // The service answers the report of the end, with success or not.
         try await eventually("the end is answered") {
             world.service.state.read { $0.open["DELETE \(path)/2"] == 0 }
         }
@@ -197,7 +198,7 @@ private let path = "/v1/process/background-tasks"
         #expect(application.beginBackgroundTask(withName: "c").rawValue == 3)
     }
 
-    /// The service is busy for longer than the beginning of a task waits. The channel remains the same.
+    /// The service is busy for longer than the library waits for the beginning of a task. The channel remains the same.
     @Test func `L2: A service that was too slow receives a task and its end when it responds again`()
         async throws
     {
@@ -222,7 +223,7 @@ private let path = "/v1/process/background-tasks"
         #expect(application.beginBackgroundTask(withName: "a") == .invalid)
         #expect(application.backgroundTaskRefusal != nil)
         try world.service.start()
-        // The service may have received the request, so the end is reported too.
+        // The service may have received the request, so the library reports the end too.
         try await world.service.state.wait(for: "the end") { $0.log.contains("DELETE \(path)/1") }
         #expect(world.service.state.read { $0.backgroundTasksBegun }.isEmpty)
     }
@@ -253,8 +254,8 @@ private let path = "/v1/process/background-tasks"
         #expect(heard.read { $0 } == ["2", "3", "5"])
         try await world.service.state.wait(for: "the ends") { $0.backgroundTasks.count == 3 }
         #expect(world.service.state.read { $0.backgroundTasks.keys.sorted() } == [3, 5, 6])
-        // The command is repeated, as after a lost acknowledgement. Then it is sent for the next background run, with
-        // one new task.
+        // The service repeats the command, as after a lost acknowledgement. Then it sends the command for the next
+        // background run, with one new task.
         world.service.command(expire)
         try await world.service.state.wait(for: "an acknowledgement") { $0.acknowledgedCommands == [1, 1] }
         _ = application.beginBackgroundTask(withName: "7") { heard.update { $0.append("7") } }

@@ -11,7 +11,7 @@ import Testing
     import Musl
 #endif
 
-/// Row L2: the remaining time, read from the service's clock file without a request.
+/// Tests of the remaining time, which the app reads from the service's clock file without a request (row L2).
 @Suite struct BackgroundTimeTests {
     private static func now() -> Int64 {
         var now = timespec()
@@ -58,7 +58,7 @@ import Testing
         _ = application.beginBackgroundTask(withName: "a")
         #expect(application.backgroundTimeRemaining == 1)
         world.service.stop()
-        // The file is replaced, so a process that has the old one mapped still sees the old one.
+        // The service replaces the file, so a process that has mapped the old file still reads that file.
         let new = try world.directory.write(Self.bytes(.standing(2_000_000_000)), to: "new")
         try #require(rename(new, file) == 0)
         #expect(application.backgroundTimeRemaining == 1)

@@ -3,7 +3,7 @@ import Nightshift
 import TestSupport
 import Testing
 
-/// `URLSession.bytes`, which Foundation on Linux lacks, in sessions of this process.
+/// Tests of `URLSession.bytes`, which Foundation on Linux lacks, in sessions of this process.
 @Suite(.timeLimit(.minutes(20))) struct BytesTests {
     private let origin: OriginServer
 

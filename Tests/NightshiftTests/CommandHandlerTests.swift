@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Row T9: the service's commands to handle a session's events.
+/// Tests of the service's commands to handle a session's events (row T9).
 @Suite struct CommandHandlerTests {
     @Test func `T9: Events finish after this command, not after another one for the session`()
         async throws
@@ -53,7 +53,7 @@ import Testing
         try await world.service.state.wait(for: "the acknowledgement") { $0.acknowledgedCommands == [1] }
     }
 
-    /// The commands are completed as in an app whose delegate does not implement the method.
+    /// The commands end as in an app whose delegate does not implement the method.
     @Test func `T9: Only a command's own events complete it`() async throws {
         let world = try World()
         let process = world.process()
@@ -85,7 +85,7 @@ import Testing
     }
 }
 
-/// An app whose main thread has not executed its requests yet.
+/// The receiver of an app whose main thread has not executed its requests yet.
 private final class PatientReceiver: CommandReceiver {
     let completions = Watched<[@Sendable () -> Void]>([])
     let told = Watched<[@Sendable () -> Void]>([])

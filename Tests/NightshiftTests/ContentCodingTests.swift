@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Files that a server has sent in a content coding that was not requested.
+/// Tests of files that a server has sent in a content coding that was not requested.
 @Suite struct ContentCodingTests {
     /// "hello, hello, hello\n" as gzip, in zlib's format, and as raw deflate.
     private static let text = "hello, hello, hello\n"
@@ -42,7 +42,8 @@ import Testing
         try await delegate.heard.wait(for: "the end") { $0.last == "1 completed" }
         #expect(kept.read { $0 } == bytes)
         let location = try #require(delegate.locations.read { $0.first })
-        // The file is deleted when the delegate's methods have returned, which is after the delegate recorded them.
+        // The library deletes the file when the delegate's methods have returned, which is after the delegate recorded
+        // them.
         try await eventually("the delegate's file is gone") {
             !FileManager.default.fileExists(atPath: location.path(percentEncoded: false))
         }

@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Spec section 2.1: `httpCookieStorage`, `httpShouldSetCookies` and the accept policy.
+/// Tests of `httpCookieStorage`, `httpShouldSetCookies` and the accept policy (spec section 2.1).
 @Suite struct CookieTests {
     private func stored(
         _ policy: HTTPCookie.AcceptPolicy, _ prepare: (inout URLRequest) -> Void = { _ in }
@@ -161,7 +161,7 @@ import Testing
         #expect(SetCookie.fields(joined: "\u{1F600}=") == ["\u{1F600}="])
     }
 
-    /// Makes a storage with cookies of each kind: one that may be sent to `/dir/file` without TLS, and one that may
+    /// Creates a storage with cookies of each kind: one that may be sent to `/dir/file` without TLS, and one that may
     /// not.
     private func filled(_ host: String) throws -> HTTPCookieStorage {
         let storage = HTTPCookieStorage.sharedCookieStorage(forGroupContainerIdentifier: UUID().uuidString)

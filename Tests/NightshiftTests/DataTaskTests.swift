@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Row T1: data tasks of background sessions, which end with the process.
+/// Tests of data tasks of background sessions, which end with the process (row T1).
 @Suite struct DataTaskTests {
     private let world: World
     private let origin: OriginServer
@@ -144,10 +144,10 @@ import Testing
         #expect(task.state == .completed)
     }
 
-    /// Makes a session whose app does something the next time a load begins.
+    /// Creates a session whose app does something the next time a load begins.
     private func session(_ delegate: any URLSessionDelegate, _ value: ValueInUse) async -> BackgroundURLSession {
         let session = world.process().session(delegate) { $0.httpAdditionalHeaders = ["X-Name": value] }
-        // After this call the service has the header fields.
+        // When this call returns, the service has the header fields.
         _ = await session.allTasks
         return session
     }
@@ -286,7 +286,7 @@ import Testing
             for handler in handlers { handler(.allow) }
             handlers = []
         }
-        // Any effect of the decision would happen before this task's end.
+        // Any effect of the decision would occur before this task's end.
         origin.serve("/hello", .text("hello"))
         let second = ResponseRecorder()
         world.process().session(second, identifier: "other").dataTask(with: request("/hello")).resume()
@@ -307,7 +307,7 @@ import Testing
             try await delegate.isInvalid.wait(for: "the end") { $0 }
             delegate.kept.read { $0 }?(
                 .useCredential, URLCredential(user: "ada", password: "abc", persistence: .none))
-            // If the answer caused a trap, it would happen at the loader's next operation.
+            // If the answer caused a trap, the trap would occur at the loader's next operation.
             let second = Recorder()
             world.process().session(second, identifier: "other").dataTask(
                 with: URLRequest(url: url(origin.url("/secret")))
@@ -336,7 +336,8 @@ import Testing
 final class ResponseRecorder: NSObject, URLSessionDownloadDelegate, URLSessionDataDelegate, Sendable {
     let heard = Watched<[String]>([])
     let handlers = Watched<[@Sendable (URLSession.ResponseDisposition) -> Void]>([])
-    /// The decision about a response. Nil means that the handler is kept in ``handlers``, and the test decides later.
+    /// A closure that decides about a response. Nil means that ``handlers`` keeps the handler and the test decides
+    /// later.
     private let decide: @Sendable (URLResponse) -> URLSession.ResponseDisposition?
 
     init(_ decide: @escaping @Sendable (URLResponse) -> URLSession.ResponseDisposition? = { _ in .allow }) {
@@ -396,8 +397,8 @@ final class ChallengeKeeper: NSObject, URLSessionTaskDelegate, Sendable {
     }
 }
 
-/// The value of a header field, which the app makes from an object of its own. Its `description` runs code of the app
-/// when the value is used.
+/// A header field's value that the app creates from its own object. Its `description` runs code of the app when the
+/// value is used.
 private final class ValueInUse: CustomStringConvertible, Sendable {
     private let action = Watched<(@Sendable () -> Void)?>(nil)
 

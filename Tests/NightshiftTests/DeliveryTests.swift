@@ -6,7 +6,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Spec sections 2.4 and 3: the calls of the delegate, their order and their number.
+/// Tests of the calls of the delegate, their order and their number (spec sections 2.4 and 3).
 @Suite struct DeliveryTests {
     @Test func `T7: A download's delegate gets its calls in Apple's order`() async throws {
         let world = try World()
@@ -17,7 +17,7 @@ import Testing
         #expect(task.taskIdentifier == 1)
         task.resume()
         #expect(task.state == .running)
-        // The task is on the service's disk when resume() has returned.
+        // When resume() returns, the task is on the service's disk.
         #expect(world.service.state.read { $0.requests[1]?.request.url } == "http://example.org/file")
         world.service.progress(1, received: 3, of: 7)
         try await delegate.heard.wait(for: "progress") { $0.count == 1 }
@@ -136,8 +136,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// The process ends during the callback. The message is not in the file of handled messages, so it is delivered
-    /// again.
+    /// The process ends during the callback. The file of handled messages does not contain the message, so the library
+    /// delivers it again.
     @Test func `T7: The library delivers a message again, with its file, if its callback did not return`() async throws
     {
         let world = try World()
@@ -160,7 +160,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// Makes a download whose file cannot be handed over, because a regular file has the path of the folder for it.
+    /// Creates a download whose file cannot be handed over, because a regular file has the path of the folder for it.
     ///
     /// - Returns: The task, and the path of that file.
     private func blockedDownload(_ world: World, _ session: URLSession) async throws -> (URLSessionTask, String) {
@@ -235,7 +235,7 @@ import Testing
         let next = world.directory.path("next")
         try FileManager.default.createSymbolicLink(
             atPath: next, withDestinationPath: world.directory.write("thanks", to: "thanks"))
-        // The link is replaced atomically, because a missing response would count as lost.
+        // The test replaces the link atomically, because a missing response would count as lost.
         #expect(rename(next, answer) == 0)
         #expect(try await delegate.heard.are(["1 received 'thanks'", "1 completed"]))
         session.invalidateAndCancel()
@@ -332,7 +332,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// Progress is not a message. It can arrive before the message with the offset, and again after it.
+    /// A progress report is not a message. It can arrive before the message with the offset, and again after it.
     @Test(arguments: [0, 3] as [Int64])
     func `T7: Bytes received before the resume data was made never count as written`(offset: Int64) async throws {
         let world = try World()
@@ -371,7 +371,7 @@ import Testing
         let world = try World()
         let folder = world.directory.path("state/delivered")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        // The last line was truncated by a crash.
+        // A crash has truncated the last line.
         let record = try world.directory.write("1\n2\n3\n4", to: "state/delivered/%2Fapp%3Aorg.example.photos")
         let delegate = Recorder()
         world.service.state.update { $0.lastID = 3 }

@@ -5,10 +5,10 @@ import Testing
 
 @testable import Nightshift
 
-/// Applications and managers that must exist until their process ends, and that are not retained elsewhere.
+/// The applications and managers that must exist until their process ends. Nothing else retains them.
 @MainActor private var kept: [AnyObject] = []
 
-/// Rows R6, R7 and R8: region events and significant changes reach the app's delegates.
+/// Tests that region events and significant changes reach the app's delegates (rows R6, R7 and R8).
 @Suite struct LocationEventTests {
     private static let time = Date(timeIntervalSince1970: 1_800_000_000)
 
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// Sends a command that is acknowledged after earlier commands were handled.
+    /// Sends a command that the app acknowledges only after it has handled earlier commands.
     private func passBehind(_ number: Int64, in world: World) async throws {
         var behind = ProcessCommand(number: number, action: .enter)
         behind.state = .inactive
@@ -141,8 +141,8 @@ import Testing
             world.service.breakStreams()
             withExtendedLifetime(manager) {}
         }
-        // The next two events are new. The first has the same wake number but another time, as after the service has
-        // lost its state. The second has another wake number.
+        // The next two events are new. The first has the same wake number but another time, as after a loss of the
+        // service's state. The second has another wake number.
         let process = try await connect(world)
         let manager = CLLocationManager(connection: process.connection)
         let listener = LocationListener()

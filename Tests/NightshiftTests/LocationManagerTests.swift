@@ -5,7 +5,8 @@ import Testing
 
 @testable import Nightshift
 
-/// Rows R6 and R7: the requests of a location manager to the service, and the resulting calls of its delegate.
+/// Tests of the requests of a location manager to the service, and of the resulting calls of its delegate (rows R6 and
+/// R7).
 @Suite struct LocationManagerTests {
     /// A process with a manager whose delegate records its calls.
     private final class App: Sendable {
@@ -56,7 +57,7 @@ import Testing
         #expect(
             try await app.listener.heard.are(["may notDetermined", "may authorizedAlways", "may denied"]))
         #expect(app.manager.authorizationStatus == .denied)
-        // Another manager is notified once as well.
+        // The library also notifies another manager once.
         let (manager, listener) = (CLLocationManager(connection: app.connection), LocationListener())
         manager.delegate = listener
         #expect(try await listener.heard.are(["may denied"]))
@@ -126,7 +127,7 @@ import Testing
         app.manager.startMonitoring(for: circle("home", radius: 300))
         app.manager.startMonitoring(for: circle("work"))
         try await app.hears("started work")
-        // The other manager is in a process that starts later.
+        // The other manager belongs to a process that starts later.
         let later = CLLocationManager(connection: app.world.process().connection)
         for manager in [app.manager, later] {
             let found = manager.monitoredRegions.compactMap { $0 as? CLCircularRegion }
@@ -219,7 +220,7 @@ import Testing
         try await app.may(.authorizedAlways)
         app.manager.startMonitoring(for: circle("home"))
         app.manager.requestState(for: circle("home"))
-        // The state is requested once after the region was added, and then again.
+        // The library requests the state once after the region was added, and then again.
         try await app.service.state.wait(for: "the looks") { state in
             state.log.drop { $0 != "PUT /v1/process/location/regions/home" }
                 .count { $0 == "GET /v1/process/location" } >= 2
@@ -303,7 +304,7 @@ import Testing
         try await app.hears("failed home 4")
         let heard = ["may authorizedAlways", "may denied", "failed 1", "failed home 4"]
         #expect(app.listener.heard.read { $0 } == heard)
-        // A new start is denied again.
+        // A new start of monitoring is denied again.
         app.manager.startMonitoringSignificantLocationChanges()
         #expect(try await app.listener.heard.are(heard + ["failed 1"]))
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Row R6: locations and regions as in Core Location.
+/// Tests of locations and regions as in Core Location (row R6).
 @Suite struct LocationValueTests {
     @Test(
         arguments: [
@@ -110,7 +110,7 @@ import Testing
         book.add(.stopMonitoring("home"))
         book.learn(answer, isFirst: true, askedAfter: 0)
         #expect(book.regions == [try region("work")])
-        // A later request about the same region replaces one that waits, but not one that is being sent.
+        // A later request about the same region replaces a waiting request, but not one that is being sent.
         let next = book.tell()
         let first = try #require(next)
         book.add(.monitor(try region("work", radius: 5)))
@@ -124,7 +124,7 @@ import Testing
         answer.regions.append(RegionStatus(region: try region("work"), state: .unknown))
         book.told(first.number, answer)
         #expect(book.regions.map(\.radius).sorted() == [6, 7])
-        // The response to the first reading is ignored if a state is known.
+        // The library ignores the response to the first reading if it already knows a state.
         book.learn(ProcessLocation(permission: .denied), isFirst: true, askedAfter: 0)
         #expect(book.permission == .always)
     }

@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Row R3: the app's own notifications, its permission, and its lists of notifications, under Apple's names.
+/// Tests of the app's own notifications, its permission, and its lists of notifications, under Apple's names (row R3).
 @Suite struct NotificationCenterTests {
     private func center(_ world: World) -> UNUserNotificationCenter {
         UNUserNotificationCenter(connection: world.process().connection)
@@ -60,7 +60,7 @@ import Testing
         let center = center(world)
         let heard = Watched<Bool?>(nil)
         center.requestAuthorization { granted, _ in heard.update { $0 = granted } }
-        // Meanwhile nothing is known, and other calls are not blocked.
+        // The permission is not known meanwhile, and other calls are not blocked.
         #expect(await center.notificationSettings().authorizationStatus == .notDetermined)
         #expect(heard.read { $0 } == nil)
         try world.service.start()
@@ -235,7 +235,7 @@ import Testing
         #expect(remote.request.content.sound == UNNotificationSound(named: UNNotificationSoundName("bell")))
         #expect(remote.request.content.badge == 2)
         center.removeDeliveredNotifications(withIdentifiers: ["a", "c", "both", "nobody"])
-        // Calls are executed in order.
+        // The service executes calls in order.
         #expect(await center.deliveredNotifications().map(\.request.identifier) == ["b", "both", "remote"])
         #expect(await center.pendingNotificationRequests().map(\.identifier) == ["c", "d", "both"])
         center.removePendingNotificationRequests(withIdentifiers: ["d", "b"])
@@ -247,8 +247,8 @@ import Testing
         #expect(await center.deliveredNotifications().isEmpty)
     }
 
-    /// The service is busy for longer than a change is retried twice, which takes a minute. With pauses of up to half a
-    /// second, that is fewer attempts than this number.
+    /// The service is busy for longer than the library needs to retry a change twice, which takes a minute. With pauses
+    /// of up to half a second, that is fewer attempts than this number.
     @Test func `R3: A list includes notifications added before it, even if the service is slow`() async throws {
         let world = try World()
         let (add, list) = ("POST /v1/process/notifications", "GET /v1/process/notifications")

@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Row R3: the presentation of notifications while the app is in the foreground, and the user's responses.
+/// Tests of the presentation of notifications while the app is in the foreground, and of the user's responses (row R3).
 @Suite @MainActor struct NotificationDelegateTests {
     private struct App {
         var world: World
@@ -54,7 +54,7 @@ import Testing
         handler([.banner, .sound, UNNotificationPresentationOptions(rawValue: 1 << 20)])
         handler([])
         try await app.world.service.state.wait(for: "the answer") { $0.push.presentations == [1: 18] }
-        // The acknowledgement was lost. The delegate is not asked again.
+        // The acknowledgement was lost, but the library does not ask the delegate again.
         app.world.service.state.update { $0.push.presentations = [:] }
         try app.world.service.present(1, notification())
         try await app.world.service.state.wait(for: "the answer again") { $0.push.presentations == [1: 18] }
@@ -128,7 +128,7 @@ import Testing
         try connection.openChannel(until: .now + .seconds(60))
         let response = NotificationResponse(notification: notification(), action: NotificationResponse.opened)
         try world.service.respond(1, response)
-        // The response is handled before the snapshot command, while the app is not launched yet.
+        // The library handles the response before the snapshot command, while the app is not launched yet.
         world.service.command(ProcessCommand(number: 2, action: .snapshot))
         try await world.service.state.wait(for: "the later command") { $0.acknowledgedCommands == [2] }
         await withCheckedContinuation { continuation in DispatchQueue.main.async { continuation.resume() } }
@@ -157,7 +157,7 @@ import Testing
     }
 }
 
-/// Applications and centers that must exist until their process ends, and that are not retained elsewhere.
+/// The applications and centers that must exist until their process ends. Nothing else retains them.
 @MainActor private var kept: [(Application, UNUserNotificationCenter)] = []
 
 private final class CallingDelegate: NSObject, UNUserNotificationCenterDelegate {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Members of UIKit other than the app's life cycle.
+/// Tests of members of UIKit other than the app's life cycle.
 @Suite(.timeLimit(.minutes(20))) @MainActor struct OpeningTests {
     /// A search path with programs that record their arguments.
     private struct Desktop {
@@ -20,8 +20,8 @@ import Testing
                 let path = directory.path(name)
                 let draft = path + ".draft"
                 try "#!/bin/sh\n\(script)\n".write(toFile: draft, atomically: false, encoding: .utf8)
-                // The file is written by another program. If this process wrote it, a test that starts a program at
-                // this time would inherit the open file, and running the file would fail (ETXTBSY).
+                // Another program writes the file. If this process wrote it, a test that starts a program at this time
+                // would inherit the open file, and running the file would fail (ETXTBSY).
                 let copying = try ChildProcess("install", arguments: ["-m", "755", draft, path])
                 try #require(copying.blockUntilExit(within: .seconds(60)) == .code(0))
             }
@@ -159,7 +159,7 @@ import Testing
         var components = DateComponents(timeZone: TimeZone(secondsFromGMT: 0), hour: 9, minute: 30)
         components.calendar = Calendar(identifier: .gregorian)
         let trigger = UNCalendarNotificationTrigger(dateMatching: components, repeats: false)
-        // The time is 1970-01-01 09:00.
+        // This time is 1970-01-01 09:00.
         let now = Date(timeIntervalSince1970: 9 * 3_600)
         let request = UNNotificationRequest(identifier: "a", content: UNNotificationContent(), trigger: trigger)
         #expect(try request.delay(from: now).interval == 1_800)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Requests that iOS code makes: the data sent to the service, and the errors for requests that exceed limits.
+/// Tests of requests that iOS code makes: the data sent to the service, and the errors for requests that exceed limits.
 @Suite struct OrdinaryRequestTests {
     private func sent(_ change: (inout URLRequest) -> Void) throws -> TaskRequest {
         let world = try World()

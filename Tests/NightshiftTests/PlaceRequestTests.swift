@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Row R6: locations for a running app: the requests to the service, and the calls of the delegate.
+/// Tests of locations for a running app: the requests to the service, and the calls of the delegate (row R6).
 @Suite(.timeLimit(.minutes(20))) struct PlaceRequestTests {
     /// A process with a manager whose delegate records its calls.
     private final class App: Sendable {
@@ -83,7 +83,7 @@ import Testing
         app.manager.distanceFilter = 25
         app.manager.requestLocation()
         try await app.asks("10.0 0.0 true")
-        // The updates replace the request. A request for one location does nothing while updates are on.
+        // The updates replace the request for one location. Such a request does nothing while updates are on.
         app.manager.startUpdatingLocation()
         app.manager.startUpdatingLocation()
         app.manager.requestLocation()

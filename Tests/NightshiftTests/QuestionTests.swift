@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Row T12: challenges, and `willBeginDelayedRequest`.
+/// Tests of challenges and of `willBeginDelayedRequest` (row T12).
 @Suite struct QuestionTests {
     private func challenge(_ method: Challenge.Method) -> Challenge {
         var challenge = Challenge(method: method, host: "example.org", port: 443, scheme: "https")
@@ -159,7 +159,7 @@ import Testing
         #expect(task.originalRequest?.url == url("http://example.org/fresh"))
     }
 
-    /// Otherwise it would wait for an answer until its timeout.
+    /// If it were not cancelled, the task would wait for an answer until its timeout.
     @Test func `T11: A delayed task is cancelled if the service refuses its new request`() async throws {
         let world = try World()
         let session = world.process().session(DelayingDelegate("ftp://example.org/fresh"))

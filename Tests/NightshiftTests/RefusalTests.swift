@@ -3,9 +3,9 @@ import Nightshift
 import TestSupport
 import Testing
 
-/// Spec section 2.5: requests that Apple's systems refuse are refused with Apple's message.
+/// Tests that the library refuses requests with Apple's message that Apple's systems refuse (spec section 2.5).
 @Suite struct RefusalTests {
-    /// Makes a session of a process without a service.
+    /// Creates a session of a process without a service.
     private static func session(_ identifier: String = "refusals") throws -> URLSession {
         AppProcess(home: "/no/such/home").session(Recorder(), identifier: identifier)
     }

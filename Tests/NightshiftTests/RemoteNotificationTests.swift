@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Rows R3 and R4: a token for the app's provider, and wakes for remote notifications.
+/// Tests of a token for the app's provider, and of wakes for remote notifications (rows R3 and R4).
 @Suite @MainActor struct RemoteNotificationTests {
     @discardableResult
     private func launch(
@@ -34,7 +34,7 @@ import Testing
         #expect(application.isRegisteredForRemoteNotifications)
         application.registerForRemoteNotifications()
         try await delegate.heard.wait(for: "the token again") { $0.count == 3 }
-        // A token that the app has already received is not delivered again.
+        // The library does not deliver a token again that the app has already received.
         world.service.tell(PushNotice(token: "0a0B"))
         world.service.tell(PushNotice(token: "ff00ff"))
         try await delegate.heard.wait(for: "the new token") {
@@ -99,7 +99,7 @@ import Testing
         try world.service.start()
         try await world.service.state.wait(for: "the word") { $0.push.unregistrations == 1 }
         world.service.tell(PushNotice(token: "99"))
-        // The push is delivered after the notice.
+        // The library delivers the push after the notice.
         try world.service.deliver(1, "{}")
         try await delegate.heard.wait(for: "the later command") { $0.last == "received {}" }
         #expect(delegate.heard.read { $0 } == ["launched", "token 0a0b", "received {}"])
@@ -288,7 +288,7 @@ import Testing
     }
 }
 
-/// Applications that must exist until their process ends, and that are not retained elsewhere.
+/// The applications that must exist until their process ends. Nothing else retains them.
 @MainActor private var kept: [Application] = []
 
 private func text(_ userInfo: [AnyHashable: Any]?) -> String? { userInfo.flatMap { UserInfo.json($0) } }

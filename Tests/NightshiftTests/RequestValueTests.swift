@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Values of tasks, requests and configurations at their limits, compared with Foundation's.
+/// Tests of values of tasks, requests and configurations at their limits, compared with Foundation's.
 @Suite struct RequestValueTests {
     @Test func `T7: A request that allows only cached data fails without loading`() async throws {
         let world = try World()
@@ -91,7 +91,7 @@ import Testing
         await #expect(processExitsWith: .success) { [mask = mask as mode_t, mode = mode as Int] in
             let world = try World()
             // The library trusts no socket in a folder that others may write to. With some masks, the folder of the
-            // test's world would be such a folder.
+            // test's world would be one.
             umask(mask)
             let kept = world.directory.path("kept")
             let delegate = Recorder { try? FileManager.default.moveItem(at: $0, to: URL(filePath: kept)) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Replacing the request of a download, as an app does it.
+/// Tests of replacing the request of a download, as an app does it.
 @Suite struct RetargetTests {
     private let other = URL(string: "https://other.example/file?signature=1")!
 

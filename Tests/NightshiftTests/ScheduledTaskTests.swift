@@ -9,10 +9,10 @@ private let refresh = "org.example.app.refresh"
 private let cleaning = "org.example.app.cleaning"
 private let export = "org.example.app.export.film"
 
-/// Applications that must exist until their process ends, and that are not retained elsewhere.
+/// The applications that must exist until their process ends. Nothing else retains them.
 @MainActor private var kept: [Application] = []
 
-/// Row R10: running tasks: their handlers, expiration and completion.
+/// Tests of running tasks: their handlers, expiration and completion (row R10).
 @Suite struct ScheduledTaskTests {
     /// An app whose desktop entry declares all task identifiers of these tests.
     private final class App: Sendable {
@@ -193,7 +193,7 @@ private let export = "org.example.app.export.film"
 
     // MARK: - The launch
 
-    /// The main thread is not served before the app is launched, so this test has no suspension point before the
+    /// The main thread executes no requests before the app is launched, so this test has no suspension point before the
     /// launch.
     @Test @MainActor func `R10: A task that arrives during the launch waits until the launch has ended`() async throws {
         let app = try App()
@@ -213,7 +213,7 @@ private let export = "org.example.app.export.film"
     @Test func `R10: A task without a handler waits during the launch, and fails afterwards`() async throws {
         let app = try App()
         try app.connection.openChannel(until: .now + .seconds(60))
-        // The program serves its main thread without being launched as an application.
+        // The program executes requests on its main thread without being launched as an application.
         app.service.wake(1, .fetch, refresh)
         app.register(refresh)
         _ = try await app.task()
@@ -246,11 +246,11 @@ private let export = "org.example.app.export.film"
         app.service.expire(2, .fetch, refresh, wake: 1)
         try await calls.wait(for: "the handler") { $0 == 1 }
         #expect(task.expirationHandler == nil)
-        // The expiration is acknowledged when the handler has returned.
+        // The library acknowledges the expiration when the handler has returned.
         #expect(app.service.state.read { $0.acknowledgedCommands } == [])
         gate.open()
         try await app.service.state.wait(for: "the acknowledgement") { $0.acknowledgedCommands == [2] }
-        // The expiration is repeated, with the same command and with that of a restarted service.
+        // The service repeats the expiration with the same command, and a restarted service repeats it with its own.
         task.expirationHandler = { calls.update { $0 += 1 } }
         app.service.expire(2, .fetch, refresh, wake: 1)
         app.service.expire(3, .fetch, refresh, wake: 1)

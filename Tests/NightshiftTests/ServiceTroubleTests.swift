@@ -8,7 +8,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Row T13: an app survives restarts and absences of the service without its own code.
+/// Tests that an app survives restarts and absences of the service without any code for this (row T13).
 @Suite struct ServiceTroubleTests {
     @Test func `T13: A returned service delivers once what ended meanwhile`() async throws {
         let world = try World()
@@ -103,7 +103,7 @@ import Testing
         world.service.stop()
         let delegate = Recorder()
         let session = world.process().session(delegate)
-        // The task is made without the service, so it does not wait for the session.
+        // The app creates the task without the service, so the task does not wait for the session.
         let task = session.downloadTask(with: url())
         try world.service.start()
         try await world.service.state.wait(for: "the session") { $0.log.contains("PUT \(line)") }
@@ -214,7 +214,7 @@ import Testing
         session.getAllTasks { tasks in listed.update { $0 = tasks.map(\.taskIdentifier) } }
         try await listed.wait(for: "the list") { $0 != nil }
         #expect(listed.read { $0 } == tasks.map(\.taskIdentifier).sorted())
-        // A task that is cancelled meanwhile is never sent.
+        // The library never sends a task that is cancelled meanwhile.
         tasks[20].cancel()
         try await delegate.heard.wait(for: "the cancellation") { $0 == ["\(tasks[20].taskIdentifier) completed -999"] }
         try world.service.start()
@@ -245,7 +245,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    /// The service can be reached, but has not listed its tasks yet.
+    /// The library can reach the service, which has not listed its tasks yet.
     @Test func `T13: The list of tasks waits for a service that is back and still slow`() async throws {
         let world = try World()
         let process = world.process()
@@ -260,7 +260,7 @@ import Testing
             state.refusals["PUT /v1/process/sessions/org.example.photos"] = .unavailable("It is busy.")
         }
         try world.service.start()
-        // The cancellation is sent after the sessions are attached.
+        // The library sends the cancellation after the sessions are attached.
         try await world.service.state.wait(for: "the cancellation") { state in
             state.done.contains("DELETE /v1/process/scheduled-tasks/task")
         }
@@ -271,7 +271,7 @@ import Testing
         #expect(listed.read { $0 } == [1])
     }
 
-    /// The delegate method blocks the queue of events, on which the end of the stream is reported.
+    /// The delegate method blocks the queue of events, on which the library reports the end of the stream.
     @Test func `T13: The library sends waiting requests to a returned service even if a delegate blocks`()
         async throws
     {
@@ -416,7 +416,7 @@ import Testing
         let delegate = Recorder()
         let session = world.process().session(delegate)
         session.downloadTask(with: url()).resume()
-        // Only the channel is lost. Requests are refused until there is a new one.
+        // Only the channel is lost. The service refuses requests until there is a new channel.
         let channels = world.service.state.update { state in
             defer { state.channels = [] }
             return state.channels

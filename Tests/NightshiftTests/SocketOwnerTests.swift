@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// The library sends nothing to a socket that another user owns.
+/// Tests that the library sends nothing to a socket that another user owns.
 @Suite struct SocketOwnerTests {
     @Test(.enabled(if: geteuid() == 0, "only root can be two users"), .timeLimit(.minutes(20)))
     func `An app sends no request to a socket that another user has put in place`() async throws {
@@ -24,7 +24,7 @@ import Testing
             task.resume()
             isResumed.update { $0 = true }
         }
-        // The library checks repeatedly, and each check is a connection.
+        // The library checks repeatedly, and each check makes a connection.
         try await eventually("looks") { planted.received.count >= 3 }
         #expect(planted.received.allSatisfy { $0 == 0 }, "\(planted.received)")
         process.die()

@@ -25,7 +25,7 @@ import Testing
             try #require(configuration.identifier == "MySession" && configuration.isDiscretionary)
             try #require(configuration.waitsForConnectivity && !configuration.allowsExpensiveNetworkAccess)
             try #require(configuration.sharedContainerIdentifier == "group.example")
-            // Sessions that are not for the background are not changed.
+            // The library does not change sessions that are not background sessions.
             let plain = URLSession(configuration: .default, delegate: controller, delegateQueue: nil)
             try #require(!(plain is BackgroundURLSession))
             // The cases are an implicit member, a second session with the same identifier, and the explicit

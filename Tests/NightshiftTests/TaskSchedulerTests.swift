@@ -9,7 +9,7 @@ private let refresh = "org.example.app.refresh"
 private let cleaning = "org.example.app.cleaning"
 private let tasksPath = "/v1/process/scheduled-tasks"
 
-/// Row R10: requests of apps to the task scheduler, and its responses.
+/// Tests of requests of apps to the task scheduler, and of its responses (row R10).
 @Suite struct TaskSchedulerTests {
     private func scheduler(_ world: World, declared: [String] = [refresh, cleaning]) -> BGTaskScheduler {
         world.service.install(tasks: declared)
@@ -121,7 +121,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         #expect(error?.code == code && code.rawValue == number)
         let bridged = error.map { $0 as NSError }
         #expect(bridged?.domain == "BGTaskSchedulerErrorDomain" && bridged?.code == number)
-        // A temporary refusal was retried until the timeout.
+        // The library retried a temporary refusal until the timeout.
         if problem.status != 503 { #expect(error?.localizedDescription == problem.detail) }
     }
 
@@ -281,7 +281,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
     }
 }
 
-/// Row R10: calls for which Apple's scheduler raises an exception end the process with the same message.
+/// Tests that calls for which Apple's scheduler raises an exception end the process with the same message (row R10).
 @Suite struct TaskSchedulerRefusalTests {
     private func expect(_ sentence: String, in result: ExitTest.Result?) {
         let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)

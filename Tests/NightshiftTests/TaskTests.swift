@@ -6,7 +6,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Spec sections 2.2 and 2.3: sessions and tasks as the app uses them.
+/// Tests of sessions and tasks as the app uses them (spec sections 2.2 and 2.3).
 @Suite struct TaskTests {
     @Test func `T7: Calls of suspend() and resume() nest`() async throws {
         let world = try World()
@@ -114,11 +114,11 @@ import Testing
         try await world.service.state.wait(for: "the change") { !$0.changes.isEmpty }
         let changes = world.service.state.read(\.changes)
         #expect(changes == [TaskChange(priority: 0.75, description: "second")])
-        // The first request has the earlier description. If it took longer than the timeout, the request was repeated
-        // with the current one.
+        // The first request contains the earlier description. If the request took longer than the timeout, the library
+        // repeated it with the current description.
         #expect(world.service.state.read { $0.handedOver.contains { $0.request.description == "first" } })
         #expect(task.priority == 0.75 && task.taskDescription == "second")
-        // This change is made while the service is away.
+        // The app makes this change while the service is away.
         world.service.stop()
         task.taskDescription = "third"
         try world.service.start()
@@ -164,7 +164,7 @@ import Testing
         }
         let task = session.downloadTask(withResumeData: data)
         task.resume()
-        // There is one request with the token and one without it, and no more.
+        // The library sends one request with the token and one without it.
         try await delegate.heard.wait(for: "a refusal") { $0.last == "2 completed -1000" }
         #expect(
             world.service.state.read { $0.log.filter { $0 == "POST /v1/process/sessions/org.example.photos/tasks" } }
@@ -189,7 +189,7 @@ import Testing
         let file = NSTemporaryDirectory() + name
         #expect(try URL(filePath: file).resourceValues(forKeys: [.fileSizeKey]).fileSize == 3 << 30)
         #expect(list["NSURLSessionResumeBytesReceived"] as? Int == 3 << 30)
-        // The error of this cancellation names the same file, and no second file is made.
+        // The error of this cancellation names the same file, and the library creates no second file.
         try await delegate.heard.wait(for: "the end") { $0.last == "1 completed -999" }
         let again = (delegate.errors.read { $0[1] } as? URLError)?.downloadTaskResumeData
         #expect(again.map { String(decoding: $0, as: UTF8.self).contains(name) } == true)
@@ -201,7 +201,8 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: file))
     }
 
-    /// The task is paused again before the service has it, because the service is away or the task was only made.
+    /// The app pauses the task again before the service has it, because the service is away or the app has only created
+    /// the task.
     @Test(arguments: [true, false])
     func `T13: A task returns its unused resume data again, with the file`(isResumed: Bool) async throws {
         let world = try World()
@@ -276,7 +277,7 @@ import Testing
             let process = world.process()
             let session = process.session(Recorder())
             let file = try world.directory.write("body", to: "body")
-            // After this call, the session knows where its numbers begin.
+            // After this call, the session knows its first task number.
             await session.flush()
             world.service.stop()
             try await eventually("the service is missed") { process.connection.isUnreachable }
@@ -313,7 +314,7 @@ import Testing
         try await world.service.state.wait(for: "the task") { $0.sources[1] == 4 }
         try world.service.end(1)
         try await delegate.heard.wait(for: "its end") { $0.last == "1 completed" }
-        // The file must be closed even while the app retains the task.
+        // The library must close the file even while the app retains the task.
         try await eventually("the file is closed", within: .seconds(60)) { !core.hasOpenSource }
     }
 

@@ -4,7 +4,7 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Row T3: the rules of a session and a request about power and networks reach the service.
+/// Tests that the rules of a session and a request about power and networks reach the service (row T3).
 @Suite struct TransferRuleTests {
     @Test func `T3: A configuration without rules allows all networks and power states`() async throws {
         let world = try World()
@@ -96,7 +96,7 @@ import Testing
         first.die()
         let tasks = await world.process().session(Recorder()).allTasks.sorted { $0.taskIdentifier < $1.taskIdentifier }
         #expect(tasks.map { $0.originalRequest?.allowsCellularAccess } == [false, true])
-        // A download from its resume data forbids them too.
+        // A download from its resume data forbids mobile networks too.
         let download = try #require(tasks.first as? URLSessionDownloadTask)
         let data = try #require(await download.cancelByProducingResumeData())
         let third = world.process().session(Recorder())

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Threads that wait, one after the other, for a slow service.
+/// Tests of threads that wait, one after the other, for a slow service.
 @Suite struct TurnTests {
     @Test func `A thread whose wait times out leaves the queue, and the next thread gets the turn`() async throws {
         let turn = Turn()

@@ -2,7 +2,7 @@ import Foundation
 import NightshiftUIKit
 import Testing
 
-/// Row L1: an app delegate as in Xcode's template and Apple's article.
+/// An app delegate as in Xcode's template and Apple's article (row L1).
 private final class AppDelegate: UIResponder, UIApplicationDelegate {
     var window: AnyObject?
     var backgroundCompletionHandler: (() -> Void)?

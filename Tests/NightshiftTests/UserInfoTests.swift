@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightshift
 
-/// The values that apps and providers send with notifications.
+/// Tests of the values that apps and providers send with notifications.
 @Suite struct UserInfoTests {
     @Test func `R3: userInfo accepts property-list types and returns them unchanged`() async throws {
         let world = try World()

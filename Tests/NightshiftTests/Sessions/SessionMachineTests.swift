@@ -4,7 +4,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Rows T6, T8, T10 and T12: the state machine of a session, input by input.
+/// Tests of the state machine of a session, input by input (rows T6, T8, T10 and T12).
 @Suite struct SessionMachineTests {
     private let refusal = URLError(.backgroundSessionInUseByAnotherProcess)
 
@@ -93,7 +93,7 @@ import Testing
         check(machine.refused(refusal) == [] && machine.lost(isUnreachable: false) == [])
         check(machine.addWork(isUnreachable: false).number, nil)
         check(machine.waitForAttachment(failsFast: false), nil)
-        // The app's next task fails with the refusal. Only a session that the app has invalidated refuses to make
+        // The app's next task fails with the refusal. Only a session that the app has invalidated refuses to create
         // tasks.
         check(!machine.takesNoTasks)
         check(machine.beginEnding(refusal), [.stopReading, .sendLastMessage(refusal)])
@@ -153,7 +153,7 @@ import Testing
         check(!machine.end(1) && machine.tasks.number(of: TaskID(1)) == nil)
     }
 
-    /// In an earlier version, the task was made a second time, and the session never ended.
+    /// In an earlier version, the session created the task a second time and never ended.
     @Test func `T6: A task that ends while the service lists it is not created again`() {
         var machine = attached([1, 2])
         _ = machine.lost(isUnreachable: false)
@@ -174,7 +174,7 @@ import Testing
         _ = machine.beginAttaching(2)
         _ = machine.learnListed(TaskID(3), of: 3)
         _ = machine.attached([TaskID(3)], nextNumber: 100, handled: 0)
-        // The message about the end of task 1 arrives.
+        // This is the message about the end of task 1.
         check(machine.end(1))
         machine.remove(1)
         check(machine.caughtUp(through: 9), [.lookFor([2: TaskID(2)]), .reportProgress])
@@ -206,7 +206,7 @@ import Testing
         check(machine.receive(5, isQuestion: false, isNoted: false), .handled)
         check(machine.receive(7, isQuestion: false, isNoted: true), .handled)
         check(machine.messages.unacknowledged, [6, 5, 7])
-        // After a failed acknowledgement, nothing is repeated at once.
+        // After a failed acknowledgement, the machine repeats nothing at once.
         check(machine.acknowledgementEnded([]), [])
         check(machine.acknowledge(), [.acknowledge])
     }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Nightshift
 
-/// Row T10: random lives of sessions. The tests check what must hold for all actions of the app, the service and the
-/// threads.
+/// Tests of random lives of sessions. They check rules that hold for all actions of the app, the service and the
+/// threads (row T10).
 @Suite struct SessionMachineWalkTests {
     @Test(.timeLimit(.minutes(20)))
     func `T10: Each task of a session ends once, and each message is delivered once`() async {
@@ -13,7 +13,7 @@ import Testing
             var walk = SessionWalk(seed: seed)
             for _ in 0..<walk.length { walk.step() }
             walk.finish()
-            // Tests that run at the same time wait for threads, of which there are as many as processors.
+            // Tests that run at the same time wait for threads, and there are only as many threads as processors.
             await Task.yield()
         }
     }
@@ -108,7 +108,7 @@ extension SessionWalk {
         }
     }
 
-    /// Ends the session or the process, rarely.
+    /// Ends the session or the process in rare cases.
     private mutating func leave() {
         switch Int.random(in: 0..<12, using: &random) {
         case 0: close(cancelling: chance(1, of: 2))
@@ -117,7 +117,7 @@ extension SessionWalk {
         }
     }
 
-    /// Ends the process. Another process makes the session again.
+    /// Ends the process. Another process creates the session again.
     private mutating func restart() {
         apply { $0.abandon() }
         if machine.life != .ended { fail("an abandoned session lives") }
@@ -155,7 +155,7 @@ extension SessionWalk {
             guard steps < 20_000 else { return fail("the session does not end: \(machine), \(pending)") }
             for task in service.list() { serve { $0.end(task.id) } }
             cancelUnknown()
-            // A removed task is noticed when the service lists its tasks once more.
+            // The session notices a removed task when the service lists its tasks once more.
             if steps == 2_000 { lost() }
             receiveNext()
             executeAny()
@@ -163,7 +163,7 @@ extension SessionWalk {
         checkEnd()
     }
 
-    /// Cancels the tasks that the service does not have. The others end without the app.
+    /// Cancels the tasks that the service does not have. The other tasks end without the app.
     private mutating func cancelUnknown() {
         for number in open.subtracting(cancelled).sorted() where machine.tasks.id(of: number) == nil { cancel(number) }
     }

@@ -54,6 +54,8 @@ struct SessionServiceModel {
         return TaskID(lastTask)
     }
 
+    /// Ends a task.
+    ///
     /// - Returns: False if the service has no such task.
     @discardableResult
     mutating func end(_ id: TaskID) -> Bool {

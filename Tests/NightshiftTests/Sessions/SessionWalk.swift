@@ -5,15 +5,15 @@ import Testing
 
 @testable import Nightshift
 
-/// A random life of one background session, over several processes of its app. It has the machine, a model of the
+/// A random life of one background session, over several processes of its app. It contains the machine, a model of the
 /// service, and an executor that executes the machine's actions late and in any order.
 struct SessionWalk {
     /// An event or action that happens later.
     enum Pending: Equatable {
         case action(SessionAction)
-        /// The service has listed its tasks, or cannot be reached.
+        /// The answer to a request for the service's tasks; nil if the service cannot be reached.
         case listing([SessionServiceModel.Listed]?, nextNumber: Int64)
-        /// The acknowledged messages, or none if the request failed.
+        /// The end of an acknowledgement, with the acknowledged messages, or none if the request failed.
         case acknowledged([Int64])
         case ended(Int)
         case answer(Int64)
@@ -41,13 +41,13 @@ struct SessionWalk {
     /// The purpose of each waiter.
     var waiters: [Int: Purpose] = [:]
     var resumed: Set<Int> = []
-    /// The work that waits for the service, with the task that it cancels.
+    /// The work that waits for the service. Each item has the task that it cancels.
     var work: [Int: Int?] = [:]
     var cancelled: Set<Int> = []
     /// The tasks that had not ended when the service refused the session.
     var owed: Set<Int>?
     var hasGivenUpBacklog = false
-    /// The attempt that is made because the service has returned, until it begins.
+    /// The number of the attempt that the service's return causes, until the attempt begins.
     var attemptAtReturn: Int?
     /// The first task number to use while the service cannot be reached.
     var start: Int64 = 1_000_000
@@ -113,7 +113,7 @@ struct SessionWalk {
         checkPending()
     }
 
-    /// Checks that only the documented exits were used, and that the invariants of every state hold.
+    /// Checks that the machine used only the documented transitions, and that the invariants of every state hold.
     private mutating func check(from before: SessionMachine) {
         let isLegalLife =
             switch (before.life, machine.life) {
@@ -202,7 +202,7 @@ struct SessionWalk {
         }
     }
 
-    /// Returns whether the item is executed on the serial queue for requests.
+    /// Returns whether the serial queue for requests executes the item.
     private func usesRequests(_ item: Pending) -> Bool {
         switch item {
         case .action(.attach), .action(.catchUp), .action(.acknowledge), .action(.sendUnsent), .action(.doWork),
@@ -326,6 +326,8 @@ struct SessionWalk {
         apply { $0.postpone(number, isUnreachable: isUnreachable) }
     }
 
+    /// Hands a task over to the service.
+    ///
     /// - Returns: False if no answer has arrived.
     mutating func handOver(_ number: Int) -> Bool {
         guard service.isReachable else { return false }
@@ -437,13 +439,15 @@ struct SessionWalk {
         return id
     }
 
-    /// Lets the service do something, and adds the resulting messages to the stream.
+    /// Changes the model of the service, and adds the resulting messages to the stream.
     mutating func serve(_ change: (inout SessionServiceModel) -> Void) {
         let last = service.lastMessage
         change(&service)
         stream?.append(contentsOf: service.messages.filter { $0.id > last }.map { .message($0) })
     }
 
+    /// Adds work that waits for the service.
+    ///
     /// - Parameter task: The task to cancel.
     mutating func addWork(cancelling task: Int?) {
         let before = machine

@@ -12,7 +12,7 @@ extension ScriptedService {
             known.canMonitorSignificantChanges = true
             return known
         }()
-        /// Whether the app has asked for permission. If so, it gets its permission on every channel.
+        /// Whether the app has asked for permission. If so, the service sends the permission on every channel.
         var hasAsked = false
         /// Every permission that the app has requested from the user.
         var asked: [LocationPermission] = []
@@ -79,7 +79,7 @@ extension ScriptedService {
         self.command(command)
     }
 
-    /// Returns nil for a request that is not about location.
+    /// Answers a request about location. Returns nil for other requests.
     func location(_ parts: [String], _ request: SocketServer.Request) throws -> SocketServer.Reply? {
         guard parts.starts(with: ["v1", "process", "location"]) else { return nil }
         switch (request.method, parts.dropFirst(3).first) {

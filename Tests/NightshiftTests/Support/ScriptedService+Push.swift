@@ -31,6 +31,8 @@ extension ScriptedService {
         }
     }
 
+    /// Wakes the app for a push.
+    ///
     /// - Parameter payload: The payload from the provider.
     func deliver(_ number: Int64, _ payload: String, id: String = "push", through: Int64? = nil) throws {
         let delivery = PushDelivery(id: id, payload: payload, received: Date(timeIntervalSince1970: 1_800_000_000))
@@ -48,7 +50,7 @@ extension ScriptedService {
         self.command(command)
     }
 
-    /// Returns nil for a request that is not about notifications.
+    /// Answers a request about notifications. Returns nil for other requests.
     func push(_ parts: [String], _ request: SocketServer.Request) throws -> SocketServer.Reply? {
         guard parts.starts(with: ["v1", "process"]), parts.count > 2 else { return nil }
         switch (request.method, parts[2], parts.dropFirst(3).first) {

@@ -37,6 +37,8 @@ extension ScriptedService {
         }
     }
 
+    /// Wakes the app for a fetch or a task.
+    ///
     /// - Parameter number: The number of the command. The wake has the same number if `wake` is nil.
     func wake(_ number: Int64, _ source: WakeSource, _ key: String = "", wake: Int64? = nil, payload: Data? = nil) {
         var wakeCommand = ProcessCommand(number: number, action: .handleWake)
@@ -55,7 +57,7 @@ extension ScriptedService {
         command(expiration)
     }
 
-    /// Returns nil for a request that is not about refresh.
+    /// Answers a request about refresh. Returns nil for other requests.
     func refresh(_ parts: [String], _ request: SocketServer.Request) throws -> SocketServer.Reply? {
         if parts.starts(with: ["v1", "apps"]), request.method == "GET" {
             return try Self.json(

@@ -3,10 +3,9 @@ import NightshiftAPI
 import Synchronization
 import TestSupport
 
-/// A service that is controlled by a test. It has sessions, tasks and messages in memory, real files and a real socket.
-///
-/// According to the API, it refuses requests without a channel, numbers messages, keeps them until they are
-/// acknowledged, and sends them again on every new stream. The test decides what happens to a transfer.
+/// A service that a test controls. It has sessions, tasks and messages in memory, real files and a real socket. As the
+/// API requires, it refuses requests without a channel, numbers messages, keeps them until they are acknowledged, and
+/// sends them again on every new stream. The test decides the outcome of each transfer.
 final class ScriptedService: Sendable {
     let home: String
     let state = Watched(State())
@@ -25,7 +24,7 @@ final class ScriptedService: Sendable {
         var handedOver: [SessionTaskRequest] = []
         /// The numbers of the tasks that were handed over.
         var order: [Int64] { handedOver.map(\.taskIdentifier) }
-        /// The sizes in bytes of the files of uploads, read in the same way as by the service.
+        /// The sizes in bytes of the uploads' files, read in the same way as by the service.
         var sources: [Int64: Int64] = [:]
         var settings: [String: SessionSettings] = [:]
         var messages: [SessionMessage] = []
@@ -57,9 +56,10 @@ final class ScriptedService: Sendable {
         var backgroundTasksBegun: [BackgroundTaskRequest] = []
         var channels: [SocketServer.Stream] = []
         var streams: [SocketServer.Stream] = []
-        /// Progress without a receiver yet, because a stream may be opened shortly after its session's first task.
+        /// The progress that has no receiver yet, because a stream may be opened shortly after its session's first
+        /// task.
         var early: [String] = []
-        /// The sessions that another process has.
+        /// The sessions that belong to another process.
         var taken: Set<String> = []
         /// The number of requests that are executed without a response, by their form in the log.
         var unanswered: [String: Int] = [:]
@@ -91,7 +91,7 @@ final class ScriptedService: Sendable {
         server.withLock { $0 = new }
     }
 
-    /// Stops the service as if it had crashed: the socket and all connections are closed, and files remain.
+    /// Stops the service as in a crash: the socket and all connections are closed, and files remain.
     func stop() {
         server.withLock { server in
             server?.stop()

@@ -21,9 +21,9 @@ final class SocketServer: Sendable {
 
     enum Reply: Sendable {
         case json(Int, Data)
-        /// The connection is closed without a response.
+        /// A connection that closes without a response.
         case hangUp
-        /// The response is an event stream, which is passed to the closure after its head was sent.
+        /// An event stream, which is passed to the closure after the response's head was sent.
         case stream(@Sendable (Stream) -> Void)
     }
 
@@ -42,7 +42,7 @@ final class SocketServer: Sendable {
             }
         }
 
-        /// Blocks until the other side has closed the stream, or ``end()`` is called. Then closes the stream.
+        /// Blocks until the other side closes the stream or ``end()`` is called. Then closes the stream.
         func waitForEnd() {
             var byte: UInt8 = 0
             while recv(descriptor, &byte, 1, 0) > 0 {}

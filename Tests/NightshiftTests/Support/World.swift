@@ -22,7 +22,7 @@ final class World: Sendable {
         service = try ScriptedService(home: directory.path)
     }
 
-    /// Makes the world for this process's own connection, until the process ends. Without it, that connection would
+    /// Creates the world for this process's own connection, until the process ends. Without it, that connection would
     /// start a real service.
     static func ofThisProcess() throws -> World {
         let world = try World()
@@ -32,7 +32,7 @@ final class World: Sendable {
         return world
     }
 
-    /// The world for this process's own connection, and the process in which it was made.
+    /// The world for this process's own connection, and the process that created it.
     static let own = Watched<(world: World, process: pid_t)?>(nil)
 
     static func removeOwn() {
@@ -41,7 +41,7 @@ final class World: Sendable {
         try? FileManager.default.removeItem(atPath: world.directory.path)
     }
 
-    /// Makes a new process of the app, as far as the service and the files can distinguish.
+    /// Creates a new process of the app, as far as the service and the files can tell.
     func process(environment: [String: String] = [:]) -> AppProcess {
         let process = AppProcess(home: directory.path, environment: environment)
         processes.update { $0.append(process) }
