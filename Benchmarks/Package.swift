@@ -5,7 +5,7 @@ let package = Package(
     name: "nightshift-benchmarks",
     dependencies: [.package(name: "nightshift", path: "..")],
     targets: [
-        // The app that is suspended, woken and measured.
+        // This app is suspended, woken and measured.
         .executableTarget(name: "bench-app", dependencies: [.product(name: "Nightshift", package: "nightshift")]),
         .executableTarget(
             name: "nightshift-bench",

@@ -4,9 +4,9 @@ import Scheduler
 package struct FreshnessReport: Hashable, Sendable, Codable {
     package var rows: [Row] = []
 
-    /// The results of one person, or of all together, at one budget.
+    /// The results of one person, or of all people together, at one budget.
     package struct Row: Hashable, Sendable, Codable {
-        /// The person; nil for all together.
+        /// The person; nil for all people together.
         package var person: String?
         package var perAppAndDay: Int
         package var openings: Int
@@ -32,7 +32,7 @@ package struct FreshnessReport: Hashable, Sendable, Codable {
                     outcomes.append((rival.rawValue, rival.play(trace, perAppAndDay: count)))
                 }
                 outcomes.append((Self.planner, PlannedPlay.play(trace, perAppAndDay: count)))
-                // Wakes that only plan are not counted here, which favours the strategy that coalescing is compared
+                // These wakes exclude wakes that only plan, which favours the strategy that coalescing is compared
                 // with.
                 let alone = PlannedPlay.play(trace, perAppAndDay: count, tuning: .alone, countsLooks: false)
                 outcomes.append((Self.alone, alone))

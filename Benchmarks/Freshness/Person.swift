@@ -23,7 +23,7 @@ package enum Person: String, CaseIterable, Sendable {
 
     /// - Parameters:
     ///   - apps: the number of apps on the device.
-    ///   - days: the number of days. Those from `learning` on are counted.
+    ///   - days: the number of days. Only days from `learning` on are counted.
     package func trace(seed: UInt64 = 1, apps: Int = 25, days: Int = 60, learning: Int = 14) -> UseTrace {
         var life = Life(person: self, seed: seed, apps: apps)
         for day in 0..<days { life.live(day) }
@@ -34,13 +34,13 @@ package enum Person: String, CaseIterable, Sendable {
     }
 }
 
-/// The days of one person. Times are hours since the start of the first day, so those above 24 are on later days.
+/// The days of one person. Times are hours since the start of the first day, so times above 24 are on later days.
 private struct Life {
     let person: Person
     var chance: Chance
     /// The hours of the day at which apps are opened most often.
     var favourites: [Double]
-    /// Sessions: their times, and the apps that are always opened in them; nil for a session with free choice.
+    /// The sessions, each with its time and the apps that are always opened in it; nil for a session with free choice.
     var sessions: [(at: Double, habit: [Int]?)] = []
     var otherWakes: [Double] = []
 
@@ -56,7 +56,7 @@ private struct Life {
 
     private mutating func time(_ hour: Double, _ minutes: Double) -> Double { chance.normal(hour, minutes / 60) }
 
-    /// Adds a session of apps, by rank, each opened with that probability.
+    /// Adds a session of apps, given by rank, each opened with its probability.
     private mutating func habit(_ at: Double, _ ranks: [Int], _ probability: Double) {
         var opened: [Int] = []
         for rank in ranks where rank <= favourites.count {
@@ -176,7 +176,7 @@ private struct Life {
         for wake in otherWakes.map({ $0 * 3_600 }) where wake >= 0 && wake < end {
             events.append(UseTrace.Event(at: wake, kind: .otherWake))
         }
-        // Sorted only by time. Events of the same time keep the order above.
+        // The events are sorted only by time. Events at the same time keep the order above.
         return events.enumerated().sorted {
             ($0.element.at, $0.offset) < ($1.element.at, $1.offset)
         }.map(\.element)

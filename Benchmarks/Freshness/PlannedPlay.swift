@@ -9,7 +9,7 @@ package struct PlannedPlay {
     private var isUsed = false
     /// The running fetches, with the time of their end and their app.
     private var ending: [(at: Double, app: AppID)] = []
-    /// The time of the next planning, if the device is awake then, and the time for which it is woken.
+    /// The time of the next planning if the device is awake then, and the time for which the device is woken.
     private var lookAgain: Double?
     private var wakeDevice: Double?
     /// The time until which the device was last awake for a fetch or a planning.
@@ -34,7 +34,8 @@ package struct PlannedPlay {
     }
 
     /// - Parameters:
-    ///   - perAppAndDay: the budget of fetches per app and day. Fetches beyond it in the counted days bring nothing.
+    ///   - perAppAndDay: the budget of fetches per app and day. Fetches beyond the budget in the counted days bring
+    ///     nothing.
     ///   - countsLooks: whether a wake that only plans counts as a wake of the device.
     package static func play(
         _ trace: UseTrace, perAppAndDay count: Int, tuning: RefreshTuning = RefreshTuning(), countsLooks: Bool = true

@@ -69,7 +69,7 @@ package enum Rival: String, CaseIterable, Sendable {
                 }
             }
         case .awakeHours:
-            // Only the counted days, so that they have exactly as many fetches as with the other strategies.
+            // The strategy gets only the counted days, so that it has exactly as many fetches as the others.
             let awake = trace.awake.map { $0.clamped(to: trace.countedTime) }.filter { !$0.isEmpty }
             guard !awake.isEmpty else { return outcome }
             let length = awake.reduce(0) { $0 + $1.upperBound - $1.lowerBound }

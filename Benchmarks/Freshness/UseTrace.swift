@@ -7,13 +7,13 @@ package struct UseTrace: Sendable {
     package var apps: [AppID]
     /// The events, in order of time.
     package var events: [Event]
-    /// The counted days. Earlier days are for learning.
+    /// The days that are counted. Earlier days are for learning.
     package var counted: Range<Int>
-    /// The start in seconds since 1970, which is a local midnight.
+    /// The start of the trace in seconds since 1970, which is a local midnight.
     package var start: Double
 
     package struct Event: Hashable, Sendable {
-        /// Seconds since the trace began.
+        /// The number of seconds since the trace began.
         package var at: Double
         package var kind: Kind
 
@@ -28,7 +28,7 @@ package struct UseTrace: Sendable {
         case deviceLeft
         case opened(Int)
         case left(Int)
-        /// The device wakes for another reason.
+        /// A wake of the device for another reason.
         case otherWake
     }
 
@@ -45,7 +45,7 @@ package struct UseTrace: Sendable {
 
     package func counts(_ time: Double) -> Bool { countedTime.contains(time) }
 
-    /// The begin and end of every use of each app.
+    /// The beginning and end of every use of each app.
     package var stints: [[ClosedRange<Double>]] {
         var stints = [[ClosedRange<Double>]](repeating: [], count: apps.count)
         var since = [Double?](repeating: nil, count: apps.count)

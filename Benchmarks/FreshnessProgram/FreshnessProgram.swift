@@ -3,7 +3,7 @@ import Foundation
 import Freshness
 import NightshiftAPI
 
-/// Measures how fresh content is when it is opened, as JSON.
+/// A program that measures how fresh content is when it is opened, and writes the results as JSON.
 @main
 struct FreshnessProgram: ParsableCommand {
     static let configuration = CommandConfiguration(

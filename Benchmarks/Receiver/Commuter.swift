@@ -6,7 +6,7 @@ package import NightshiftAPI
 /// describes it.
 package struct Commuter: Sendable {
     package let days: Int
-    /// Regions around home, the office and three more destinations.
+    /// The regions around home, the office and three more destinations.
     package let regions: [MonitoredRegion]
     private var legs: [Leg] = []
 
@@ -94,7 +94,7 @@ package struct Commuter: Sendable {
 
         init(chance: Chance) { self.chance = chance }
 
-        /// Speeds in metres per second.
+        /// The speeds in metres per second.
         private static let (walk, bicycle, car, train) = (1.3, 4.5, 13.0, 17.0)
 
         mutating func stay(until end: Double) {

@@ -5,11 +5,11 @@ import Scheduler
 
 /// A strategy that decides when the receiver is asked for a fix.
 package enum FixStrategy: String, CaseIterable, Sendable, Codable {
-    /// At the times of the service's plan.
+    /// A strategy that asks at the times of the service's plan.
     case planned
-    /// Every five minutes.
+    /// A strategy that asks every five minutes.
     case everyFiveMinutes
-    /// Every second, so that the receiver is never off.
+    /// A strategy that asks every second, so that the receiver is never off.
     case always
 }
 
@@ -29,12 +29,13 @@ package struct ReceiverReport: Hashable, Sendable, Codable {
         package var strategy: FixStrategy
         package var kind: ReceiverKind
         package var days: Int
-        /// Seconds spent waiting for the receiver, and the number of requests.
+        /// The seconds spent waiting for the receiver, and the number of requests.
         package var receiverSeconds = 0.0
-        /// Seconds for which the receiver was on, if gpsd keeps it on for a minute after each request.
+        /// The seconds for which the receiver was on, if gpsd keeps it on for a minute after each request.
         package var heldSeconds = 0.0
         package var fixes = 0
-        /// The number of real crossings, of those not reported within half an hour, and of reports without a crossing.
+        /// The number of real crossings, of crossings not reported within half an hour, and of reports without a
+        /// crossing.
         package var crossings = 0
         package var missed = 0
         package var madeUp = 0
@@ -110,10 +111,10 @@ struct ReceiverPlay {
     private(set) var fixes = 0
     private(set) var told: [TimedCrossing] = []
 
-    /// Seconds until the first fix. The receiver remembers the satellites' positions for two hours.
+    /// The seconds until the first fix. The receiver remembers the satellites' positions for two hours.
     private static let (warm, cold, remembers) = (4.0, 20.0, 7_200.0)
-    /// Seconds until the next fix of a receiver that is on, for which gpsd keeps it on, and for which `FixRequest`
-    /// waits.
+    /// Three times in seconds: until the next fix of a receiver that is on, for which gpsd keeps the receiver on, and
+    /// for which `FixRequest` waits.
     private static let (next, hold, timeout) = (1.0, 60.0, 60.0)
 
     init(_ commuter: Commuter, _ strategy: FixStrategy, _ kind: ReceiverKind, seed: UInt64) {

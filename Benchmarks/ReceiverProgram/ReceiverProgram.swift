@@ -3,7 +3,7 @@ import Foundation
 import NightshiftAPI
 import Receiver
 
-/// Measures how long the receiver is on for regions, and how late their crossings are told, as JSON.
+/// A program that measures how long the receiver is on for regions, and how late their crossings are reported, as JSON.
 @main
 struct ReceiverProgram: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -27,7 +27,7 @@ import Synchronization
             for index in 0..<count {
                 guard let url = URL(string: "\(arguments[1])?\(index)") else { return }
                 let task = session.downloadTask(with: url)
-                // Delay the start, so that many downloads end while the app is not running.
+                // This delays the start, so that many downloads end while the app is not running.
                 if count > 1 { task.earliestBeginDate = start.addingTimeInterval(20) }
                 task.resume()
             }

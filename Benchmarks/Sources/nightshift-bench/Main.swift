@@ -23,7 +23,7 @@ struct Main {
         var succeeded = false
         defer {
             memory.remove()
-            // The log is needed to explain a failure.
+            // The log is kept because it may explain a failure.
             if succeeded { disk.remove() }
         }
         let origin = try Origin(workspace: memory)
@@ -32,7 +32,7 @@ struct Main {
 
         let sections = try options.parts.flatMap { part -> [Section] in
             let section = try Self.section(part, bench)
-            // A part with rounds measures the earlier version in each round.
+            // If a part has rounds, it measures the earlier version in each round.
             guard let earlier = bench.earlier, part.isOfNightshiftAlone else { return [section] }
             var before = try Self.section(part, earlier)
             before.title += ", earlier"

@@ -11,9 +11,9 @@ struct ChildProcess {
     struct Usage {
         var exitStatus: Int32
         var wall: Double
-        /// User and system seconds.
+        /// The user and system time in seconds.
         var cpu: Double
-        /// Bytes.
+        /// The peak of the resident memory in bytes.
         var peakMemory: Int64
     }
 
@@ -38,13 +38,13 @@ struct ChildProcess {
         processID = identifier
     }
 
-    /// Waits until the program ends; kills it after `limit` seconds.
+    /// Waits until the program ends. Kills the program after `limit` seconds.
     func wait(limit: Double, since start: Instant) throws -> Usage {
         let identifier = processID
         let watchdog = DispatchWorkItem { kill(identifier, SIGKILL) }
         DispatchQueue.global().asyncAfter(deadline: .now() + limit, execute: watchdog)
         defer { watchdog.cancel() }
-        // The peak of wait4 includes this process before exec, so the program's own memory is sampled instead.
+        // The peak of wait4 includes this process before exec. The program's own memory is therefore sampled instead.
         let peak = PeakMemory(of: identifier)
         defer { peak.stop() }
         var status: Int32 = 0
@@ -105,7 +105,7 @@ private struct PeakMemory {
 struct Instant {
     private let nanoseconds = DispatchTime.now().uptimeNanoseconds
 
-    /// Seconds since this time.
+    /// The number of seconds since this time.
     var elapsed: Double { Double(DispatchTime.now().uptimeNanoseconds - nanoseconds) / 1e9 }
 }
 

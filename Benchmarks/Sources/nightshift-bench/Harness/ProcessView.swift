@@ -1,14 +1,15 @@
 import Foundation
 import Glibc
 
-/// A running process, as shown by /proc. Reading does not wake it.
+/// A running process, as shown by /proc. Reading does not wake the process.
 struct ProcessView {
     let processID: pid_t
 
     /// Returns the user and system seconds so far of all threads, including those that have ended.
     func cpu() throws -> Double {
         let stat = try text("stat")
-        // The name in parentheses may contain spaces, so fields are counted from its end, where the third begins.
+        // The name in parentheses may contain spaces. Fields are therefore counted from the end of the name, where the
+        // third field begins.
         guard let end = stat.lastIndex(of: ")") else {
             throw BenchError("/proc/\(processID)/stat has an unknown format")
         }
@@ -19,7 +20,7 @@ struct ProcessView {
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// Returns the present resident memory in bytes.
+    /// Returns the current resident memory in bytes.
     func memory() throws -> Int64 { try number("VmRSS:", in: text("status")) * 1024 }
 
     /// Returns the peak of the resident memory in bytes since the start or the last ``forgetPeak()``.
@@ -47,7 +48,7 @@ struct ProcessView {
         }
     }
 
-    /// Returns how often the threads were woken since then. Threads that have ended are not counted.
+    /// Returns how often the threads were woken since `before`. Threads that have ended are not counted.
     func wakeUps(since before: [String: Int64]) throws -> Int64 {
         try voluntarySwitches().reduce(0) { $0 + $1.value - (before[$1.key] ?? 0) }
     }

@@ -66,7 +66,7 @@ struct Push {
         ]
         var rates: [String: [Double]] = [:]
         var costs: [String: [Double]] = [:]
-        // The first round is for warming up.
+        // The first round is a warm-up.
         for round in 0...rounds {
             for kind in kinds {
                 let before = try gateway.view.cpu()
@@ -121,7 +121,7 @@ struct Push {
         defer { gateway.stop() }
         let service = try bench.service(in: bench.disk, home: "push")
         defer {
-            // Otherwise the app would outlive the service.
+            // Without this, the app would outlive the service.
             try? service.ask(["app", "quit", Self.id])
             service.stop()
         }
@@ -153,8 +153,9 @@ struct Push {
                 worst < Self.aimedDelay))
     }
 
-    /// Sends a silent push. Returns the time of its 200 in seconds since 1970, or a slightly earlier one, so that the
-    /// start of curl counts against the gateway. (The times of curl's `--trace-time` are wrong by up to a second.)
+    /// Sends a silent push. Returns the time of its 200 response in seconds since 1970, or a slightly earlier time, so
+    /// that the start of curl counts against the gateway. (The times of curl's `--trace-time` are wrong by up to a
+    /// second.)
     private func push(_ url: String, _ bearer: String, _ note: Int) throws -> Double {
         let output = "\(bench.disk.path)/curl"
         try? FileManager.default.removeItem(atPath: output)

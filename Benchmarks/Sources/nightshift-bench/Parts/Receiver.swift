@@ -31,7 +31,7 @@ struct Receiver {
         ("planned", "Nightshift"), ("everyFiveMinutes", "Every 5 minutes"), ("always", "Always on"),
     ]
     private static let kinds = [("varying", "8 to 20 m"), ("steady", "17 m")]
-    /// The limits: the share of the time of a receiver that is always on, and the delay in seconds.
+    /// Two limits: the share of the time of a receiver that is always on, and the delay in seconds.
     private static let (largestShare, longestDelay) = (0.05, 90.0)
 
     func run() throws -> Section {

@@ -50,9 +50,9 @@ struct SegmentedDownloads {
     }
 
     private enum Aim {
-        /// At most this multiple of the ideal time.
+        /// A bound of this multiple of the ideal time.
         case ideal(Double)
-        /// At most this multiple of another program's time.
+        /// A bound of this multiple of another program's time.
         case peer(SegmentedPeer, Double)
     }
 

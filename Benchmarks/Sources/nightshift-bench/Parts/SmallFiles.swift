@@ -65,8 +65,8 @@ struct SmallFiles {
 
     private func measure(_ count: Int, urls: [String], services: [(name: String, service: Service)]) throws -> Rounds {
         let list = "\(bench.disk.path)/list"
-        // Use a folder for each run and remove all at the end, because ext4 without a journal creates files slowly
-        // after many removals.
+        // Each run uses its own folder, and all are removed at the end, because ext4 without a journal creates files
+        // slowly after many removals.
         var folders = 0
         defer { try? FileManager.default.removeItem(atPath: "\(bench.disk.path)/out") }
         var programs: [(name: String, run: () throws -> Cost)] = []

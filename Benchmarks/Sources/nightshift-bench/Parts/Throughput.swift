@@ -49,7 +49,7 @@ struct Throughput {
                 (
                     name,
                     {
-                        // Sync now, so that the next run does not pay for pending writes of the previous one.
+                        // This syncs now, so that the next run does not pay for pending writes of the previous one.
                         sync()
                         defer { unlink(own.file) }
                         let cost = try fetch(own)

@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-/// An nginx server on its own loopback ports: plain, TLS, and HTTP/2 over TLS; slow below `/slow/`, uploads below
-/// `/uploads/`, and an empty 200 below `/empty/`.
+/// An nginx server on its own loopback ports: plain, TLS, and HTTP/2 over TLS. It is slow below `/slow/`, accepts
+/// uploads below `/uploads/`, and sends an empty 200 below `/empty/`.
 final class Origin {
-    /// The folder that it serves.
+    /// The folder that the server serves.
     let root: String
     let plain: String
     let plainPort: UInt16
@@ -73,7 +73,7 @@ final class Origin {
         _ = try? process.wait(limit: 10, since: Instant())
     }
 
-    /// Returns a port that is free at the moment.
+    /// Returns a port that is currently free.
     private static func freePort() throws -> UInt16 {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(listener) }

@@ -25,8 +25,8 @@ enum Peer: String, CaseIterable {
         }
     }
 
-    /// Returns the command that fetches many files into a folder, sixteen at a time. It may write its input to the file
-    /// `list`.
+    /// Returns the command that fetches many files into a folder, sixteen at a time. The command may write its input to
+    /// the file `list`.
     func command(many urls: [String], directory: String, list: String, authority: String?) throws -> [String]? {
         switch self {
         case .curl:

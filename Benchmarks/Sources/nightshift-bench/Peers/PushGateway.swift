@@ -32,7 +32,7 @@ final class PushGateway {
                 "\(binaries)/nightshift-gateway", "run", "--certificate", "\(folder)/tls.pem", "--key",
                 "\(folder)/tls.key", "--state", "\(folder)/state", "--providers", "127.0.0.1:0", "--devices",
                 "127.0.0.1:0", "--status", "127.0.0.1:0", "--public-name", "localhost",
-                // Raise the limits, because they are not measured.
+                // These options raise the limits, because the benchmark does not measure them.
                 "--request-rate", "1000000", "--silent-per-hour", "1000000",
             ], log: ports)
         let start = Instant()
@@ -113,7 +113,7 @@ final class PushGateway {
         try ChildProcess.require(
             ["openssl", "dgst", "-sha256", "-sign", "\(folder)/provider.p8", "-out", output, input],
             log: "\(folder)/log", limit: 30)
-        // Convert the two numbers in DER to two of 32 bytes.
+        // This converts the two numbers in DER to two numbers of 32 bytes.
         let der = [UInt8](try Data(contentsOf: URL(filePath: output)))
         var signature: [UInt8] = []
         var at = 2

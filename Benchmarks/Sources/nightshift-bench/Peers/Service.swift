@@ -4,7 +4,7 @@ import Glibc
 /// A nightshiftd for this run with its own home, and its command line.
 final class Service {
     let home: String
-    /// Seconds from the start until the service answered `GET /v1/status`.
+    /// The number of seconds from the start until the service answered `GET /v1/status`.
     let startTime: Double
     private let binaries: String
     private let log: String
@@ -42,7 +42,7 @@ final class Service {
         _ = try? process.wait(limit: 15, since: Instant())
     }
 
-    /// Runs the command line to its end. The cost includes the service's.
+    /// Runs the command line to its end. The cost includes that of the service.
     func run(_ arguments: [String], limit: Double) throws -> Cost {
         view.forgetPeak()
         let before = try view.cpu()
@@ -54,7 +54,7 @@ final class Service {
             memory: usage.peakMemory + (try view.peakMemory()))
     }
 
-    /// Runs a command of the command line that takes no time.
+    /// Runs a short command of the command line.
     func ask(_ arguments: [String]) throws {
         let usage = try ChildProcess.run(
             ["\(binaries)/nightshift"] + arguments, environment: ["NIGHTSHIFT_HOME": home], log: log, limit: 30)
@@ -63,7 +63,7 @@ final class Service {
         }
     }
 
-    /// Returns the output of a command that takes no time.
+    /// Returns the output of a short command.
     func answer(_ arguments: [String]) throws -> String {
         let output = "\(home)/answer"
         try? FileManager.default.removeItem(atPath: output)
@@ -100,10 +100,10 @@ struct Job {
     var file: String { "\(directory)/\(filename)" }
 }
 
-/// The cost of fetching.
+/// The cost of a fetch.
 struct Cost {
     var wall: Double
-    /// User and system seconds.
+    /// The user and system time in seconds.
     var cpu: Double
     /// The peak of the resident memory in bytes.
     var memory: Int64

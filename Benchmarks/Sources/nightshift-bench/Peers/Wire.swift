@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A path to a loopback server with more delay and less bandwidth than loopback: the tests' proxy, for one run.
+/// The tests' proxy for one run: a path to a loopback server with more delay and less bandwidth than loopback.
 final class Wire {
     let port: UInt16
     private let process: ChildProcess
