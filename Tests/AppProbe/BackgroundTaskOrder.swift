@@ -11,7 +11,7 @@ package struct BackgroundTaskOrder: Sendable, Codable {
     package var name: String
     /// The number of tasks for ``Deed/begin``. Each task begins at the same time on its own thread.
     package var count = 1
-    /// What the expiration handlers for ``Deed/begin`` do.
+    /// The behaviour of the expiration handlers of tasks that ``Deed/begin`` begins.
     package var handler = Handler.end
     /// The time in seconds between two of the ``count`` reports for ``Deed/report``.
     package var interval: Double = 0

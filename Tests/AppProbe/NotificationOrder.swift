@@ -4,7 +4,7 @@ package struct NotificationOrder: Sendable, Codable {
     package var registers = false
     /// The point at which the probe unregisters.
     package var unregisters: Point?
-    /// What the probe does with remote notifications.
+    /// The order about how the probe handles remote notifications.
     package var fetch = FetchOrder()
     /// Whether the notification center has a delegate as soon as the app is launched.
     package var hasDelegate = false

@@ -93,7 +93,7 @@ struct FollowerWalk {
         if wanting.contains(where: { $0.isOver || !active.contains($0.app) }) {
             mistakes.append("a question is for nobody")
         }
-        // A fine receiver's accuracy suffices up to 50 m, plus a quarter.
+        // Even if an app wants more, the accuracy that a receiver has reached suffices, up to 50 m plus a quarter.
         if let finest = wanting.map(\.wanted.accuracy).min(), next.accuracy > max(finest, 62.5) {
             mistakes.append("a question asks for \(next.accuracy) m, and \(finest) m are wanted")
         }

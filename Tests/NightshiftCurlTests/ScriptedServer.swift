@@ -104,7 +104,7 @@ final class ScriptedServer: Sendable {
         }
     }
 
-    /// Runs the script. Returns whether closing the connection must reset it.
+    /// Makes the closing of the connection a reset if the script ends with ``Step/reset``. Returns whether it does.
     private static func isReset(_ script: [Step], _ connection: Int32) -> Bool {
         guard case .reset = script.last else { return false }
         var linger = linger(l_onoff: 1, l_linger: 0)

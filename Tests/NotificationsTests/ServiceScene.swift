@@ -14,7 +14,7 @@ final class ServiceScene: Sendable {
     let bus: PrivateBus
     let store: Store
     let service: NotificationService
-    /// The apps that were brought to the foreground, in order.
+    /// The apps that were brought to the foreground, and the notifications that were reported as shown.
     let activated = Watched<[AppID]>([])
     let shown = Watched<[String]>([])
     /// The other reported states of providers' notifications.
