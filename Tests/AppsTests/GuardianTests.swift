@@ -265,7 +265,7 @@ extension ProcessTests {
         }
 
         @Test(.enabled(if: Scene.hasControlGroups, "needs a cgroup v2 that may be written"))
-        func `The service does not freeze itself with an app that has started it`() async throws {
+        func `A service that an app has started keeps running while the app is frozen`() async throws {
             let outer = try Scene()
             defer { outer.end() }
             let app = try outer.launchShell(

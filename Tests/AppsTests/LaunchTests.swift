@@ -166,7 +166,7 @@ extension ProcessTests {
             #expect(try await scene.end(of: process) == .exited(3))
         }
 
-        @Test func `A failed launch reports its error and leaves no process behind`() async throws {
+        @Test func `A failed launch reports its error and leaves no process`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let noInterpreter = try scene.scratch.write("#!/nowhere/interpreter\n", to: "script")

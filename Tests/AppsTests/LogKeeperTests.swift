@@ -186,7 +186,9 @@ extension ProcessTests {
             #expect(newer.hasPrefix("1\n"))
         }
 
-        @Test func `L1: A log keeper inherits nothing from the service, and sleeps without output`() async throws {
+        @Test func `L1: A log keeper inherits no memory or descriptors of the service, and sleeps without output`()
+            async throws
+        {
             let scene = try Scene()
             defer { scene.end() }
             // This memory belongs to the service.

@@ -29,7 +29,7 @@ struct ProgramTests {
         #expect(report.type == "/problems/usage" && report.exitCode == 2 && other.output.text.isEmpty)
     }
 
-    @Test func `Help and version are printed with exit code 0`() async throws {
+    @Test func `Requests for help and version have exit code 0`() async throws {
         let world = try World()
         #expect(await world.run("--version") == .whole)
         #expect(world.output.text == NightshiftVersion.current + "\n")

@@ -74,7 +74,7 @@ struct TaskRunMachineTests {
         #expect(!running().heard(.expiring).contains(.signal(SIGTERM)))
     }
 
-    @Test func `L2: The command stops itself after a stop by the user, but not after one by the service`() {
+    @Test func `L2: The command stops when the user stops its program, but not when the service does`() {
         let machine = running()
         #expect(machine.heard(.stopped(SIGSTOP)).isEmpty)
         #expect(machine.heard(.stopped(SIGTSTP)) == [.stopAlong(SIGTSTP)])

@@ -41,7 +41,7 @@ import Testing
         ManualClock(ClockReading(bootID: "one", bootSeconds: bootSeconds, wallSeconds: 1_000))
     }
 
-    @Test func `An alarm rings at its time and then has no time`() async throws {
+    @Test func `An alarm rings at its time, which is then cleared`() async throws {
         let clock = Self.clock()
         let owner = Owner(clock)
         await owner.set(5)
@@ -92,7 +92,7 @@ import Testing
         #expect(owner.rings.read { $0 } == [5, 7])
     }
 
-    @Test func `An alarm whose time is removed does not sleep`() async throws {
+    @Test func `An alarm without a time does not sleep`() async throws {
         let clock = Self.clock()
         let owner = Owner(clock)
         await owner.set(5)

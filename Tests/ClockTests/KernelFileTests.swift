@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct KernelFileTests {
-    @Test func `A kernel file longer than a page is read to its end`() throws {
+    @Test func `The reader reads a kernel file longer than a page to its end`() throws {
         // These mappings make the kernel's table longer than a page: each has a line. Tables of mounts and file locks
         // can be as long.
         let page = Int(sysconf(Int32(_SC_PAGESIZE)))

@@ -214,7 +214,7 @@ import Transfers
                 "/overrides/battery"
             ),
         ])
-    func `B1: A request to change settings with one invalid value changes nothing`(
+    func `B1: A change of settings with one invalid value is refused as a whole`(
         change: DeviceChange, pointer: String
     )
         async throws

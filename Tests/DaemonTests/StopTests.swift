@@ -83,7 +83,7 @@ extension Services {
             }
         }
 
-        @Test func `B1: The next service has the transfers that were accepted during a stop`() async throws {
+        @Test func `B1: Transfers that are accepted during a stop exist in the next service`() async throws {
             let home = try TestHome(device: #""power": "external", "idle": false, "network": false"#)
             let accepted = Watched<[TaskID]>([])
             try await home.serve { service in

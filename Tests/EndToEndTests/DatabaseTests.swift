@@ -21,7 +21,7 @@ import Testing
         try await expectRefusal(service, service.paths.database.path)
     }
 
-    @Test("B1: A database damaged in the middle is never read as having fewer tasks")
+    @Test("B1: A service never reads a database damaged in the middle as having fewer tasks")
     func damagedPages() async throws {
         let service = try Service()
         try await service.start()

@@ -54,7 +54,7 @@ import Testing
         try await eventually("the end of the first service") { process.exit != nil }
     }
 
-    @Test("B1: The refusal of a home that others may write to contains the command that repairs it")
+    @Test("B1: The service refuses a home that others may write to, and names the repair command")
     func writable() async throws {
         let service = try Service()
         try await service.start()

@@ -20,7 +20,7 @@ import Testing
         return (task, origin.requests, try task.file.map { try fileBytes($0) } ?? [])
     }
 
-    @Test func `T4: The app gets the range that it requests itself, in one exchange`() async throws {
+    @Test func `T4: An app that requests a range gets exactly that range, in one exchange`() async throws {
         let (task, requests, bytes) = try await transfer {
             $0.headers = [HeaderField(name: "Range", value: "bytes=1000-2999999")]
             $0.connections = 4

@@ -211,7 +211,7 @@ import Transfers
         #expect(proxy.requestCount == 0)
     }
 
-    @Test func `T9: Many requests with different trusted certificates all end`() async throws {
+    @Test func `T9: Each of many requests with different trusted certificates ends`() async throws {
         let secure = try await SecureServer(.selfSigned)
         let digest = try secure.leafDigest()
         let transport = TestTransport()

@@ -34,7 +34,8 @@ import Testing
             (#"{"backgroundPolicy":"generous"}"#, "/backgroundPolicy"),
             (#"{"overrides":{"idle":true}}"#, "/overrides/idle"),
         ])
-    func `L6: The refusal of an invalid override contains its position`(body: String, pointer: String) async throws {
+    func `L6: The API refuses an invalid override and reports its position`(body: String, pointer: String) async throws
+    {
         let answer = try await withAPI { server, _ in try await server.request("PATCH", "/v1/device", body: body) }
         #expect(answer.status == 400)
         #expect(try answer.problem.pointer == pointer)

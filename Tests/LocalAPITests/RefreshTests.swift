@@ -106,8 +106,7 @@ import Testing
         }
     }
 
-    @Test func `R9: The refusal of a task that the desktop entry does not declare names the missing key`() async throws
-    {
+    @Test func `R9: The API refuses a task that the desktop entry does not declare, naming the key`() async throws {
         try await withAPI { server, test in
             try await install(server, test, modes: "transfer;")
             let fetch = try await server.request("POST", path + "/fetch").problem

@@ -61,7 +61,7 @@ import Testing
         ("GET", "/things/1?after=99999999999999999999", 400, "/problems/bad-request"),
         ("GET", "/things/%ff", 400, "/problems/bad-request"),
     ])
-    func `The refusal of a request without a route is a problem document`(
+    func `The server answers a request without a route with a problem document`(
         method: String, target: String, status: Int, type: String
     ) async throws {
         let answer = try await withServer(routes: routes) { try await $0.request(method, target) }

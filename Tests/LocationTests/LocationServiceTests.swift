@@ -262,7 +262,7 @@ import Testing
     }
 
     @Test(arguments: Asking.allCases)
-    func `R6: A request that cannot be written is refused and changes nothing`(
+    func `R6: The service refuses a request that it cannot write, without any change`(
         _ asking: Asking
     ) async throws {
         let scene = try Scene()

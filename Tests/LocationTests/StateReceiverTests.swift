@@ -275,7 +275,7 @@ import Testing
         #expect(scene.asked.isEmpty && scene.wish == FixDemand(watchesChanges: true) && scene.words == [])
     }
 
-    @Test func `R7: An app gets no change without permission, and a first one when it gets permission`() {
+    @Test func `R7: An app gets its first significant change only when it gets permission`() {
         var scene = Self.allowed()
         scene.install(Scene.other, .denied)
         for app in [Scene.app, Scene.other] { scene.watchChanges(true, app) }

@@ -267,7 +267,7 @@ import Testing
         #expect(scene.rows.known.isEmpty)
     }
 
-    @Test func `R6: Unreadable entries change nothing`() throws {
+    @Test func `R6: Unreadable entries do not change the location state`() throws {
         var scene = Self.outside()
         try scene.restart(manifests: .some(nil))
         scene.pass(60)

@@ -115,7 +115,7 @@ import Testing
         #expect(configuration.shouldUseExtendedBackgroundIdleMode && configuration.protocolClasses == nil)
     }
 
-    @Test func `FoundationNetworking reads the properties of a configuration in an order of its own`() {
+    @Test func `FoundationNetworking reads the properties of a configuration in a fixed order`() {
         func completes(_ properties: [FoundationReading.Property], copied: Bool = true) -> [Bool] {
             var reading = FoundationReading()
             if copied { reading.copied() }

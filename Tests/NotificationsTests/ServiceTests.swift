@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `R3: A request that cannot be written is refused and changes nothing`() async throws {
+    @Test func `R3: The service refuses a request that it cannot write, without any change`() async throws {
         let bus = try await PrivateBus.started()
         let mock = try await MockService(.notifications, on: bus, parameters: Self.capable)
         let scene = try await ServiceScene(on: bus)

@@ -227,7 +227,7 @@ import Testing
         #expect(scene.screen.isEmpty && scene.rows.isEmpty)
     }
 
-    @Test func `R3: The refusal of an invalid request contains the location of the error`() {
+    @Test func `R3: The service refuses an invalid request and reports the location of the error`() {
         var scene = Scene()
         var good = NotificationRequest(notification: Scene.notification("a"))
         var long = good

@@ -193,7 +193,7 @@ import Testing
         #expect(app.remaining == 50)
     }
 
-    @Test func `L3: The next service continues an expiration`() {
+    @Test func `L3: An expiration continues in the next service, with the remaining time`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)

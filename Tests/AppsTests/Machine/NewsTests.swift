@@ -176,7 +176,7 @@ import Testing
         #expect(app.machine.record.lastExit?.cause == cause && app.machine.record.faults == 0)
     }
 
-    @Test func `R3: The service ends an app that exceeds the limit of a push, and the push with it`() {
+    @Test func `R3: The service ends a push, and its app, if the app exceeds the push's limit`() {
         var app = known()
         app.setWantedWakes([.row(.push, 1)])
         app.spawned()

@@ -31,7 +31,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `A policy that cannot be stored is refused and changes nothing`() async throws {
+    @Test func `A policy that cannot be stored is refused and has no effect`() async throws {
         let scene = try await ServiceScene()
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
         let kept = try await scene.service.change(ServiceScene.app, AppChange(backgroundPolicy: "contiguous:60"))

@@ -357,7 +357,7 @@ import Testing
         #expect(try Self.told(machine.gpsdReported(Self.place(1), now: 114)).compactMap(\.fix).count == 1)
     }
 
-    @Test func `R6: A changed demand continues the request, and an empty demand releases everything`() throws {
+    @Test func `R6: A changed demand continues the request, and an empty demand releases the receiver`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         _ = machine.want(FixDemand(fix: 50), now: 100)

@@ -37,7 +37,7 @@ import Testing
         #expect(try await service.cli(["task", "run"]).exit == .code(2))
     }
 
-    @Test func `L5: A command gets SIGTERM before its time is over, and may then exit itself`() async throws {
+    @Test func `L5: A command gets SIGTERM before its time is over, and may then exit`() async throws {
         let service = try await service(policy: "opportunistic:10")
         let run = try run(service, "echo $$; trap 'echo told; exit 3' TERM; while :; do sleep 0.1; done")
         #expect(try await run.waitForExit() == .code(3))

@@ -78,7 +78,7 @@ import Testing
         #expect(try await feed.refresh().fetches.map(\.began) == fetches.map(\.began))
     }
 
-    @Test func `R9: The refusal of a fetch that the desktop entry does not declare names the key to add`() async throws
+    @Test func `R9: The service refuses a fetch that the desktop entry does not declare, naming the key`() async throws
     {
         let feed = try FetchingScript()
         try await feed.install("exit 0", modes: "transfer;")
