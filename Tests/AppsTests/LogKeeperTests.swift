@@ -186,7 +186,7 @@ extension ProcessTests {
             #expect(newer.hasPrefix("1\n"))
         }
 
-        @Test func `L1: A log keeper inherits no memory or descriptors of the service, and sleeps without output`()
+        @Test func `L1: A log keeper does not inherit the service's memory or files, and sleeps without output`()
             async throws
         {
             let scene = try Scene()
