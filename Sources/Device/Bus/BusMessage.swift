@@ -159,7 +159,7 @@ struct BusMessage {
         return result
     }
 
-    private static let unreadable = BusFailure("sends what is not understood")
+    private static let unreadable = BusFailure("sent a message that cannot be read")
 
     private static func code(_ type: Unicode.Scalar) -> CChar { CChar(type.value) }
 }

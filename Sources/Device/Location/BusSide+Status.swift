@@ -1,60 +1,60 @@
 import NightshiftAPI
 
-/// Descriptions of GeoClue and the modem for people.
+/// Descriptions of GeoClue and the modem for users.
 extension BusSide {
     var geoClueStatus: LocationStatus.SourceStatus {
         let name = "geoclue"
         if let absence {
-            return Self.status(name, false, "There is no system bus to ask GeoClue over: \(absence.text).")
+            return Self.status(name, false, "GeoClue cannot be asked, because the system bus cannot be used: \(absence.text).")
         }
-        guard let hadGeoClue else { return Self.status(name, false, "It was not asked yet.") }
+        guard let hadGeoClue else { return Self.status(name, false, "GeoClue has not been asked yet.") }
         guard hadGeoClue else {
             return Self.status(
-                name, false, "GeoClue is not installed. For places by networks: sudo apt install geoclue-2.0.")
+                name, false, "GeoClue is not installed. To get locations from networks: sudo apt install geoclue-2.0.")
         }
         if isGeoClueSilent {
             return Self.status(
                 name, false,
-                "GeoClue does not answer: it waits for an agent of the desktop. Start the desktop's own in your session, "
-                    + "or that of sudo apt install geoclue-2-demo; for a receiver: sudo apt install gpsd.",
+                "GeoClue does not answer, because it waits for a desktop agent. Start your desktop's agent, or install "
+                    + "one: sudo apt install geoclue-2-demo. To use a satellite receiver: sudo apt install gpsd.",
                 isSilent: true)
         }
         let failures = [fix.trouble, changes.trouble, probeFailure].compactMap(\.self)
         guard let failure = failures.first else {
-            return Self.status(name, true, "GeoClue tells places by networks, and by receivers that it knows.")
+            return Self.status(name, true, "GeoClue reports locations from networks and from receivers that it knows.")
         }
         if failures.contains(where: \.isDenial) {
             return Self.status(
                 name, false,
-                "GeoClue lets nightshift have no place (\(failure.text)). Allow it in the desktop's settings, or with a "
-                    + "section [nightshift] in /etc/geoclue/geoclue.conf.")
+                "GeoClue does not let nightshift read the location (\(failure.text)). Allow it in the desktop's "
+                    + "settings, or with a section [nightshift] in /etc/geoclue/geoclue.conf.")
         }
-        return Self.status(name, false, "GeoClue tells no place: \(failure.text).")
+        return Self.status(name, false, "GeoClue does not report a location: \(failure.text).")
     }
 
     var modemStatus: LocationStatus.SourceStatus {
         let name = "modem"
         if let absence {
-            return Self.status(name, false, "There is no system bus to ask ModemManager over: \(absence.text).")
+            return Self.status(name, false, "ModemManager cannot be asked, because the system bus cannot be used: \(absence.text).")
         }
         switch hadModem {
-        case nil: return Self.status(name, false, "It was not asked yet.")
+        case nil: return Self.status(name, false, "ModemManager has not been asked yet.")
         case .noManager:
             return Self.status(
-                name, false, "ModemManager does not run. For cells of a mobile network: sudo apt install modemmanager.")
-        case .noModem: return Self.status(name, false, "ModemManager knows no modem that tells where it is.")
-        case .tellsNoCells: return Self.status(name, false, "The modem does not tell its cell.")
+                name, false, "ModemManager is not running. To detect mobile network cells: sudo apt install modemmanager.")
+        case .noModem: return Self.status(name, false, "ModemManager does not know a modem that reports its location.")
+        case .tellsNoCells: return Self.status(name, false, "The modem does not report its cell.")
         case .refuses(let failure):
             return Self.status(
                 name, false,
-                "ModemManager does not let nightshift have the cell (\(failure.text)): allow "
-                    + "org.freedesktop.ModemManager1.Device.Control in a rule of polkit.")
+                "ModemManager does not let nightshift read the cell (\(failure.text)). Allow "
+                    + "org.freedesktop.ModemManager1.Device.Control in a polkit rule.")
         case .silent:
             return Self.status(
                 name, false, "ModemManager does not answer. Restart it: sudo systemctl restart ModemManager.",
                 isSilent: true)
         case .unreadable(let failure): return Self.status(name, false, "ModemManager \(failure.text).")
-        case .tellsCells: return Self.status(name, true, "The modem tells its cell.")
+        case .tellsCells: return Self.status(name, true, "The modem reports its cell.")
         }
     }
 

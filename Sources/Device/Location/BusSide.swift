@@ -1,8 +1,8 @@
 import NightshiftAPI
 
-/// The state of GeoClue and ModemManager, and the requests that are sent to them over the system bus.
+/// The state of GeoClue and ModemManager, and the requests that are sent to these services over the system bus.
 ///
-/// Pure. Times are seconds of CLOCK_BOOTTIME.
+/// A pure value. Times are seconds of CLOCK_BOOTTIME.
 struct BusSide {
     enum Step: Equatable {
         case none
@@ -12,31 +12,31 @@ struct BusSide {
 
     /// Whether the connection is open or being opened.
     private(set) var isOpen = false
-    /// The time at which a failed connection is retried without another cause.
+    /// The time at which a failed connection is retried, if nothing causes an earlier attempt.
     private(set) var retry: Double?
     private(set) var fix = GeoClueClient(use: .fix)
     private(set) var changes = GeoClueClient(use: .changes)
     private(set) var probe = GeoClueClient(use: .probe)
-    /// Whether a caller waits to learn if GeoClue answers.
+    /// Whether a caller is waiting to learn if GeoClue answers.
     private var isProbing = false
-    /// Whether GeoClue has left a request unanswered and has answered none since.
+    /// Whether GeoClue has left a request unanswered and has not answered any request since.
     private(set) var isGeoClueSilent = false
     /// GeoClue's answer to the last probe, if it failed.
     private(set) var probeFailure: BusFailure?
     private(set) var modems = ModemWatch()
-    /// The reason for which there is no connection.
+    /// The reason why there is no connection.
     private(set) var absence: BusFailure?
     private var reconnection = Reconnection()
     private var hasFailed = false
-    /// Whether the socket appeared after a failed attempt. No process may listen there yet.
+    /// Whether the socket appeared after a failed attempt. The process that created the socket may not listen yet.
     private var hasAppeared = false
     /// The unique names of the services. A service has no entry until the bus has reported its owner.
     private var owners: [LocationBusService: String?] = [:]
-    /// The services that the bus would start; nil until the bus has answered.
+    /// The names of the services that the bus can start; nil until the bus has answered.
     private var activatable: Set<String>?
     /// Whether the list of startable services has been requested again.
     private var isAskedAgain = false
-    /// Whether GeoClue was available at the last answer of the bus. Kept for the time without a connection.
+    /// Whether GeoClue was available when the bus last answered. The value is kept while there is no connection.
     private(set) var hadGeoClue: Bool?
     private(set) var hadModem: ModemKnowledge?
 
@@ -58,13 +58,13 @@ struct BusSide {
         return manager == nil || modems.isKnown
     }
 
-    /// Whether all requests since the last look began have been answered.
+    /// Whether all requests of the current check of the sources have been answered.
     var isLookedAt: Bool { isKnown && !isAskedAgain && !isProbing }
 
-    /// The time at which GeoClue's answer to a waiting caller is overdue.
+    /// The time at which GeoClue's answer, for which a caller waits, is overdue.
     var probeDeadline: Double? { isProbing ? probe.deadline : nil }
 
-    /// Whether GeoClue is known not to report locations now.
+    /// Whether GeoClue is known to be unable to report locations now.
     var cannotTellPlaces: Bool {
         if !isOpen { return hasFailed }
         return hasGeoClue == false || fix.failure != nil || fix.isOverdue
@@ -78,13 +78,13 @@ struct BusSide {
 
     // MARK: - The connection
 
-    /// Handles a new demand: failed attempts are repeated at once.
+    /// Handles a new demand: allows an immediate new attempt after a failed one.
     mutating func tryAgain() {
         hasFailed = false
         retry = nil
     }
 
-    /// Handles the appearance of the bus socket. No process may listen there yet.
+    /// Handles the appearance of the bus socket. The process that created the socket may not listen yet.
     mutating func appeared() {
         hasAppeared = true
         tryAgain()
@@ -104,7 +104,7 @@ struct BusSide {
         return .open
     }
 
-    /// Handles a new connection: subscribes first, then sends the requests.
+    /// Handles a new connection: returns the subscriptions, followed by the first requests.
     mutating func connected() -> [LocationBusRequest] {
         absence = nil
         hasAppeared = false
@@ -132,12 +132,12 @@ struct BusSide {
         retry = reconnection.deadline
     }
 
-    /// Begins to check that GeoClue answers, because it may be present without answering.
+    /// Begins to check whether GeoClue answers. GeoClue can be present without answering.
     mutating func beginProbe() {
         isProbing = true
     }
 
-    /// Ends a look. Services that have not answered count as silent.
+    /// Handles the end of the time for a check of the sources. Services that have not answered count as silent.
     mutating func isSilent() {
         isProbing = false
         guard isOpen, !isKnown else { return }
@@ -148,7 +148,7 @@ struct BusSide {
         }
     }
 
-    /// Handles answers that are overdue.
+    /// Marks requests whose answers are overdue.
     mutating func tick(now: Double) {
         fix.tick(now: now)
         changes.tick(now: now)
@@ -174,7 +174,7 @@ struct BusSide {
         // A cell costs no energy, so GeoClue is used only on devices without a modem that reports it.
         let usesGeoClue = watchesChanges && isKnown && !modems.canTellCells
         requests += changes.want(isThere && usesGeoClue ? .changes : nil, now: now)
-        // Any other client also shows whether GeoClue answers.
+        // A probe is not needed while another client exists, because that client also shows whether GeoClue answers.
         let isProbed = isThere && isProbing && fix.isOff && changes.isOff
         requests += probe.want(isProbed ? .probe : nil, now: now)
         if hasGeoClue != nil, !probe.isAsking { isProbing = false }
@@ -231,11 +231,11 @@ struct BusSide {
         }
     }
 
-    /// Records that GeoClue has answered, regardless of the content.
+    /// Records that GeoClue has answered, whatever the answer says.
     private mutating func noteAnswer(_ event: LocationBusEvent) {
         switch event {
         case .clientCreated(let use, _, .failure(let failure)):
-            // The bus sends this error for a service that has ended.
+            // The bus itself sends this error if a service ended before it answered.
             guard !failure.text.contains("NoReply") else { return }
             isGeoClueSilent = false
             probeFailure = use == .probe ? failure : nil
@@ -248,7 +248,7 @@ struct BusSide {
 
     private mutating func ownerIs(_ owner: String?, of service: LocationBusService, now: Double) -> [LocationBusRequest]
     {
-        // The answer to the request may repeat the signal.
+        // The answer to the owner request may repeat what a signal has already reported.
         guard owners[service] != .some(owner) else { return [] }
         let former = owners[service] ?? nil
         owners[service] = .some(owner)

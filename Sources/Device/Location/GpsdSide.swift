@@ -1,8 +1,8 @@
 import NightshiftAPI
 
-/// The state of gpsd and the purpose of its connection.
+/// The state of gpsd, and the purpose of the connection to it.
 ///
-/// Pure. Times are seconds of CLOCK_BOOTTIME.
+/// A pure value. Times are seconds of CLOCK_BOOTTIME.
 struct GpsdSide: Equatable {
     enum Step: Equatable {
         case none
@@ -19,13 +19,13 @@ struct GpsdSide: Equatable {
     }
 
     let address: GpsdAddress
-    /// The purpose of the connection; nil without one.
+    /// The purpose of the connection; nil while there is no connection.
     private(set) var purpose: GpsdConnection.Purpose?
     /// The time at which a failed connection is retried.
     private(set) var retry: Double?
     private var knowledge = Knowledge.nothing
     private var release = ""
-    /// Whether the connection leads to gpsd.
+    /// Whether gpsd has sent its greeting over the connection.
     private var hasGreeted = false
     private var hasFailed = false
     private var hasBeenReached = false
@@ -41,16 +41,16 @@ struct GpsdSide: Equatable {
     /// Whether gpsd has listed its receivers since the connection was made.
     private(set) var isKnown = false
 
-    /// Whether gpsd reports changes of its receivers by itself.
+    /// Whether gpsd reports changes of its receivers without a further request.
     var isFollowed: Bool { purpose != nil && isKnown }
 
-    /// Whether fixes are requested, for which gpsd switches the receiver on.
+    /// Whether the service requests fixes. gpsd switches the receiver on for such a request.
     var usesReceiver: Bool { purpose == .watch && hasGreeted }
 
-    /// Whether gpsd has an address and is asked at all.
+    /// Whether the configuration has an address of gpsd.
     var isAsked: Bool { if case .host = address { true } else { false } }
 
-    /// Whether gpsd is known to report no fixes.
+    /// Whether gpsd is known to be unable to report fixes.
     var isUnable: Bool {
         guard isAsked else { return true }
         if purpose == nil { return hasFailed }
@@ -63,7 +63,7 @@ struct GpsdSide: Equatable {
 
     // MARK: - Inputs
 
-    /// Handles a new demand for a fix: failed attempts are repeated at once.
+    /// Handles a new demand for a fix: allows an immediate new attempt after a failed one.
     mutating func requestBegins() {
         hasFailed = false
         retry = nil
@@ -104,18 +104,18 @@ struct GpsdSide: Equatable {
         }
     }
 
-    /// Handles the end of a connection, or a failed attempt.
+    /// Handles the end of a connection or the failure of an attempt to connect.
     mutating func ended(_ failure: GpsdFailure, now: Double) {
         knowledge = .absent(failure.text)
         isKnown = false
         hasFailed = true
-        // A gpsd that was never reached is not retried.
+        // The connection is retried only if gpsd has been reached before.
         retry = purpose == .watch && hasBeenReached ? now + pause : nil
         pause = min(pause * 2, Self.longestPause)
         purpose = nil
     }
 
-    /// Handles a gpsd that does not answer.
+    /// Records that gpsd did not answer in time.
     mutating func isSilent() {
         if knowledge == .nothing || purpose != nil { knowledge = .silent }
     }
@@ -130,19 +130,20 @@ struct GpsdSide: Equatable {
 
     private var sentence: String {
         switch address {
-        case .off: return "It is not asked: NIGHTSHIFT_GPSD is none."
-        case .unreadable(let text): return "It is not asked: NIGHTSHIFT_GPSD is '\(text)', not ADDRESS:PORT."
+        case .off: return "gpsd is not used, because NIGHTSHIFT_GPSD is none."
+        case .unreadable(let text): return "gpsd is not used, because NIGHTSHIFT_GPSD is '\(text)'. Set it to ADDRESS:PORT."
         case .host: break
         }
         switch knowledge {
-        case .nothing: return "It was not asked yet."
+        case .nothing: return "gpsd has not been asked yet."
         case .absent(let why):
-            return "Nobody is at \(address.phrase) (\(why)). For a satellite receiver: sudo apt install gpsd."
+            return "gpsd cannot be reached at \(address.phrase) (\(why)). To use a satellite receiver: "
+                + "sudo apt install gpsd."
         case .silent:
-            return "What listens at \(address.phrase) does not answer as gpsd does. Restart it: "
+            return "The program at \(address.phrase) does not answer as gpsd does. Restart gpsd: "
                 + "sudo systemctl restart gpsd.socket gpsd."
         case .present(let release, 0):
-            return "gpsd \(release) has no receiver: connect one, or name its device in /etc/default/gpsd."
+            return "gpsd \(release) has no receiver. Connect one, or name its device in /etc/default/gpsd."
         case .present(let release, let devices):
             return "gpsd \(release) at \(address.phrase) has \(devices == 1 ? "a receiver" : "\(devices) receivers")."
         }

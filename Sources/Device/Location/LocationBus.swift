@@ -3,10 +3,10 @@ import NightshiftAPI
 /// The connection to the system bus for location requests. Used by one thread. See ``MessageBus``.
 final class LocationBus {
     private let bus: MessageBus
-    /// Requests in progress, by the cookies of their messages.
+    /// The requests in progress, by the cookies of their messages.
     private var asked: [UInt64: LocationBusRequest] = [:]
 
-    /// The desktop entry name under which this program is known to GeoClue, its configuration and its agents.
+    /// The desktop entry name that identifies this program to GeoClue, its configuration and its agents.
     static let desktopID = "nightshift"
 
     init(address: String) throws(BusFailure) {
@@ -37,7 +37,7 @@ final class LocationBus {
             try set("RequestedAccuracyLevel", .number(UInt32(clamping: demand.level.rawValue)), of: path)
             asked[try bus.send(try bus.newCall(Self.geoClue, path, Self.client, "Start"))] = request
         case .deleteClient(let path):
-            // Deleting also stops the client, but some replacements of GeoClue do not support it.
+            // Deleting the client also stops it, but some replacements of GeoClue do not support deletion.
             _ = try bus.send(try bus.newCall(Self.geoClue, path, Self.client, "Stop"))
             let call = try manager("DeleteClient")
             try call.append(path: path)
@@ -70,8 +70,8 @@ final class LocationBus {
         _ = try bus.send(call)
     }
 
-    /// Returns the next event that has arrived, or nil if there are no more. Also sends queued messages. Throws when
-    /// the connection has ended.
+    /// Returns the next event that has arrived, or nil if there are no more, and sends queued messages. Throws when the
+    /// connection has ended.
     func next() throws(BusFailure) -> LocationBusEvent? {
         try bus.next { event($0) }
     }
@@ -150,7 +150,7 @@ extension BusMessage {
             latitude: numbers["Latitude"], longitude: numbers["Longitude"], accuracy: numbers["Accuracy"])
     }
 
-    /// Reads the modems that support location among the objects (`a{oa{sa{sv}}}`).
+    /// Returns the modems that support location, from a list of all objects (`a{oa{sa{sv}}}`).
     private func readModems() throws(BusFailure) -> [String: ModemReading] {
         var modems: [String: ModemReading] = [:]
         try enter("a", "{oa{sa{sv}}}")
@@ -178,7 +178,7 @@ extension BusMessage {
         return modems
     }
 
-    /// Reads the properties of a modem's location (`a{sv}`).
+    /// Returns the location properties of a modem (`a{sv}`).
     fileprivate func readModem() throws(BusFailure) -> ModemReading {
         var reading = ModemReading()
         try enter("a", "{sv}")
@@ -201,8 +201,8 @@ extension BusMessage {
         return UInt32(exactly: flags)
     }
 
-    /// Reads the reports of all location sources (`v` with `a{uv}`). Returns the empty text if no report is about the
-    /// cell.
+    /// Returns the cell from the reports of all location sources (`v` with `a{uv}`), or an empty text if no report is
+    /// about the cell.
     private func readCell() throws(BusFailure) -> String {
         var cell = ""
         try enter("v", "a{uv}")

@@ -10,24 +10,25 @@ enum LocationBusService: String, Sendable, CaseIterable {
 enum GeoClueUse: Sendable, CaseIterable {
     /// One fix.
     case fix
-    /// Changes of location while they are watched.
+    /// Changes of the location, while an app monitors them.
     case changes
-    /// A check that GeoClue answers: the client is created and deleted.
+    /// A check whether GeoClue answers: a client is created and deleted.
     case probe
 }
 
 /// A request on the bus about locations.
 ///
-/// Requests that may be repeated have a number, so that a late answer to an earlier one is recognised.
+/// A request that may be repeated has a number, which distinguishes its answer from a late answer to an earlier
+/// request.
 enum LocationBusRequest: Hashable, Sendable {
-    /// Subscribes to signals by a match rule of the D-Bus specification.
+    /// Subscribes to the signals that match a rule (D-Bus specification, "Match Rules").
     case subscribe(String)
-    /// Requests the names of the services that the bus would start on a call.
+    /// Requests the names of the services that the bus can start.
     case activatable
     case owner(LocationBusService)
-    /// Creates a client. Starts GeoClue if it is not running.
+    /// Creates a client. The bus starts GeoClue if it is not running.
     case createClient(GeoClueUse, number: Int)
-    /// Sets the demand of a client and starts it.
+    /// Sets the demand of a client, and starts the client.
     case startClient(path: String, GeoClueUse, GeoClueClient.Demand, number: Int)
     case deleteClient(path: String)
     /// Requests the properties of a location.
@@ -38,27 +39,27 @@ enum LocationBusRequest: Hashable, Sendable {
 
 /// An event from the bus about locations.
 enum LocationBusEvent: Equatable, Sendable {
-    /// The startable services; nil if the bus does not report them.
+    /// The names of the services that the bus can start; nil if the bus does not report them.
     case activatable(Set<String>?)
-    /// The list of startable services has changed. Older buses do not report this.
+    /// A change of the list of services that the bus can start. Older buses do not report this.
     case activatableChanged
-    /// The unique name of the service's connection; nil if the service has no owner.
+    /// The unique name of a service's connection; nil if no process owns the service's name.
     case owner(LocationBusService, String?)
     case clientCreated(GeoClueUse, number: Int, Result<String, BusFailure>)
-    /// The result of a start; nil if the client has started.
+    /// The result of starting a client; nil if it succeeded.
     case clientStarted(GeoClueUse, number: Int, BusFailure?)
     case updated(client: String, place: String, sender: String)
     case place(GeoClueUse, number: Int, GeoClueReading?)
     case modems(number: Int, Result<[String: ModemReading], BusFailure>)
     case modemChanged(path: String, sender: String, ModemReading)
-    /// Modems have been added or removed.
+    /// An addition or removal of modems.
     case modemsChanged(sender: String)
-    /// The result of a setup; nil if it succeeded.
+    /// The result of setting a modem up; nil if it succeeded.
     case setUp(path: String, number: Int, BusFailure?)
 }
 
 extension LocationBusRequest {
-    /// All subscriptions. They are made before any request, so that no change is missed.
+    /// The subscriptions to all signals. They are made before any request, so that no change is missed.
     static var subscriptions: [LocationBusRequest] {
         let owners = LocationBusService.allCases.map { MessageBus.ownerChanged($0.rawValue) }
         let (geoClue, modems) = (LocationBusService.geoClue.rawValue, LocationBusService.modemManager.rawValue)
@@ -69,7 +70,7 @@ extension LocationBusRequest {
                 "type='signal',sender='\(geoClue)',interface='\(geoClue).Client',member='LocationUpdated'",
                 "type='signal',sender='\(modems)',interface='org.freedesktop.DBus.Properties',"
                     + "member='PropertiesChanged',arg0='\(modems).Modem.Location'",
-                // Its properties would also announce each change of the signal strength.
+                // A subscription to the modem's properties would also deliver each change of the signal strength.
                 "type='signal',sender='\(modems)',interface='\(modems).Modem',member='StateChanged'",
                 "type='signal',sender='\(modems)',interface='org.freedesktop.DBus.ObjectManager'",
             ]).map(LocationBusRequest.subscribe)

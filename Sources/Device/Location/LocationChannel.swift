@@ -3,14 +3,14 @@ import Glibc
 import NightshiftAPI
 import Synchronization
 
-/// Passes requests to the thread that asks the location sources, and updates from it.
+/// A channel that passes requests to the thread that asks the location sources, and passes that thread's updates on.
 final class LocationChannel: Sendable {
-    /// The requests for the listening thread.
+    /// The requests to the listening thread.
     struct Orders {
         var wish = FixDemand()
-        /// The number of demands. Each one repeats the requests to the sources.
+        /// The number of demands so far. A new demand makes the thread repeat its requests to the sources.
         var wishes = 0
-        /// The number of requests for the available sources.
+        /// The number of requests so far for a check of the sources.
         var looks = 0
         var place: LocationSetting?
         var isEnded = false
@@ -19,14 +19,14 @@ final class LocationChannel: Sendable {
     private struct State {
         var requests = Orders()
         var hasBegun = false
-        /// The callers that wait for a look at the sources.
+        /// Callers waiting for the result of a check of the sources.
         var waiting: [CheckedContinuation<FixUpdate?, Never>] = []
     }
 
     private let state = Mutex(State())
     private let continuation: AsyncStream<FixUpdate>.Continuation
-    /// An eventfd(2) that is readable when there are requests. It is closed with this object, so that its number is not
-    /// used for another file meanwhile.
+    /// An eventfd(2) that is readable when there are requests. This object closes it at the end of its own lifetime, so
+    /// that no other file gets its number before.
     let descriptor: Int32
 
     init(continuation: AsyncStream<FixUpdate>.Continuation) {
@@ -38,7 +38,7 @@ final class LocationChannel: Sendable {
         close(descriptor)
     }
 
-    /// Returns false if listening has already begun or has ended.
+    /// Records that listening begins. Returns false if it had already begun or has ended.
     func begin() -> Bool {
         state.withLock { state in
             let isFirst = !state.hasBegun && !state.requests.isEnded
@@ -58,7 +58,7 @@ final class LocationChannel: Sendable {
         order { $0.place = word }
     }
 
-    /// Requests a look at the sources. `waiter` receives the result, or nil after ``end()``.
+    /// Requests a check of the sources. `waiter` receives the result, or nil after ``end()``.
     func look(_ waiter: CheckedContinuation<FixUpdate?, Never>) {
         let isEnded = state.withLock { state in
             if !state.requests.isEnded { state.waiting.append(waiter) }
@@ -74,19 +74,19 @@ final class LocationChannel: Sendable {
         looked(nil)
     }
 
-    /// Takes the requests for the listening thread and resets the readiness of ``descriptor``.
+    /// Returns the current requests, and resets the readiness of ``descriptor``. The listening thread calls this.
     func takeOrders() -> Orders {
         var count: UInt64 = 0
         _ = read(descriptor, &count, MemoryLayout.size(ofValue: count))
         return state.withLock { $0.requests }
     }
 
-    /// Publishes an update; called by the listening thread.
+    /// Publishes an update. The listening thread calls this.
     func tell(_ update: FixUpdate) {
         continuation.yield(update)
     }
 
-    /// Ends a look at the sources; called by the listening thread.
+    /// Passes the result of a check to the waiting callers. The listening thread calls this.
     func looked(_ update: FixUpdate?) {
         let waiting = state.withLock { state in
             defer { state.waiting = [] }

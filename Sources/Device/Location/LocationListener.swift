@@ -2,7 +2,7 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// The thread that asks the location sources and publishes updates on the board.
+/// The thread that sends requests to the location sources and publishes their updates on the channel.
 final class LocationListener {
     private let board: LocationChannel
     private let configuration: LocationConfiguration
@@ -13,10 +13,10 @@ final class LocationListener {
     private var bus: LocationBus?
     private var pending: [LocationMachine.Action] = []
     private var isPerforming = false
-    /// Reports when the socket of an unavailable but needed bus appears.
+    /// The watch for the socket of a bus that is needed and unavailable.
     private var socketWatch: SocketWatch?
 
-    /// The maximum number of bus messages to read before requests are checked again.
+    /// The maximum number of bus messages to read before the thread checks for new requests.
     private static let mostMessages = 256
 
     init(board: LocationChannel, configuration: LocationConfiguration) {
@@ -70,7 +70,7 @@ final class LocationListener {
 
     private var timeout: Int32 {
         let own = PollTimeout.milliseconds(until: machine.deadline, now: now)
-        // sd-bus uses another clock.
+        // sd-bus uses a clock that stops during sleep.
         let awake = Double(nightshift_awake_nanoseconds()) / 1e9
         let buses = PollTimeout.milliseconds(until: bus?.deadline, now: awake)
         return own < 0 ? buses : buses < 0 ? own : min(own, buses)
@@ -115,7 +115,7 @@ final class LocationListener {
         }
     }
 
-    /// Executes actions. Further actions that they cause are executed after those decided before.
+    /// Executes actions. If an action causes further actions, these run after all earlier ones.
     private func perform(_ actions: [LocationMachine.Action]) {
         pending += actions
         guard !isPerforming else { return }
@@ -129,7 +129,7 @@ final class LocationListener {
             case .closeGpsd: gpsd = nil
             case .openBus: openBus()
             case .closeBus: bus = nil
-            // A request that cannot be sent is treated like one without an answer.
+            // A request that cannot be sent is treated like a request that gets no answer.
             case .send(let request): try? bus?.send(request)
             }
         }
@@ -146,7 +146,7 @@ final class LocationListener {
     }
 
     private func openBus() {
-        // The watch begins before the attempt, so that a socket which appears after a failed attempt is noticed.
+        // The watch begins before the attempt, so that a socket that appears right after a failed attempt is noticed.
         if machine.needsBus { watchSocket() }
         do throws(BusFailure) {
             bus = try LocationBus(address: configuration.busAddress)

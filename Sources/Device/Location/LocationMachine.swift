@@ -1,30 +1,30 @@
 import NightshiftAPI
 
-/// Decides which location source receives which request, and which updates are published.
+/// A state machine that decides which location source receives which request, and which updates are published.
 ///
-/// Pure: requests and events of the sources are inputs, actions are outputs. While a location is set it is the only
-/// source. Times are seconds of CLOCK_BOOTTIME.
+/// A pure value: requests and events of the sources are inputs, actions are outputs. While an override is set, it is
+/// the only source. Times are seconds of CLOCK_BOOTTIME.
 struct LocationMachine {
     enum Action: Equatable {
         case tell(FixUpdate)
-        /// Answers the callers that asked for the available sources.
+        /// Answers the callers that asked which sources are available.
         case looked(FixUpdate)
-        /// Opens a connection to gpsd, replacing an existing one.
+        /// Opens a connection to gpsd, and replaces an existing one.
         case openGpsd(GpsdConnection.Purpose)
         case closeGpsd
         case openBus
         case closeBus
-        /// Sends a request over the bus, if it is open.
+        /// Sends a request over the bus, if the connection is open.
         case send(LocationBusRequest)
     }
 
-    /// The answers that are still missing since the last look at the sources began.
+    /// A check of the sources in progress, with the answers that are still missing.
     private struct Look {
         var deadline: Double
         var gpsd: Bool
         var bus = true
 
-        /// Seconds within which a service on the same machine answers even under load.
+        /// The number of seconds within which a service on the same machine answers even under load.
         static let timeout = 5.0
     }
 
@@ -33,7 +33,7 @@ struct LocationMachine {
     private var wish = FixDemand()
     private var request: FixRequest?
     private var look: Look?
-    /// Whether a caller waits for the end of a look.
+    /// Whether a caller is waiting for the end of the check.
     private var isAwaited = false
     private(set) var gpsd: GpsdSide
     private(set) var bus = BusSide()
@@ -41,7 +41,7 @@ struct LocationMachine {
     private var hold = ReceiverHold()
     /// The time at which all due work was last done.
     private var settledAt = -Double.infinity
-    /// The last published sources.
+    /// The last published update about the available sources.
     private var told: FixUpdate?
 
     init(_ configuration: LocationConfiguration, word: LocationSetting?) {
@@ -50,13 +50,14 @@ struct LocationMachine {
         gpsd = GpsdSide(address: configuration.gpsd)
     }
 
-    /// Whether the bus is needed all the time, so that its absence matters.
+    /// Whether the bus is needed permanently. Only then does the machine wait for an absent bus to appear.
     var needsBus: Bool { asksSources && wish.watchesChanges }
 
-    /// Whether the appearance of the bus is awaited.
+    /// Whether the machine waits for the bus to appear.
     var awaitsBus: Bool { needsBus && !bus.isOpen }
 
-    /// The time of the next call of ``tick(now:)``. It may already have passed since the last call of another method.
+    /// The time at which ``tick(now:)`` must be called next. This time may already have passed when another method
+    /// returns.
     var deadline: Double? {
         var times = [look?.deadline, request?.deadline, request?.otherSourceDeadline, request?.lookDeadline]
         times.append(bus.probeDeadline)
@@ -67,7 +68,7 @@ struct LocationMachine {
         return times.compactMap(\.self).filter { $0 > settledAt }.min()
     }
 
-    // MARK: - Orders
+    // MARK: - Requests
 
     mutating func begin(now: Double) -> [Action] {
         var actions = beginLook(now: now) + settle(now: now)
@@ -96,7 +97,7 @@ struct LocationMachine {
         return actions + settle(now: now)
     }
 
-    /// Handles a request for the available sources. It joins a look in progress.
+    /// Handles a request for the available sources. The request joins a check that is in progress.
     mutating func lookAgain(now: Double) -> [Action] {
         isAwaited = true
         if asksSources { bus.beginProbe() }
@@ -116,10 +117,10 @@ struct LocationMachine {
         return actions + settle(now: now)
     }
 
-    /// Handles the passing of time.
+    /// Does the work that is due at a time.
     mutating func tick(now: Double) -> [Action] { settle(now: now) }
 
-    /// Releases everything.
+    /// Ends all requests, and returns the actions that close the connections.
     mutating func end(now: Double) -> [Action] {
         wish = FixDemand()
         look = nil
@@ -189,7 +190,7 @@ struct LocationMachine {
 
     // MARK: - Deciding
 
-    /// Whether real sources are asked, because no location is set and no trace is played.
+    /// Whether the real sources are used. They are not used while an override is set or a trace is played.
     private var asksSources: Bool { word == nil && !configuration.isTraced }
 
     private mutating func beginLook(now: Double) -> [Action] {
@@ -198,12 +199,12 @@ struct LocationMachine {
             look = nil
             return []
         }
-        // A receiver that is followed reports its changes by itself.
+        // gpsd reports changes of its receivers over an open connection, so no answer is needed then.
         look = Look(deadline: now + Look.timeout, gpsd: gpsd.isAsked && !gpsd.isFollowed)
         return bus.lookAgain().map(Action.send)
     }
 
-    /// Delivers the fix of the location that is set.
+    /// Returns the actions that publish the location of the override as a fix.
     private mutating func setFix(now: Double) -> [Action] {
         guard case .place(let place)? = word,
             let fix = Fix(place: place.place, accuracy: place.accuracy, time: now)
@@ -225,12 +226,12 @@ struct LocationMachine {
         return found + tell(.receiver(seconds: seconds))
     }
 
-    /// Adjusts the requests to all sources to the current demand.
+    /// Adapts the requests to all sources to the current demand.
     private mutating func settle(now: Double) -> [Action] {
         settledAt = now
         var actions: [Action] = []
         bus.tick(now: now)
-        // GeoClue may have to be started before it can answer.
+        // The deadline is extended, because the bus may have to start GeoClue before it can answer.
         if let due = bus.probeDeadline, let end = look?.deadline, due > max(now, end) { look?.deadline = due }
         if let deadline = look?.deadline, deadline <= now {
             if look?.gpsd == true { gpsd.isSilent() }
@@ -243,7 +244,7 @@ struct LocationMachine {
         }
         actions += settleGpsd(now: now) + settleBus(now: now)
         if look?.bus == true, bus.isLookedAt {
-            // No pending request needs an answer any longer.
+            // All answers from the bus have arrived.
             look?.bus = false
             return actions + settle(now: now)
         }
@@ -307,26 +308,26 @@ struct LocationMachine {
 
     private static let setStatus = LocationStatus.SourceStatus(
         name: "override", isAvailable: true,
-        sentence: "A place is set for trials and nobody else is asked. To end that: nightshift device unset location.")
+        sentence: "A location override is set. To use the real location: nightshift device unset location.")
     private static let hiddenStatus = LocationStatus.SourceStatus(
         name: "override", isAvailable: false,
-        sentence: "For trials nobody is asked. To end that: nightshift device unset location.")
+        sentence: "An override hides the location. To use the real location: nightshift device unset location.")
     private static let tracedStatus = LocationStatus.SourceStatus(
         name: "override", isAvailable: false,
-        sentence: "A trace is played in place of the device, and names no place so far.")
+        sentence: "A trace is played instead of the device, and it has not set a location yet.")
 
-    /// Publishes an update. The available sources are always published first.
+    /// Returns the actions that publish an update. The first publication is always that of the available sources.
     private mutating func tell(_ update: FixUpdate) -> [Action] {
         (told == nil ? sources() : []) + [.tell(update)]
     }
 
-    /// Publishes the sources if they have changed. This waits for all answers, because partial results would be
-    /// withdrawn at once.
+    /// Returns the actions that publish the sources if they have changed. Nothing is published before all answers have
+    /// arrived, because a partial result would be replaced at once.
     private mutating func sourcesIfNew() -> [Action] {
         look == nil ? sources() : []
     }
 
-    /// Answers waiting callers. This follows the publication of changes, so that both agree.
+    /// Returns the action that answers waiting callers. The changes are published first, so that both agree.
     private mutating func answer() -> [Action] {
         guard isAwaited, look == nil else { return [] }
         isAwaited = false

@@ -1,12 +1,12 @@
 import NightshiftAPI
 
-/// A location that an override or a trace sets.
+/// A location override, set by the user or by a trace.
 enum LocationSetting: Hashable, Sendable {
     case place(LocationOverride)
-    /// The location is withheld.
+    /// The override hides the location.
     case none
 
-    /// Returns nil for a text that is not a value of ``DeviceKey/location``.
+    /// Parses a value of ``DeviceKey/location``. Returns nil if the text is not such a value.
     init?(_ text: String) {
         if text == "none" {
             self = .none
@@ -17,7 +17,7 @@ enum LocationSetting: Hashable, Sendable {
         }
     }
 
-    /// The form that is shown in answers.
+    /// The text that API answers show.
     var shown: String {
         switch self {
         case .place: DeviceKey.hiddenPlace

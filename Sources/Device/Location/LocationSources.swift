@@ -1,11 +1,11 @@
 import Foundation
 package import NightshiftAPI
 
-/// The location of the device, as reported by gpsd, GeoClue and ModemManager, or as set by an override or a trace.
+/// The location sources of the device: gpsd, GeoClue and ModemManager, or an override.
 ///
-/// One thread listens; it sleeps in poll(2) until an event arrives. While no location is wanted there is no connection
-/// to any source. A location that is set by ``DeviceKey/location`` or played by a trace is the only source as long as
-/// it is set. While a trace is played instead of the device, no other source is asked.
+/// One thread listens. It sleeps in poll(2) until an event arrives. While no app needs a location, the thread has no
+/// connection to any source. An override, from ``DeviceKey/location`` or from a trace, is the only source while it is
+/// set. While a trace is played instead of the device, the real sources are not used.
 package final class LocationSources: FixSource {
     package let updates: AsyncStream<FixUpdate>
 
@@ -13,10 +13,10 @@ package final class LocationSources: FixSource {
     private let configuration: LocationConfiguration
 
     /// - Parameters:
-    ///   - monitor: reports the location that is set.
-    ///   - environment: the environment of the service: `DBUS_SYSTEM_BUS_ADDRESS` and `NIGHTSHIFT_GPSD`.
+    ///   - monitor: the monitor that reports the location override.
+    ///   - environment: the environment of the service. `DBUS_SYSTEM_BUS_ADDRESS` and `NIGHTSHIFT_GPSD` are used.
     package init(monitor: DeviceMonitor, environment: [String: String]) {
-        // The buffer holds as many updates as a reader may leave unread. A request has two.
+        // The buffer size limits how many updates a reader may leave unread. A request produces two updates.
         let (updates, continuation) = AsyncStream.makeStream(
             of: FixUpdate.self, bufferingPolicy: .bufferingNewest(256))
         self.updates = updates
@@ -30,8 +30,8 @@ package final class LocationSources: FixSource {
         board.end()
     }
 
-    /// Starts listening and looks at the available sources. Later calls have no effect. A demand and ``look()`` also
-    /// start it.
+    /// Starts the listening thread, which then checks which sources are available. Later calls have no effect.
+    /// ``want(_:)`` and ``look()`` also start the thread.
     package func start() {
         guard board.begin() else { return }
         let thread = Thread { [board, configuration] in

@@ -1,12 +1,12 @@
 import NightshiftAPI
 
-/// A location from GeoClue, checked.
+/// A location from GeoClue with valid values.
 struct GeoClueReading: Equatable, Sendable {
     var place: Coordinate
     /// The accuracy in metres.
     var accuracy: Double
 
-    /// Returns nil if the values are not a location: not numbers, or out of range.
+    /// Returns nil if a value is missing, is not a number, or is out of range.
     init?(latitude: Double?, longitude: Double?, accuracy: Double?) {
         guard let latitude, let longitude, let accuracy, (0...LocationOverride.worstAccuracy).contains(accuracy),
             let place = Coordinate(latitude: latitude, longitude: longitude)
@@ -18,22 +18,22 @@ struct GeoClueReading: Equatable, Sendable {
 
 /// A client of GeoClue, from its creation to its deletion.
 ///
-/// Pure: events from the bus are inputs, requests are outputs. Times are seconds of CLOCK_BOOTTIME.
+/// A pure value: events from the bus are inputs, requests are outputs. Times are seconds of CLOCK_BOOTTIME.
 struct GeoClueClient {
     /// The settings of a client (GeoClue's `RequestedAccuracyLevel`, `DistanceThreshold` and `TimeThreshold`).
     struct Demand: Hashable, Sendable {
         var level: Level
-        /// The minimum distance between two locations in metres.
+        /// The minimum distance in metres between two reported locations.
         var distance: UInt32 = 0
-        /// The minimum time between two locations in seconds.
+        /// The minimum time in seconds between two reported locations.
         var time: UInt32 = 0
 
-        /// The demand for changes of location: network locations, as far apart as significant changes are.
+        /// The demand for changes of location: network locations at the minimum distance of a significant change.
         static let changes = Demand(level: .street, distance: 500, time: 300)
         /// The demand of a probe, whose client is never started.
         static let probe = Demand(level: .city)
 
-        /// The demand for one fix of an accuracy in metres. The level is not higher than needed.
+        /// Returns the demand for one fix with an accuracy in metres. The accuracy level is not higher than needed.
         static func fix(accuracy: Double) -> Demand {
             if accuracy < FixRequest.near { return Demand(level: .exact) }
             if accuracy < 1_000 { return Demand(level: .street) }
@@ -41,7 +41,7 @@ struct GeoClueClient {
         }
     }
 
-    /// GClueAccuracyLevel. GeoClue uses a satellite receiver only for the last level.
+    /// The accuracy levels of GeoClue (GClueAccuracyLevel). GeoClue uses a satellite receiver only for the last level.
     enum Level: UInt32, Sendable {
         case city = 4
         case neighbourhood = 5
@@ -51,33 +51,34 @@ struct GeoClueClient {
 
     private enum State: Equatable {
         case off
-        /// The client is being created. The answer is overdue at `due`.
+        /// The client is being created. The answer is overdue from the time `due`.
         case creating(Demand, number: Int, due: Double)
         case starting(Demand, path: String, number: Int, due: Double)
         case running(Demand, path: String)
-        /// The client has failed. It is retried at a time, or only after a change.
+        /// The client has failed. It is created again at the time `retry`, or, without one, only after the demand
+        /// changes.
         case failed(Demand, BusFailure, retry: Double?)
     }
 
     let use: GeoClueUse
     private var state = State.off
     private var numbers = 0
-    /// The number of the request for a location that is in progress.
+    /// The number of the location request in progress.
     private var question: Int?
-    /// The location that was announced during that request.
+    /// The object path of the last announced location, until the service requests its properties.
     private var announced: String?
     private var pause = Self.firstPause
-    /// The last refusal, and the time until which it is not challenged.
+    /// The last refusal, and the time until which the service does not ask again.
     private var refusal: (failure: BusFailure, until: Double)?
-    /// Whether the awaited answer is overdue. It is still accepted if it arrives later.
+    /// Whether the answer is overdue. The service still accepts a late answer.
     private(set) var isOverdue = false
 
-    /// Seconds within which GeoClue answers, even if the bus has to start it. Without an agent in the desktop it may
-    /// never answer.
+    /// The number of seconds within which GeoClue answers, even if the bus has to start it. If the desktop has no
+    /// agent, GeoClue may never answer.
     static let timeout = 5.0
     static let firstPause = 1.0
     static let longestPause = 300.0
-    /// Seconds for which a refusal is respected, because GeoClue may prompt the user at each request.
+    /// The number of seconds for which a refusal is respected, because GeoClue may prompt the user at each request.
     static let afterRefusal = 3_600.0
 
     init(use: GeoClueUse) {
@@ -88,7 +89,7 @@ struct GeoClueClient {
 
     var failure: BusFailure? { if case .failed(_, let failure, _) = state { failure } else { nil } }
 
-    /// The reason for which there are no locations, or for which the last demand got none.
+    /// The reason why GeoClue reports no locations, or why it reported none for the last demand.
     var trouble: BusFailure? { failure ?? refusal?.failure }
 
     /// Whether GeoClue may have switched a satellite receiver on.
@@ -99,7 +100,7 @@ struct GeoClueClient {
         }
     }
 
-    /// The time of the next retry, or at which an answer is overdue.
+    /// The time of the next retry, or the time at which an answer is overdue.
     var deadline: Double? {
         switch state {
         case .failed(_, _, let retry): retry
@@ -108,7 +109,7 @@ struct GeoClueClient {
         }
     }
 
-    /// Whether there is no client and none is being created.
+    /// Whether no client exists or is being created.
     var isOff: Bool {
         switch state {
         case .off, .failed: true
@@ -116,7 +117,7 @@ struct GeoClueClient {
         }
     }
 
-    /// Whether an answer is awaited that is not overdue.
+    /// Whether GeoClue still has time to answer a request.
     var isAsking: Bool {
         switch state {
         case .creating, .starting: !isOverdue
@@ -126,7 +127,7 @@ struct GeoClueClient {
 
     // MARK: - Inputs
 
-    /// Handles an overdue answer.
+    /// Marks an answer as overdue once its time has passed.
     mutating func tick(now: Double) {
         switch state {
         case .creating(_, _, let due), .starting(_, _, _, let due): if due <= now { isOverdue = true }
@@ -134,7 +135,7 @@ struct GeoClueClient {
         }
     }
 
-    /// Sets the current demand. It must be called again at ``deadline``.
+    /// Sets the current demand, and returns the next requests. It must be called again at ``deadline``.
     mutating func want(_ demand: Demand?, now: Double) -> [LocationBusRequest] {
         switch state {
         case .off: return demand.map { create($0, now: now) } ?? []
@@ -146,7 +147,7 @@ struct GeoClueClient {
             return demand != former || retry.map({ $0 <= now }) == true ? create(demand, now: now) : []
         case .creating(let former, _, _):
             if demand == former { return [] }
-            // The client is deleted once it exists.
+            // The unwanted client is deleted when the answer with its path arrives.
             reset()
             return demand.map { create($0, now: now) } ?? []
         case .starting(let former, let path, _, _), .running(let former, let path):
@@ -189,7 +190,7 @@ struct GeoClueClient {
         return [.deleteClient(path: path)]
     }
 
-    /// Handles a location update of any client.
+    /// Handles a location update for any client, and ignores one for another client.
     mutating func updated(client: String, place: String) -> [LocationBusRequest] {
         switch state {
         case .starting(_, client, _, _), .running(_, client): announced = place
@@ -198,14 +199,16 @@ struct GeoClueClient {
         return isRunning && question == nil ? askForAnnounced() : []
     }
 
-    /// - Returns: the next requests, and whether the answer is about a wanted location.
+    /// Handles the answer to a location request.
+    ///
+    /// - Returns: the next requests, and whether the answer belongs to the request in progress.
     mutating func answered(number: Int) -> (requests: [LocationBusRequest], counts: Bool) {
         guard question == number else { return ([], false) }
         question = nil
         return (askForAnnounced(), true)
     }
 
-    /// Handles the end of GeoClue, and with it of the client.
+    /// Handles the end of GeoClue, which also ends the client.
     mutating func gone(_ failure: BusFailure, now: Double) {
         switch state {
         case .off, .failed: break
@@ -251,6 +254,6 @@ struct GeoClueClient {
 }
 
 extension BusFailure {
-    /// Whether access was denied. A missing agent is not a refusal, because one may still start.
+    /// Whether GeoClue denied access. A missing agent does not count as a refusal, because an agent may still start.
     var isRefusal: Bool { text.contains("AccessDenied") && !text.contains("no agent") }
 }

@@ -3,17 +3,17 @@ import NightshiftAPI
 
 /// The address of gpsd, from `NIGHTSHIFT_GPSD`.
 enum GpsdAddress: Equatable, Sendable {
-    /// A numeric address. Resolving a name would block all other work.
+    /// A numeric address. Host names are not supported, because resolving one would block all other work.
     case host(String, port: UInt16)
-    /// `none`: gpsd is not asked.
+    /// The value `none`: gpsd is not used.
     case off
     /// A text that is not an address.
     case unreadable(String)
 
-    /// The registered port of gpsd on this machine.
+    /// The default address of gpsd: its registered port on this machine.
     static let usual = GpsdAddress.host("127.0.0.1", port: 2947)
 
-    /// Reads `HOST:PORT` with an IPv4 address, an IPv6 address in brackets, or `localhost`. Nil or an empty text is
+    /// Parses `HOST:PORT` with an IPv4 address, an IPv6 address in brackets, or `localhost`. Nil and an empty text give
     /// ``usual``.
     init(_ text: String?) {
         guard let text, !text.isEmpty else {

@@ -1,15 +1,15 @@
 import Glibc
 import NightshiftAPI
 
-/// One connection to gpsd, used by one thread.
+/// A connection to gpsd, used by one thread.
 ///
-/// No method blocks: data is read when poll(2) reports it. Closing the connection releases the receiver.
+/// No method blocks: data is read when poll(2) reports it. When the connection closes, gpsd releases the receiver.
 final class GpsdConnection {
     /// The purpose of a connection.
     enum Purpose: Equatable, Sendable {
-        /// Listing the receivers, which stay off.
+        /// Lists the receivers without switching them on.
         case look
-        /// Receiving fixes, for which gpsd switches the receiver on.
+        /// Receives fixes. gpsd switches the receiver on for this.
         case watch
 
         fileprivate var request: String {
@@ -25,7 +25,7 @@ final class GpsdConnection {
     private var lines = GpsdLines()
     private var hasAsked = false
 
-    /// Begins to connect.
+    /// Begins to connect, without waiting for the result.
     init(host: String, port: UInt16, for purpose: Purpose) throws(GpsdFailure) {
         self.purpose = purpose
         let isNewer = host.contains(":")
@@ -45,10 +45,10 @@ final class GpsdConnection {
         close(descriptor)
     }
 
-    /// The events to poll for.
+    /// The events for which poll(2) waits.
     var events: Int16 { Int16(hasAsked ? POLLIN : POLLOUT) }
 
-    /// Reads a limited amount of the data that has arrived. Throws when the connection has ended.
+    /// Returns the reports in a limited amount of the data that has arrived. Throws when the connection has ended.
     func next() throws(GpsdFailure) -> [GpsdReport] {
         if !hasAsked { try ask() }
         guard hasAsked else { return [] }
@@ -62,14 +62,14 @@ final class GpsdConnection {
         }
     }
 
-    /// Sends the request when the connection is made, or throws if it has failed.
+    /// Sends the request once the connection is made. Throws if connecting has failed.
     private func ask() throws(GpsdFailure) {
         var code: Int32 = 0
         var size = socklen_t(MemoryLayout.size(ofValue: code))
         guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0 else { throw Self.failure(errno) }
         guard code == 0 else { throw Self.failure(code) }
         let request = Array(purpose.request.utf8)
-        // The buffer of a new connection has room for the whole request.
+        // The send buffer of a new connection has room for the whole request.
         let count = send(descriptor, request, request.count, Int32(MSG_NOSIGNAL))
         let failed = errno
         if count < 0, failed == EAGAIN || failed == ENOTCONN { return }
@@ -109,9 +109,9 @@ final class GpsdConnection {
     private static func failure(_ code: Int32) -> GpsdFailure { GpsdFailure(String(cString: strerror(code))) }
 }
 
-/// The reason for which gpsd was not reached or is gone.
+/// The reason why gpsd cannot be reached, or why its connection ended.
 struct GpsdFailure: Error, Equatable {
-    /// The predicate of a sentence: "has closed the connection".
+    /// The text of the reason, such as "has closed the connection".
     let text: String
 
     init(_ text: String) {

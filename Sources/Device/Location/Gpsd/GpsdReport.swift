@@ -1,20 +1,20 @@
 import Foundation
 import NightshiftAPI
 
-/// The content of a line from gpsd, as far as it is used here (gpsd_json(5)).
+/// The content of a line from gpsd, reduced to the fields that the service uses (gpsd_json(5)).
 enum GpsdReport: Equatable, Sendable {
-    /// The greeting, with gpsd's release.
+    /// The greeting, with gpsd's version.
     case version(String)
     /// The number of known receivers.
     case devices(Int)
-    /// A receiver was plugged in or switched on.
+    /// A notice that a receiver was plugged in or switched on.
     case deviceActivated
     case place(Coordinate, accuracy: Double, isAssumed: Bool)
     /// Any other line, or one that is not valid.
     case other
 
-    /// The assumed accuracy in metres of a fix without a reported one: with enough satellites for a height, and with
-    /// fewer.
+    /// The accuracy in metres that is assumed for a fix without a reported one: for a fix with a height, and for one
+    /// without.
     static let assumedAccuracy = (threeDimensional: 50.0, twoDimensional: 100.0)
     /// The maximum accuracy in metres. gpsd reports larger values only while it does not know the location.
     static let worstAccuracy = 100_000.0
@@ -25,7 +25,7 @@ enum GpsdReport: Equatable, Sendable {
             return
         }
         switch raw.class {
-        case "VERSION": self = .version(String((raw.release ?? "of an unknown release").prefix(32)))
+        case "VERSION": self = .version(String((raw.release ?? "(unknown version)").prefix(32)))
         case "DEVICES": self = .devices(raw.devices?.count ?? 0)
         case "DEVICE": self = raw.activated == nil ? .other : .deviceActivated
         case "TPV": self = raw.place ?? .other
@@ -37,9 +37,9 @@ enum GpsdReport: Equatable, Sendable {
         var `class`: String
         var release: String?
         var devices: [Device]?
-        /// The time at which a receiver was switched on, as text; a number if it is gone.
+        /// The time at which a receiver was switched on, as text. gpsd sends a number instead if the receiver is gone.
         var activated: String?
-        /// The mode: 2 is a two-dimensional fix, 3 a three-dimensional one.
+        /// The dimensions of the fix: 2 or 3. Other values mean that there is no fix.
         var mode: Int?
         var lat: Double?
         var lon: Double?
@@ -47,14 +47,14 @@ enum GpsdReport: Equatable, Sendable {
         var epx: Double?
         var epy: Double?
 
-        /// An object of any kind.
+        /// An object with any content.
         struct Device: Decodable {}
 
         enum CodingKeys: CodingKey {
             case `class`, release, devices, activated, mode, lat, lon, eph, epx, epy
         }
 
-        /// Decodes a field. A field that cannot be read counts as missing, so that the others remain usable.
+        /// Decodes the fields. A field that cannot be decoded counts as missing, so that the others remain usable.
         init(from decoder: any Decoder) throws {
             let fields = try decoder.container(keyedBy: CodingKeys.self)
             `class` = try fields.decode(String.self, forKey: .class)
@@ -73,7 +73,7 @@ enum GpsdReport: Equatable, Sendable {
             guard let mode, mode == 2 || mode == 3, let lat, let lon,
                 let place = Coordinate(latitude: lat, longitude: lon)
             else { return nil }
-            // gpsd's own estimate is used if it makes one.
+            // gpsd's own estimate of the horizontal error is preferred.
             let wide = epx.flatMap { epx in epy.map { max(epx, $0) } }
             guard let accuracy = eph ?? wide else {
                 let assumed = GpsdReport.assumedAccuracy
@@ -86,15 +86,15 @@ enum GpsdReport: Equatable, Sendable {
     }
 }
 
-/// Replaces numbers that JSON does not have, as printed by drivers of gpsd: `nan`, `-nan`, `inf`.
+/// A filter for numbers that JSON does not allow and that drivers of gpsd print: `nan`, `-nan`, `inf`.
 ///
-/// Pure. One of them would make a whole line unreadable. A receiver that never knows a value sends it with each
-/// location.
+/// Without the filter, one such number would make a whole line unreadable. A receiver that never knows a value sends
+/// such a number with each location.
 enum GpsdNumbers {
-    /// The line with `null` instead of each such number. Texts stay unchanged.
+    /// Returns the line with `null` instead of each such number. Texts in quotes stay unchanged.
     static func readable(_ line: some Sequence<UInt8>) -> Data {
         var result = Data()
-        // This is a word outside of texts, with its sign.
+        // The bytes of the current word outside of quotes, including its sign.
         var word: [UInt8] = []
         var (isText, isEscaped) = (false, false)
         func end() {
@@ -130,17 +130,17 @@ enum GpsdNumbers {
     }
 }
 
-/// Splits gpsd's data into lines.
+/// A splitter of gpsd's data into lines.
 ///
-/// Pure. A line that is too long is skipped, and costs no more memory than ``longestLine``.
+/// A pure value. Lines longer than ``longestLine`` are skipped, and their bytes are not kept in memory.
 struct GpsdLines {
-    /// The maximum length in bytes. gpsd's own limit of an answer is 10240.
+    /// The maximum length of a line in bytes. gpsd limits its own answers to 10240 bytes.
     static let longestLine = 16_384
 
     private var begun: [UInt8] = []
     private var isTooLong = false
 
-    /// The reports of the lines that end within `bytes`.
+    /// Returns the reports of the lines that end within `bytes`.
     mutating func read(_ bytes: some Sequence<UInt8>) -> [GpsdReport] {
         var reports: [GpsdReport] = []
         for byte in bytes {

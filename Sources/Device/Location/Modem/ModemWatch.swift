@@ -1,26 +1,27 @@
 import NightshiftAPI
 
-/// ModemManager's properties of a modem and of its interface `Modem.Location`; nil for those that are missing.
+/// ModemManager's properties of a modem and of its interface `Modem.Location`. A missing property is nil.
 struct ModemReading: Equatable, Sendable {
     /// The power state of the modem (MMModemState).
     var state: Int32?
     /// The location sources that the modem supports, and those that are enabled (MMModemLocationSource).
     var capabilities: UInt32?
     var enabled: UInt32?
-    /// Whether changes are announced.
+    /// Whether ModemManager announces changes.
     var signals: Bool?
-    /// The text of the cell source: `MCC,MNC,LAC,CI,TAC`.
+    /// The text that the cell source reports: `MCC,MNC,LAC,CI,TAC`.
     var cell: String?
 
-    /// MM_MODEM_LOCATION_SOURCE_3GPP_LAC_CI.
+    /// The flag of the cell source (MM_MODEM_LOCATION_SOURCE_3GPP_LAC_CI).
     static let cells: UInt32 = 1
-    /// MM_MODEM_STATE_ENABLED. In lower states ModemManager enables no location source, and enabled ones are off.
+    /// The state of an enabled modem (MM_MODEM_STATE_ENABLED). In lower states ModemManager refuses to enable location
+    /// sources, and switches enabled ones off.
     static let enabledState: Int32 = 6
 }
 
-/// The identity of a modem's current cell.
+/// A parser of cell identities.
 enum CellIdentity {
-    /// Returns the identity; nil if the modem is in no cell, or if the text is not valid.
+    /// Returns the identity of a cell; nil if the modem is not in a cell, or if the text is not valid.
     static func checked(_ text: String) -> String? {
         guard text.utf8.count <= 64 else { return nil }
         let fields = text.split(separator: ",", omittingEmptySubsequences: false)
@@ -28,7 +29,7 @@ enum CellIdentity {
         guard (4...5).contains(fields.count), fields.allSatisfy({ $0.utf8.allSatisfy(isHexadecimal) }),
             let country = Int(fields[0]), country > 0, !fields[1].isEmpty, fields[1].utf8.allSatisfy(isDecimal)
         else { return nil }
-        // The identity needs the cell's number and an area.
+        // A text without a cell number does not identify a cell.
         guard let cell = UInt64(fields[3], radix: 16), cell > 0 else { return nil }
         return text.uppercased()
     }
@@ -41,17 +42,18 @@ enum CellIdentity {
     }
 }
 
-/// Follows the modems that report their cell, and makes them announce changes while that is wanted.
+/// The modems that report their cell. While changes are wanted, this value makes the modems announce them.
 ///
-/// Pure: events from the bus are inputs, requests are outputs.
+/// A pure value: events from the bus are inputs, requests are outputs.
 struct ModemWatch: Equatable {
     private struct Modem: Equatable {
-        /// The progress of the setup since the modem was switched on.
+        /// The progress of the modem's setup since the modem was switched on.
         enum Step: Equatable {
             case open
-            /// The request is in progress. `before` is the setup at the time of the request.
+            /// The setup request is in progress. `before` holds the properties at the time of the request.
             case asked(number: Int, before: ModemReading)
-            /// The modem was not switched on at the request. A change of its state causes the next one.
+            /// The modem was not enabled at the time of the request. The next change of its state causes another
+            /// request.
             case tooEarly
             case done
         }
@@ -63,7 +65,7 @@ struct ModemWatch: Equatable {
         }
 
         var reading: ModemReading
-        /// The setup before this program changed it.
+        /// The properties before the service changed them.
         var former: ModemReading?
         var step = Step.open
         var refusal: Refusal?
@@ -73,7 +75,7 @@ struct ModemWatch: Equatable {
                 && reading.state.map { $0 >= ModemReading.enabledState } != false
         }
         var tellsCells: Bool { (reading.enabled ?? 0) & ModemReading.cells != 0 && reading.signals == true }
-        /// Whether the modem reports its cell, or is known to be about to.
+        /// Whether the modem reports its cell, or will do so after its setup.
         var canTellCells: Bool {
             guard isAble else { return false }
             if tellsCells { return true }
@@ -84,11 +86,11 @@ struct ModemWatch: Equatable {
             }
         }
 
-        /// The setup at the time of the request in progress.
+        /// The properties at the time of the request in progress.
         var before: ModemReading? { if case .asked(_, let before) = step { before } else { nil } }
 
-        /// Whether to set the modem up, now or when its refusal ends. This happens once each time it is switched on, so
-        /// that a later change by another program is respected.
+        /// Whether the modem still needs its setup, now or when its refusal ends. The service sets a modem up once each
+        /// time it is switched on, and so respects a later change by another program.
         var isToBeSetUp: Bool { isAble && !tellsCells && step == .open }
 
         mutating func note(_ reading: ModemReading, hasNewState: Bool) {
@@ -102,31 +104,31 @@ struct ModemWatch: Equatable {
         }
     }
 
-    /// The modems by the paths of their objects; nil until they are known.
+    /// The modems by their object paths; nil until the modems are known.
     private var modems: [String: Modem]?
     private var isWanted = false
     private var numbers = 0
     private var question: Int?
     private var isOutOfDate = false
-    /// The reason for which the modems cannot be read.
+    /// The reason why the modems cannot be read.
     private(set) var failure: BusFailure?
 
-    /// The maximum number of modems that are followed. Devices have one or two.
+    /// The maximum number of modems that the service follows. Devices have one or two.
     static let most = 16
 
     var isKnown: Bool { modems != nil || failure != nil }
     var hasModem: Bool { modems?.isEmpty == false }
-    /// Whether some modem reports its cell, or is known to be able to.
+    /// Whether a modem reports its cell, or will do so after its setup.
     var canTellCells: Bool { modems?.values.contains { $0.canTellCells } == true }
-    /// The refusal for which no modem reports its cell.
+    /// The refusal of the first modem that refused its setup.
     var refusal: BusFailure? { modems?.sorted { $0.key < $1.key }.compactMap(\.value.refusal?.failure).first }
-    /// The time at which a modem that refused is asked again.
+    /// The time at which a modem that refused its setup is asked again.
     var deadline: Double? {
         guard isWanted else { return nil }
         return modems?.values.filter(\.isToBeSetUp).compactMap(\.refusal?.until).min()
     }
 
-    /// The cell of the first modem that is in one.
+    /// The cell of the first modem that reports one.
     var cell: String? {
         guard isWanted, let modems else { return nil }
         return modems.sorted { $0.key < $1.key }.lazy
@@ -142,7 +144,7 @@ struct ModemWatch: Equatable {
         return ask()
     }
 
-    /// Handles the end of ModemManager, and with it of all modems.
+    /// Handles the end of ModemManager, and removes all modems.
     mutating func gone() {
         modems = nil
         failure = nil
@@ -150,7 +152,8 @@ struct ModemWatch: Equatable {
         isOutOfDate = false
     }
 
-    /// Sets the current demand. It must be called again after every other input, and at ``deadline``.
+    /// Sets the current demand, and returns the next requests. It must be called again after every other input, and at
+    /// ``deadline``.
     mutating func want(_ isWanted: Bool, now: Double) -> [LocationBusRequest] {
         let wasWanted = self.isWanted
         self.isWanted = isWanted
@@ -192,7 +195,7 @@ struct ModemWatch: Equatable {
         modems?[path]?.note(reading, hasNewState: change.state != nil)
     }
 
-    /// Handles modems that were added or removed.
+    /// Handles the addition or removal of modems.
     mutating func modemsChanged() -> [LocationBusRequest] {
         guard question == nil else {
             isOutOfDate = true
@@ -208,12 +211,12 @@ struct ModemWatch: Equatable {
             modem.refusal =
                 failure.isTooEarly ? nil : Modem.Refusal(failure: failure, until: now + GeoClueClient.afterRefusal)
         } else {
-            // A modem that was switched off since then has to be set up again.
+            // A modem that was disabled in the meantime has to be set up again.
             modem.step = modem.isAble ? .done : .open
             modem.refusal = nil
             modem.former = modem.former ?? before
             if modem.isAble {
-                // The change is also announced, before or after this answer.
+                // ModemManager also announces this change, before or after its answer.
                 modem.reading.enabled = (modem.reading.enabled ?? 0) | ModemReading.cells
                 modem.reading.signals = true
             }
@@ -229,7 +232,7 @@ struct ModemWatch: Equatable {
         return [.modems(number: numbers)]
     }
 
-    /// Makes every modem announce its cell that can and does not yet.
+    /// Returns the requests that make all capable modems announce their cell.
     private mutating func setUp(now: Double) -> [LocationBusRequest] {
         var requests: [LocationBusRequest] = []
         for (path, modem) in (modems ?? [:]).sorted(by: { $0.key < $1.key }) {
@@ -245,7 +248,7 @@ struct ModemWatch: Equatable {
         return requests
     }
 
-    /// Restores the earlier setup of all modems.
+    /// Returns the requests that restore the earlier setup of all modems.
     private mutating func restore() -> [LocationBusRequest] {
         var requests: [LocationBusRequest] = []
         for (path, modem) in (modems ?? [:]).sorted(by: { $0.key < $1.key }) {
@@ -265,6 +268,6 @@ struct ModemWatch: Equatable {
 }
 
 extension BusFailure {
-    /// Whether the modem is not switched on yet, or no longer.
+    /// Whether the request failed because the modem is not enabled.
     fileprivate var isTooEarly: Bool { text.contains("Error.Core.WrongState") }
 }
