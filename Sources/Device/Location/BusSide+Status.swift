@@ -5,7 +5,8 @@ extension BusSide {
     var geoClueStatus: LocationStatus.SourceStatus {
         let name = "geoclue"
         if let absence {
-            return Self.status(name, false, "GeoClue cannot be asked, because the system bus cannot be used: \(absence.text).")
+            return Self.status(
+                name, false, "GeoClue cannot be asked, because the system bus cannot be used: \(absence.text).")
         }
         guard let hadGeoClue else { return Self.status(name, false, "GeoClue has not been asked yet.") }
         guard hadGeoClue else {
@@ -35,13 +36,15 @@ extension BusSide {
     var modemStatus: LocationStatus.SourceStatus {
         let name = "modem"
         if let absence {
-            return Self.status(name, false, "ModemManager cannot be asked, because the system bus cannot be used: \(absence.text).")
+            return Self.status(
+                name, false, "ModemManager cannot be asked, because the system bus cannot be used: \(absence.text).")
         }
         switch hadModem {
         case nil: return Self.status(name, false, "ModemManager has not been asked yet.")
         case .noManager:
             return Self.status(
-                name, false, "ModemManager is not running. To detect mobile network cells: sudo apt install modemmanager.")
+                name, false,
+                "ModemManager is not running. To detect mobile network cells: sudo apt install modemmanager.")
         case .noModem: return Self.status(name, false, "ModemManager does not know a modem that reports its location.")
         case .tellsNoCells: return Self.status(name, false, "The modem does not report its cell.")
         case .refuses(let failure):

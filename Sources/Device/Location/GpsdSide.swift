@@ -131,7 +131,8 @@ struct GpsdSide: Equatable {
     private var sentence: String {
         switch address {
         case .off: return "gpsd is not used, because NIGHTSHIFT_GPSD is none."
-        case .unreadable(let text): return "gpsd is not used, because NIGHTSHIFT_GPSD is '\(text)'. Set it to ADDRESS:PORT."
+        case .unreadable(let text):
+            return "gpsd is not used, because NIGHTSHIFT_GPSD is '\(text)'. Set it to ADDRESS:PORT."
         case .host: break
         }
         switch knowledge {
