@@ -1,16 +1,16 @@
 import Foundation
 package import NightshiftAPI
 
-/// The device's conditions, as reported by system services and the kernel, or as played from a trace.
+/// The conditions of the device, as reported by system services and the kernel, or as played from a trace.
 ///
-/// Every method may be called from any thread and blocks for no longer than a lock. One thread listens; it sleeps in
+/// Every method may be called from any thread, and blocks for no longer than a lock. One thread listens. It sleeps in
 /// poll(2) until an event arrives.
 package final class DeviceMonitor: Sendable {
     package enum Source: Sendable {
         /// The real device. The system bus is at `address` (D-Bus specification, "Server Addresses"). The default is
         /// the value of `DBUS_SYSTEM_BUS_ADDRESS`, or the well-known address.
         case system(address: String? = nil)
-        /// A file of ``TraceLine``s, played in real time from the call of ``DeviceMonitor/start()``.
+        /// A file of ``TraceLine``s, which is played in real time from the call of ``DeviceMonitor/start()``.
         case trace(path: String)
     }
 
@@ -19,18 +19,17 @@ package final class DeviceMonitor: Sendable {
         case trace(DeviceTrace)
     }
 
-    /// Yields a value each time the report has changed. Changes that have not been read yet are merged into one. For
-    /// one reader.
+    /// A stream that yields a value each time the report has changed. Changes that have not been read yet are merged
+    /// into one. The stream supports one reader and ends with ``shutdown()``.
     ///
-    /// A change of free space alone is not reported; free space is read again with every other change. Ends with
-    /// ``shutdown()``.
+    /// A change of free space alone does not yield a value. Free space is read again with every other change.
     package let changes: AsyncStream<Void>
 
     private let board: ReportChannel
     private let script: Script
     private let path: String
 
-    /// Creates a monitor. Free space is that of the file system of `path`. Throws ``UnreadableTrace``.
+    /// Creates a monitor that reports the free space of the file system of `path`. Throws ``UnreadableTrace``.
     package init(_ source: Source, freeSpaceOf path: String, overrides: [DeviceKey: String] = [:]) throws {
         self.path = path
         let readings: [ProviderReading]
@@ -38,7 +37,7 @@ package final class DeviceMonitor: Sendable {
         case .system(let address):
             let environment = ProcessInfo.processInfo.environment
             script = .bus(address: address ?? environment["DBUS_SYSTEM_BUS_ADDRESS"] ?? BusAddress.wellKnown)
-            readings = BusObserver().readings + [.absent(.kernel, "not asked yet")]
+            readings = BusObserver().readings + [.absent(.kernel, "not read yet")]
         case .trace(let tracePath):
             let trace = try DeviceTrace(path: tracePath)
             script = .trace(trace)
@@ -60,7 +59,7 @@ package final class DeviceMonitor: Sendable {
         board.setOverrides(overrides)
     }
 
-    /// Whether a trace is played instead of the device. No other source is then asked.
+    /// Whether a trace is played instead of the device. The real sources are not used then.
     var isTraced: Bool {
         if case .trace = script { true } else { false }
     }
@@ -72,16 +71,16 @@ package final class DeviceMonitor: Sendable {
     /// Keeps the machine from sleeping and from becoming idle while a reason is set, through a logind inhibitor lock.
     /// Nil releases the lock.
     ///
-    /// If logind is missing or refuses, this has no effect, and the detail of its provider says so. A logind that
-    /// starts later is asked then.
+    /// If logind is missing or refuses the lock, this has no effect, and the detail of logind's provider says so. The
+    /// lock is requested again if logind starts later.
     package func holdAwake(_ why: String?) {
         board.holdAwake(why)
     }
 
     /// Requests values whose changes are not announced, such as `IdleHint`. Returns when ``report`` contains the
-    /// answer.
+    /// answer, or after ``BusObserver/timeout`` if a service does not answer.
     ///
-    /// A service that does not answer within ``BusObserver/timeout`` is not waited for. A trace is never out of date.
+    /// A trace is always up to date.
     package func refresh() async {
         guard !isTraced else { return }
         await board.refresh()
@@ -104,7 +103,7 @@ package final class DeviceMonitor: Sendable {
         thread.start()
     }
 
-    /// Stops listening and releases the inhibitor lock soon after. ``report`` keeps its last value.
+    /// Makes the thread stop listening and release the inhibitor lock soon. ``report`` keeps its last value.
     package func shutdown() {
         board.end()
     }

@@ -3,18 +3,17 @@ package import NightshiftAPI
 /// The device's values at one time, each with its source.
 package struct DeviceReport: Equatable, Sendable {
     package private(set) var conditions = DeviceConditions()
-    /// The values in the order of the conditions' keys, followed by the location if one is set. The location's own
-    /// value is not shown.
+    /// The values in the order of the condition keys, followed by an entry for the location if one is set. That entry
+    /// does not show the location itself.
     package private(set) var values: [DeviceValue] = []
     package private(set) var providers: [DeviceProvider] = []
-    /// Whether every source has answered or has exceeded its time. Values assumed before that may be wrong.
+    /// Whether every source has answered or its time has passed. Until then, assumed values may be wrong.
     package private(set) var isSettled: Bool
-    /// The location that is set by an override or played by a trace. It is private and appears in no other part of the
-    /// report.
+    /// The location that an override or a trace sets. It is private, and no other part of the report contains it.
     private(set) var place: LocationSetting?
 
-    /// Combines the readings. Overrides come first, then the first reading that has a value. Values without a source
-    /// are assumed.
+    /// Combines the readings. An override takes precedence, then the first reading with a value. A value that no source
+    /// reports is assumed.
     init(readings: [ProviderReading], overrides: [DeviceKey: String], isSettled: Bool) {
         self.isSettled = isSettled
         for key in DeviceKey.conditions {
@@ -40,16 +39,17 @@ package struct DeviceReport: Equatable, Sendable {
         }
     }
 
-    /// Carries the count of sleeps over from the previous report.
+    /// Adds the number of sleeps of the previous report to that of this one.
     ///
-    /// - Parameter slept: whether the clocks show that the machine has slept since then. An announced sleep was already
-    ///   counted when it began.
+    /// - Parameter slept: whether the clocks show that the machine has slept since the previous report. A sleep that
+    ///   was announced has already been counted when it began.
     mutating func countSleeps(after former: DeviceReport, slept: Bool) {
         let begins = conditions.isSleeping || slept
         conditions.sleeps = former.conditions.sleeps + (begins && !former.conditions.isSleeping ? 1 : 0)
     }
 
-    /// Whether decisions may differ from those for `former`. Free space changes all the time and does not count alone.
+    /// Whether this report may lead to other decisions than `former`. Free space changes all the time, so a change of
+    /// free space alone does not count.
     func isNews(after former: DeviceReport) -> Bool {
         isSettled != former.isSettled || providers != former.providers
             || conditions.sleeps != former.conditions.sleeps

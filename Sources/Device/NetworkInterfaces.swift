@@ -1,11 +1,12 @@
-import CNightshift  // where it is loaded too, the compiler treats sockaddr as its own
+import CNightshift  // where this module is loaded too, the compiler treats sockaddr as a type of the module
 import Glibc
 
-/// The interfaces of this machine that make a network.
+/// The interfaces of this machine that belong to a network.
 ///
-/// A network without the internet counts, because a host in the same building can be reached.
+/// A network without internet access counts too, because the device can reach a host in the same building.
 enum NetworkInterfaces {
-    /// The addresses of active interfaces that reach beyond their links; nil if the kernel does not report them.
+    /// Returns the addresses of active interfaces, without link-local ones; nil if the kernel does not report
+    /// addresses.
     static func addresses() -> [InterfaceAddress]? {
         var first: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&first) == 0 else { return nil }
@@ -24,7 +25,7 @@ enum NetworkInterfaces {
         return found
     }
 
-    /// The network of an address; nil if the address does not reach beyond its link.
+    /// Returns the network of an address; nil for a link-local address.
     private static func network(of address: UnsafeMutablePointer<sockaddr>) -> String? {
         switch Int32(address.pointee.sa_family) {
         case AF_INET:
@@ -45,7 +46,7 @@ enum NetworkInterfaces {
         return [24, 16, 8, 0].map { String(address >> UInt32($0) & 0xff) }.joined(separator: ".")
     }
 
-    /// The prefix alone, because the rest of the address changes every day (RFC 8981).
+    /// Returns the prefix of an address. The rest of the address changes every day (RFC 8981).
     private static func ipv6(_ address: [UInt8]) -> String? {
         // fe80::/10 is link-local (RFC 4291).
         guard !(address[0] == 0xfe && address[1] & 0xc0 == 0x80) else { return nil }

@@ -3,7 +3,7 @@ import Glibc
 import NightshiftAPI
 import Synchronization
 
-/// Passes reports from the listening thread to other threads, and requests from them to it.
+/// A channel that passes reports from the listening thread to other threads, and requests from these threads to it.
 final class ReportChannel: Sendable {
     private struct State {
         var readings: [ProviderReading]
@@ -13,7 +13,7 @@ final class ReportChannel: Sendable {
         var wishes = Wishes()
         var hasBegun = false
         var placeListener: (@Sendable (LocationSetting?) -> Void)?
-        /// Callers that wait for readings, each with its number in ``Wishes/refreshes``.
+        /// Callers waiting for readings, each with its number in ``Wishes/refreshes``.
         var refreshWaiters: [(number: Int, waiter: CheckedContinuation<Void, Never>)] = []
 
         /// Removes and returns the waiters whose readings have arrived.
@@ -24,18 +24,18 @@ final class ReportChannel: Sendable {
         }
     }
 
-    /// The requests for the listening thread.
+    /// The requests to the listening thread.
     struct Wishes {
         var awakeReason: String?
         var isEnded = false
-        /// The number of readings that were requested.
+        /// The number of readings requested so far.
         var refreshes = 0
     }
 
     private let state: Mutex<State>
     private let continuation: AsyncStream<Void>.Continuation
-    /// An eventfd(2) that is readable when the requests have changed or free space must be read. It is closed with this
-    /// object, so that its number is not used for another file meanwhile.
+    /// An eventfd(2) that is readable when the requests have changed or free space must be read. This object closes it
+    /// at the end of its own lifetime, so that no other file gets its number before.
     let descriptor: Int32
 
     init(
@@ -55,7 +55,7 @@ final class ReportChannel: Sendable {
 
     var report: DeviceReport { state.withLock { $0.report } }
 
-    /// Returns false if listening has already begun or has ended.
+    /// Records that listening begins. Returns false if it had already begun or has ended.
     func begin() -> Bool {
         state.withLock { state in
             let isFirst = !state.hasBegun && !state.wishes.isEnded
@@ -64,8 +64,8 @@ final class ReportChannel: Sendable {
         }
     }
 
-    /// Calls `listener` with the location that is set, now and after each change. The calls are made one after the
-    /// other under this object's lock, so the last one is current. The listener must not wait, nor call this object.
+    /// Calls `listener` with the location that is set, now and after each change. The calls are made in order under
+    /// this object's lock, so the last call has the current location. The listener must not block or call this object.
     func listenForPlace(_ listener: @escaping @Sendable (LocationSetting?) -> Void) {
         state.withLock { state in
             state.placeListener = listener
@@ -93,7 +93,7 @@ final class ReportChannel: Sendable {
         wake()
     }
 
-    /// Requests a new reading and waits until it is published. Returns at once if no thread listens.
+    /// Requests a new reading and waits until it is published. Returns at once if no thread is listening.
     func refresh() async {
         await withCheckedContinuation { waiter in
             let isListening = state.withLock { state in
@@ -106,18 +106,18 @@ final class ReportChannel: Sendable {
         }
     }
 
-    /// Takes the requests for the listening thread and resets the readiness of ``descriptor``.
+    /// Returns the current requests, and resets the readiness of ``descriptor``. The listening thread calls this.
     func takeWishes() -> Wishes {
         var count: UInt64 = 0
         _ = read(descriptor, &count, MemoryLayout.size(ofValue: count))
         return state.withLock { $0.wishes }
     }
 
-    /// Publishes readings; called by the listening thread. A report that is settled stays settled.
+    /// Publishes readings. The listening thread calls this. Once a report is settled, all later ones are settled too.
     ///
     /// - Parameters:
     ///   - slept: whether the clocks show that the machine has slept since the last report.
-    ///   - refreshes: the number of requested readings that have arrived.
+    ///   - refreshes: the number of requested readings that have arrived so far.
     func publish(_ readings: [ProviderReading], isSettled: Bool, slept: Bool = false, refreshes: Int = 0) {
         update(slept: slept) {
             $0.readings = readings
@@ -131,7 +131,8 @@ final class ReportChannel: Sendable {
             change(&state)
             var report = DeviceReport(
                 readings: state.readings, overrides: state.overrides, isSettled: state.isSettled)
-            // Sleeps are counted here because every report passes here. Readers see only the latest one.
+            // Sleeps are counted here, because every report passes through this method, while readers see only the
+            // latest report.
             report.countSleeps(after: state.report, slept: slept)
             defer { state.report = report }
             if report.place != state.report.place { state.placeListener?(report.place) }

@@ -247,7 +247,7 @@ import Testing
     @Test func `The observer reports a failed subscription`() {
         var (observer, _) = Self.present(.upower)
         _ = observer.handle(.subscriptionFailed(BusFailure("answers LimitsExceeded")), now: 0)
-        #expect(observer.readings[0].oddities.contains("its changes may be missed: the bus answers LimitsExceeded"))
+        #expect(observer.readings[0].oddities.contains("changes may be missed, because the bus answers LimitsExceeded"))
     }
 
     @Test func `A lost bus ends the inhibitor lock, which is requested again after reconnection`() {

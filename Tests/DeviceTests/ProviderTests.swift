@@ -97,7 +97,7 @@ import Testing
         // The state is NM_DEVICE_STATE_UNMANAGED.
         try await manager.call("org.freedesktop.DBus.Mock", "AddEthernetDevice", ["ssi", "mock", interface, "10"])
         try await manager.set(["State": "u 20", "Connectivity": "u 1"])
-        try await device.wait(.networkManager, isPresent: true, detail: "it leaves \(interface) to others")
+        try await device.wait(.networkManager, isPresent: true, detail: "it does not manage \(interface)")
         #expect(device[.network] == "yes" && device.source(.network) == .kernel)
         #expect(device.source(.connectivity) == .assumed)
         try await manager.set(["State": "u 70", "Connectivity": "u 4"])

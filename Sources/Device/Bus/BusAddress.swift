@@ -1,9 +1,9 @@
-/// Addresses of message buses in the form of the D-Bus specification: `unix:path=/run/dbus/system_bus_socket`.
+/// A parser of message bus addresses in the form of the D-Bus specification: `unix:path=/run/dbus/system_bus_socket`.
 enum BusAddress {
-    /// The default address of the system bus. The specification names /var/run, which is the same.
+    /// The default address of the system bus. The specification names /var/run, which is a link to /run.
     static let wellKnown = "unix:path=/run/dbus/system_bus_socket"
 
-    /// The paths of the sockets in the address's alternatives.
+    /// Returns the socket paths of all alternatives in an address.
     static func socketPaths(_ address: String) -> [String] {
         address.split(separator: ";").compactMap { alternative in
             guard alternative.hasPrefix("unix:") else { return nil }
@@ -12,7 +12,7 @@ enum BusAddress {
         }
     }
 
-    /// Decodes bytes that are written as % and two hexadecimal digits.
+    /// Returns the text with all escaped bytes decoded. An escaped byte is written as % and two hexadecimal digits.
     private static func unescaped(_ text: Substring) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]

@@ -1,12 +1,12 @@
 import Glibc
 
-/// One connection to a message bus, used by one thread.
+/// A connection to a message bus, used by one thread.
 ///
-/// No method blocks: messages are queued, and arrived messages are read when poll(2) reports them. A request never
-/// starts a service.
+/// No method blocks: outgoing messages are queued, and incoming ones are read when poll(2) reports them. A request
+/// never makes the bus start a service.
 final class BusConnection {
     private let bus: MessageBus
-    /// Requests in progress, by the cookies of their messages.
+    /// The requests in progress, by the cookies of their messages.
     private var asked: [UInt64: BusRequest] = [:]
 
     /// Begins to connect to an address in the form of the D-Bus specification.
@@ -16,10 +16,11 @@ final class BusConnection {
 
     var descriptor: Int32 { bus.descriptor }
 
-    /// The events to poll for.
+    /// The events for which poll(2) waits.
     var events: Int16 { bus.events }
 
-    /// The time in seconds of CLOCK_MONOTONIC at which sd-bus must be called again; nil if it only waits for the bus.
+    /// The time in seconds of CLOCK_MONOTONIC at which sd-bus must be called again; nil if sd-bus waits only for
+    /// messages.
     var deadline: Double? { bus.deadline }
 
     func send(_ request: BusRequest) throws(BusFailure) {
@@ -28,8 +29,8 @@ final class BusConnection {
         asked[try bus.send(call)] = request
     }
 
-    /// Returns the next event that has arrived, or nil if there are no more. Also sends queued messages. Throws when
-    /// the connection has ended.
+    /// Returns the next event that has arrived, or nil if there are no more, and sends queued messages. Throws when the
+    /// connection has ended.
     func next() throws(BusFailure) -> BusEvent? {
         try bus.next { event($0) }
     }
@@ -82,7 +83,7 @@ final class BusConnection {
 }
 
 extension BusRequest {
-    /// The arguments of the call, which are all strings.
+    /// The arguments of the call. All of them are strings.
     fileprivate var arguments: [String] {
         switch self {
         case .subscribe(let rule): [rule]
@@ -144,7 +145,7 @@ extension BusMessage {
                 changed: try readProperties(object.properties),
                 invalidated: object.properties.intersection(try readTexts()))
         }
-        // A value that cannot be read has to be requested.
+        // A value that cannot be read from the signal is requested.
         let unread = PropertyChange(changed: [:], invalidated: object.properties)
         return .changed(object, sender: sender, (try? change.get()) ?? unread)
     }

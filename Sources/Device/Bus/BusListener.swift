@@ -2,7 +2,7 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// The thread that listens to the bus and to the kernel and publishes reports on the board.
+/// The thread that listens to the bus and the kernel, and publishes reports on the channel.
 final class BusListener {
     private let board: ReportChannel
     private let address: String
@@ -10,15 +10,15 @@ final class BusListener {
     private let network: Int32
     private var connection: BusConnection?
     private var socketWatch: SocketWatch?
-    /// The kernel's device events. They are used only if the bus does not report power changes, because most of them
-    /// concern other devices.
+    /// The kernel's device events. They are used only if the bus does not report power changes, because most device
+    /// events are about other devices.
     private var deviceEvents: DeviceEvents?
     private var observer = BusObserver()
     private var reconnection = Reconnection()
     private var gauge = SleepGauge()
     /// Whether the machine has slept since the last report.
     private var hasSlept = false
-    /// The numbers of readings that were requested and that have arrived.
+    /// The number of the last requested reading, and the number of the last reading that has arrived.
     private var refreshes = (requested: 0, done: 0)
 
     init(board: ReportChannel, address: String, freeSpaceOf path: String) {
@@ -33,7 +33,7 @@ final class BusListener {
         connect(hasAppeared: false)
         publish()
         while wait() {}
-        perform(observer.disconnected("no longer asked", now: now))
+        perform(observer.disconnected("monitoring has ended", now: now))
         if network >= 0 { close(network) }
     }
 
@@ -87,7 +87,7 @@ final class BusListener {
         }
         guard deviceEvents == nil, let events = DeviceEvents() else { return }
         deviceEvents = events
-        // Earlier changes were not reported.
+        // Power changes before this were not reported.
         perform(observer.powerSupplyChanged(now: now))
     }
 
@@ -97,7 +97,7 @@ final class BusListener {
     }
 
     private func connect(hasAppeared: Bool) {
-        // The watch begins before the attempt, so that a socket which appears after a failed attempt is noticed.
+        // The watch begins before the attempt, so that a socket that appears right after a failed attempt is noticed.
         if socketWatch == nil { socketWatch = SocketWatch(paths: BusAddress.socketPaths(address)) }
         do {
             connection = try BusConnection(address: address)
@@ -117,7 +117,7 @@ final class BusListener {
                 reconnection.succeeded()
                 socketWatch = nil
                 perform(observer.handle(event, now: now))
-                // A sleep and its end that arrive together must make two reports.
+                // If a sleep and its end arrive together, two reports are published.
                 if case .prepareForSleep = event { publish() }
             }
         } catch {
@@ -127,7 +127,7 @@ final class BusListener {
 
     private func disconnect(_ failure: BusFailure, hasAppeared: Bool) {
         connection = nil
-        perform(observer.disconnected("no system bus at \(address): \(failure.text)", now: now))
+        perform(observer.disconnected("cannot connect to the system bus at \(address): \(failure.text)", now: now))
         if socketWatch == nil { socketWatch = SocketWatch(paths: BusAddress.socketPaths(address)) }
         reconnection.failed(hasAppeared: hasAppeared, now: now)
     }
@@ -137,7 +137,7 @@ final class BusListener {
             switch action {
             case .close(let descriptor): close(descriptor)
             case .send(let request):
-                // A request that cannot be sent is treated like one without an answer.
+                // A request that cannot be sent is treated like a request that gets no answer.
                 try? connection?.send(request)
             }
         }
@@ -153,19 +153,19 @@ final class BusListener {
         hasSlept = false
     }
 
-    /// Reads the notices, which only say that something has changed.
+    /// Reads all network notices, whose content is not used. Returns whether a notice arrived.
     private func drainNetwork() -> Bool {
         var notice: UInt8 = 0
         var isNews = false
-        // Each call receives one notice. ENOBUFS means that some were lost.
+        // Each call receives one notice. The error ENOBUFS means that the kernel has dropped notices.
         while recv(network, &notice, 1, Int32(MSG_DONTWAIT)) >= 0 || errno == ENOBUFS { isNews = true }
         return isNews
     }
 }
 
-/// The timeout argument of poll(2).
+/// A converter of deadlines to the timeout argument of poll(2).
 enum PollTimeout {
-    /// The timeout, rounded up so that the deadline has passed when poll(2) returns.
+    /// Returns the timeout in milliseconds. It is rounded up, so that the deadline has passed when poll(2) returns.
     static func milliseconds(until deadline: Double?, now: Double) -> Int32 {
         guard let deadline else { return -1 }
         return Int32(saturating: min(max(0, ((deadline - now) * 1000).rounded(.up)), 86_400_000))

@@ -1,6 +1,6 @@
 import CSystemd
 
-/// A message from the bus that is read from front to back. It is valid as long as the owner of this value keeps it.
+/// A message from the bus, which is read from front to back. It is valid as long as its owner keeps this value.
 struct BusMessage {
     let pointer: OpaquePointer
 
@@ -13,7 +13,7 @@ struct BusMessage {
         return BusFailure(text.isEmpty ? "answers \(name)" : "answers \(name): \(text)")
     }
 
-    /// The name of the error, if the message is one.
+    /// The name of the error; empty if the message is not an error.
     var errorName: String {
         sd_bus_message_get_error(pointer)?.pointee.name.map { String(cString: $0) } ?? ""
     }
@@ -37,7 +37,7 @@ struct BusMessage {
 
     var isCall: Bool { sd_bus_message_is_method_call(pointer, nil, nil) > 0 }
 
-    /// The result of `read` for an answer, or the reason of the failure.
+    /// Returns the result of `read` for an answer, or the failure if the answer is an error.
     func result<Value>(_ read: () throws(BusFailure) -> Value) -> Result<Value, BusFailure> {
         if isError { return .failure(failure) }
         do {
@@ -62,14 +62,14 @@ struct BusMessage {
 
     func readNumber() throws(BusFailure) -> UInt32 { try readFixed("u", UInt32.self) }
 
-    /// Reads a file descriptor, which the message owns.
+    /// Reads a file descriptor. The message owns the descriptor.
     func readDescriptor() throws(BusFailure) -> Int32 {
         var descriptor: Int32 = -1
         try check(sd_bus_message_read_basic(pointer, Self.code("h"), &descriptor))
         return descriptor
     }
 
-    /// Reads a dictionary of names and variants (`a{sv}`) and returns the entries in `names`.
+    /// Reads a dictionary of names and variants (`a{sv}`), and returns the entries whose names are in `names`.
     func readProperties(_ names: Set<String>) throws(BusFailure) -> [String: BusValue] {
         var properties: [String: BusValue] = [:]
         try enter("a", "{sv}")

@@ -1,7 +1,7 @@
-/// Follows the services on a bus: their presence, their properties, and the inhibitor lock.
+/// The state of the services on a bus: their presence, their properties, and the inhibitor lock.
 ///
-/// Pure: events from the bus are inputs, requests are outputs. A service that does not answer does not delay the
-/// others.
+/// A pure value: events from the bus are inputs, requests are outputs. A service that does not answer does not delay
+/// the others.
 struct BusObserver {
     enum Action: Equatable {
         case send(BusRequest)
@@ -10,9 +10,9 @@ struct BusObserver {
 
     /// The known properties of an object.
     struct Knowledge: Equatable {
-        /// The properties; nil until they have arrived, and if they cannot be read.
+        /// The properties; nil until they have arrived, or if they cannot be read.
         var properties: [String: BusValue]?
-        /// The reason for which the properties cannot be read.
+        /// The reason why the properties cannot be read.
         var failure: BusFailure?
         /// The number of the request in progress.
         var question: Int?
@@ -25,18 +25,18 @@ struct BusObserver {
     private(set) var foreign = ForeignInterface()
     /// The reason for which signals may be missed.
     private(set) var trouble: BusFailure?
-    /// The reason for which there is no connection; nil while there is one.
-    private(set) var absence: String? = "not asked yet"
+    /// The reason why there is no connection; nil while there is a connection.
+    private(set) var absence: String? = "not checked yet"
     private var owners: [BusService: String] = [:]
-    /// The services whose presence the bus has reported.
+    /// The services about whose presence the bus has answered.
     private var answered: Set<BusService> = []
     private var objects: [BusObject: Knowledge] = [:]
     /// The time at which an answer is overdue, in seconds of the caller's clock.
     private var due: [BusRequest: Double] = [:]
     private var questions = 0
 
-    /// Seconds within which a service on the same machine answers even under load. The last values of a service that is
-    /// gone or overdue remain valid for the same time, so that a restart is not treated as absence.
+    /// The number of seconds within which a service on the same machine answers even under load. The last values of an
+    /// absent or overdue service remain valid for the same time, so that a restart does not count as absence.
     static let timeout = 5.0
 
     /// Whether all initial requests have been answered or are overdue.
@@ -48,20 +48,20 @@ struct BusObserver {
         [due.values.min(), objects.values.compactMap(\.countsUntil).min()].compactMap(\.self).min()
     }
 
-    /// Whether the service is present; nil until the bus has answered.
+    /// Returns whether a service is present; nil until the bus has answered.
     func isPresent(_ service: BusService) -> Bool? {
         answered.contains(service) ? owners[service] != nil : nil
     }
 
     subscript(object: BusObject) -> Knowledge { objects[object] ?? Knowledge() }
 
-    /// Handles a new connection: subscribes first, then sends the requests.
+    /// Handles a new connection: returns the subscriptions, followed by the first requests.
     mutating func connected(now: Double) -> [Action] {
         absence = nil
         return BusRequest.subscriptions.map(Action.send) + BusService.allCases.flatMap { send(.owner($0), now: now) }
     }
 
-    /// Handles a connection that has ended or could not be made.
+    /// Handles the end of a connection, or a failed attempt to connect.
     mutating func disconnected(_ why: String, now: Double) -> [Action] {
         absence = why
         owners = [:]
@@ -76,8 +76,8 @@ struct BusObserver {
         actions(lock.setReason(why), now: now)
     }
 
-    /// Handles the interface of the kernel's default route. It must be called after the events of the bus have been
-    /// handled.
+    /// Handles a report of which interface the kernel's default route uses. This must be called after the events of the
+    /// bus have been handled.
     mutating func route(through interface: String?, now: Double) -> [Action] {
         let isDisconnected =
             if case .integer(let state)? = self[.networkManager].properties?["State"] {
@@ -89,7 +89,7 @@ struct BusObserver {
         return request.map { send($0, now: now) } ?? []
     }
 
-    /// Whether logind reports the power source. logind does not announce changes of it.
+    /// Whether the power source has to be requested from logind, which does not announce its changes.
     var asksLogindForPower: Bool {
         isPresent(.upower) == false && owners[.logind] != nil && self[.logind].properties?["OnExternalPower"] != nil
     }
@@ -103,7 +103,7 @@ struct BusObserver {
     /// `OnExternalPower`.
     mutating func refresh(now: Double) -> [Action] {
         guard owners[.logind] != nil else { return [] }
-        // An answer in progress may be older than this call.
+        // A request in progress may be answered with values from before this call.
         if let question = self[.logind].question {
             due[.properties(.logind, number: question)] = nil
             objects[.logind]?.question = nil
@@ -111,7 +111,7 @@ struct BusObserver {
         return requestProperties(.logind, now: now)
     }
 
-    /// Whether logind has answered the last ``refresh(now:)``, or has no values that are still valid.
+    /// Whether logind has answered the last ``refresh(now:)``, or has no valid values.
     var isRefreshed: Bool {
         let logind = self[.logind]
         return logind.properties == nil || owners[.logind] != nil && logind.question == nil
@@ -151,13 +151,13 @@ struct BusObserver {
         }
     }
 
-    /// Handles answers that are overdue and values that are no longer valid.
+    /// Handles answers that are overdue, and drops values that are no longer valid.
     mutating func tick(now: Double) {
         for (request, time) in due where time <= now {
             due[request] = nil
             switch request {
             case .properties(let object, let number):
-                // The request is kept, because a late answer is still accepted.
+                // The request number is kept, because a late answer is still accepted.
                 var overdue = self[object]
                 overdue.failure = BusFailure("does not answer")
                 overdue.question = number
@@ -176,7 +176,7 @@ struct BusObserver {
     private mutating func ownerIs(_ owner: String?, of service: BusService, now: Double) -> [Action] {
         due[.owner(service)] = nil
         answered.insert(service)
-        // The answer to the request may repeat the signal.
+        // The answer to the owner request may repeat what a signal has already reported.
         guard owners[service] != owner else { return [] }
         owners[service] = owner
         var result: [Action] = []
@@ -188,7 +188,7 @@ struct BusObserver {
         return result
     }
 
-    /// Handles a changed or missing owner of an object. The last values remain valid for a while.
+    /// Keeps the last values of an object valid for a while after its owner has changed or gone.
     private mutating func outlive(_ object: BusObject, now: Double) {
         let former = self[object]
         if let question = former.question { due[.properties(object, number: question)] = nil }
@@ -197,9 +197,9 @@ struct BusObserver {
         }
     }
 
-    /// Requests the properties of an object. The old values remain valid until the answer arrives.
+    /// Requests the properties of an object. The previous values remain valid until the answer arrives.
     private mutating func requestProperties(_ object: BusObject, now: Double) -> [Action] {
-        // The answer in progress is as recent as the event that caused this request.
+        // The answer to the request in progress will be as recent as the event that caused this call.
         guard self[object].question == nil else { return [] }
         questions += 1
         objects[object, default: Knowledge()].question = questions
@@ -227,7 +227,7 @@ struct BusObserver {
     private mutating func prepareForSleep(_ begins: Bool, now: Double) -> [Action] {
         objects[.logind]?.properties?["PreparingForSleep"] = .truth(begins)
         guard !begins else { return [] }
-        // logind does not announce changes of external power, and it may have changed during sleep.
+        // External power may have changed during sleep, and logind does not announce that.
         return requestProperties(.logind, now: now) + actions(lock.sleepEnded(), now: now)
     }
 

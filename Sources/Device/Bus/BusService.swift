@@ -4,7 +4,7 @@ import NightshiftAPI
 enum BusService: String, Sendable, CaseIterable {
     case upower = "org.freedesktop.UPower"
     case powerProfiles = "org.freedesktop.UPower.PowerProfiles"
-    /// The name of power-profiles-daemon up to version 0.13. Later versions still answer to it.
+    /// The bus name of power-profiles-daemon up to version 0.13. Later versions still use it too.
     case hadessPowerProfiles = "net.hadess.PowerProfiles"
     case networkManager = "org.freedesktop.NetworkManager"
     case logind = "org.freedesktop.login1"
@@ -21,7 +21,7 @@ enum BusService: String, Sendable, CaseIterable {
     var objects: [BusObject] { BusObject.allCases.filter { $0.service == self } }
 }
 
-/// The objects whose properties are followed.
+/// The objects on the bus whose properties the service follows.
 enum BusObject: Sendable, CaseIterable {
     case upower
     case displayDevice
@@ -43,7 +43,7 @@ enum BusObject: Sendable, CaseIterable {
     var path: String {
         switch self {
         case .upower: "/org/freedesktop/UPower"
-        // This object is UPower's sum of all batteries that power the machine.
+        // This is UPower's combination of all batteries that power the machine.
         case .displayDevice: "/org/freedesktop/UPower/devices/DisplayDevice"
         case .powerProfiles: "/org/freedesktop/UPower/PowerProfiles"
         case .hadessPowerProfiles: "/net/hadess/PowerProfiles"
@@ -63,7 +63,7 @@ enum BusObject: Sendable, CaseIterable {
         }
     }
 
-    /// The properties that are kept; all others are ignored.
+    /// The names of the properties that are used. All others are ignored.
     var properties: Set<String> {
         switch self {
         case .upower: ["OnBattery"]

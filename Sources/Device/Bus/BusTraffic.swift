@@ -1,44 +1,45 @@
 /// A request on the bus.
 ///
-/// Requests that may be repeated have a number, so that a late answer to an earlier one is recognised.
+/// A request that may be repeated has a number, which distinguishes its answer from a late answer to an earlier
+/// request.
 enum BusRequest: Hashable, Sendable {
-    /// Subscribes to signals by a match rule of the D-Bus specification.
+    /// Subscribes to the signals that match a rule (D-Bus specification, "Match Rules").
     case subscribe(String)
     case owner(BusService)
     case properties(BusObject, number: Int)
     case inhibit(why: String, number: Int)
-    /// Requests NetworkManager's object for an interface, and that object's state.
+    /// Requests NetworkManager's object for an interface, and the state of that object.
     case device(interface: String, number: Int)
     case deviceState(path: String, number: Int)
 }
 
-/// An event from the bus.
+/// An event from the bus about device conditions.
 enum BusEvent: Equatable, Sendable {
     case subscriptionFailed(BusFailure)
-    /// The unique name of the service's connection; nil if the service has no owner.
+    /// The unique name of a service's connection; nil if no process owns the service's name.
     case owner(BusService, String?)
     case properties(BusObject, number: Int, Result<[String: BusValue], BusFailure>)
     case changed(BusObject, sender: String, PropertyChange)
-    /// Whether sleep begins (true) or has ended (false); nil if the signal cannot be read.
+    /// The beginning (true) or end (false) of a sleep; nil if the signal cannot be read.
     case prepareForSleep(sender: String, Bool?)
-    /// A user has logged in or out.
+    /// The login or logout of a user.
     case sessionsChanged(sender: String)
     /// The descriptor of an inhibitor lock. The receiver must close it.
     case lock(number: Int, Result<Int32, BusFailure>)
-    /// The object's path; nil if there is no such object or the answer has no path.
+    /// The path of the object for an interface; nil if there is no such object, or if the answer has no path.
     case device(number: Int, path: String?)
     case deviceState(number: Int, Int64?)
 }
 
-/// A PropertiesChanged signal.
+/// The content of a PropertiesChanged signal.
 struct PropertyChange: Equatable, Sendable {
     var changed: [String: BusValue]
-    /// Properties whose new values must be requested.
+    /// The names of properties whose new values must be requested.
     var invalidated: Set<String>
 }
 
 extension BusRequest {
-    /// Whether the report is incomplete until this request is answered.
+    /// Whether the report is incomplete until the request is answered.
     var isAboutDevice: Bool {
         switch self {
         case .owner, .properties, .device, .deviceState: true
@@ -46,7 +47,7 @@ extension BusRequest {
         }
     }
 
-    /// All subscriptions. They are made before any request, so that no change is missed.
+    /// The subscriptions to all signals. They are made before any request, so that no change is missed.
     static var subscriptions: [BusRequest] {
         let owners = BusService.allCases.map { MessageBus.ownerChanged($0.rawValue) }
         let properties = BusObject.allCases.map { object in

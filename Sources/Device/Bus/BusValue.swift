@@ -1,15 +1,15 @@
-/// A property's value, reduced to the types that are used here.
+/// The value of a property, reduced to the types that the service uses.
 enum BusValue: Equatable, Sendable {
     case truth(Bool)
-    /// Any integer type of D-Bus. A larger value becomes the maximum.
+    /// A value of any integer type of D-Bus. A value that does not fit becomes the maximum.
     case integer(Int64)
     case number(Double)
     /// A string or an object path.
     case text(String)
-    /// Any other type, by its signature. No requested property has such a type.
+    /// A value of any other type, with its signature. No requested property has such a type.
     case other(String)
 
-    /// The value as shown to people.
+    /// The text that users see for the value.
     var phrase: String {
         switch self {
         case .truth(let truth): truth ? "yes" : "no"
@@ -21,9 +21,9 @@ enum BusValue: Equatable, Sendable {
     }
 }
 
-/// The reason for which a request on the bus failed.
+/// The reason why a request on the bus failed.
 struct BusFailure: Error, Equatable {
-    /// The predicate of a sentence: "is not running".
+    /// The reason as a predicate: "is not running".
     var text: String
 
     init(_ text: String) {

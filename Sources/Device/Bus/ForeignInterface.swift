@@ -1,16 +1,16 @@
-/// Determines whether the default route uses an interface that NetworkManager does not manage.
+/// A check whether the default route uses an interface that NetworkManager does not manage.
 ///
-/// NetworkManager reports a machine as disconnected if ifupdown or systemd-networkd has set up its network. Pure: facts
-/// are inputs, the requests to send are outputs.
+/// NetworkManager reports a machine as disconnected if ifupdown or systemd-networkd has set up its network. A pure
+/// value: facts are inputs, the requests to send are outputs.
 struct ForeignInterface {
-    /// The interface in question.
+    /// The interface to check.
     private(set) var name: String?
     private(set) var isForeign = false
-    /// Whether NetworkManager's answer may have changed. The earlier answer remains valid until the new one arrives.
+    /// Whether NetworkManager must be asked again. Its earlier answer remains valid until the new one arrives.
     var isOutOfDate = false
     private var number = 0
 
-    /// NM_DEVICE_STATE_UNMANAGED.
+    /// The state of an unmanaged device (NM_DEVICE_STATE_UNMANAGED).
     private static let unmanaged: Int64 = 10
 
     /// Returns the request to send if NetworkManager reports no network although there is a route.

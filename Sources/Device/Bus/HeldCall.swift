@@ -1,6 +1,6 @@
 import CSystemd
 
-/// A call from another client of the bus, kept until it is answered. Used by one thread.
+/// A call from another client of the bus, which is kept until it is answered. Used by one thread.
 final class HeldCall {
     let pointer: OpaquePointer
 

@@ -1,6 +1,7 @@
 /// The logind lock that keeps the machine from sleeping. It is held while it is wanted and logind is present.
 ///
-/// Pure: requests to send and descriptors to close are outputs. Closing a lock's last descriptor releases it.
+/// A pure value: requests to send and descriptors to close are outputs. Closing the last descriptor of a lock releases
+/// it.
 struct InhibitorLock {
     enum Action: Equatable {
         case ask(why: String, number: Int)
@@ -8,7 +9,7 @@ struct InhibitorLock {
     }
 
     private(set) var wanted: String?
-    /// The reason for which a wanted lock is not held.
+    /// The reason why a wanted lock is not held.
     private(set) var refusal: BusFailure?
     private var held: (descriptor: Int32, why: String)?
     private var asked: (number: Int, why: String)?
@@ -23,18 +24,18 @@ struct InhibitorLock {
         return requestIfNeeded()
     }
 
-    /// Handles the arrival of logind (possibly a new instance) or its departure.
+    /// Handles the arrival or departure of logind. After an arrival the lock is requested again.
     mutating func served(_ isServed: Bool) -> [Action] {
         self.isServed = isServed
-        // The lock of a logind that is gone has no effect.
+        // A lock of an earlier logind process has no effect.
         let closed = release()
         asked = nil
         refusal = nil
         return closed + requestIfNeeded()
     }
 
-    /// Handles the end of a sleep. logind may now grant a lock that it refused before, because it grants none while a
-    /// sleep is in progress.
+    /// Handles the end of a sleep, after which a lock that was refused is requested again. logind does not grant locks
+    /// while a sleep is in progress.
     mutating func sleepEnded() -> [Action] {
         // A request in progress is not repeated.
         if asked == nil { refusal = nil }
@@ -59,7 +60,7 @@ struct InhibitorLock {
         }
     }
 
-    /// Handles an overdue answer. It is still accepted if it arrives later.
+    /// Handles an overdue answer. A late answer is still accepted.
     mutating func isOverdue(number: Int) {
         if asked?.number == number { refusal = BusFailure("does not answer") }
     }

@@ -2,9 +2,9 @@ import CSystemd
 import Glibc
 import NightshiftAPI
 
-/// One connection to a message bus, used by one thread, for any kind of messages.
+/// A connection to a message bus for any kind of message, used by one thread.
 ///
-/// No method blocks: messages are queued, and arrived messages are read when poll(2) reports them.
+/// No method blocks: outgoing messages are queued, and incoming ones are read when poll(2) reports them.
 final class MessageBus {
     private let bus: OpaquePointer
 
@@ -25,17 +25,18 @@ final class MessageBus {
 
     var descriptor: Int32 { sd_bus_get_fd(bus) }
 
-    /// The events to poll for.
+    /// The events for which poll(2) waits.
     var events: Int16 { Int16(truncatingIfNeeded: max(0, sd_bus_get_events(bus))) }
 
-    /// The time in seconds of CLOCK_MONOTONIC at which sd-bus must be called again; nil if it only waits for the bus.
+    /// The time in seconds of CLOCK_MONOTONIC at which sd-bus must be called again; nil if sd-bus waits only for
+    /// messages.
     var deadline: Double? {
         var microseconds: UInt64 = 0
         guard sd_bus_get_timeout(bus, &microseconds) > 0, microseconds != .max else { return nil }
         return Double(microseconds) / 1e6
     }
 
-    /// An identity that is unique to this bus for all time; nil until the bus has answered.
+    /// An identifier of this bus, which is never used again; nil until the bus has answered.
     var identity: String? {
         guard sd_bus_is_ready(bus) > 0 else { return nil }
         var id = sd_id128_t()
@@ -61,7 +62,7 @@ final class MessageBus {
         return OutgoingMessage(owned: message)
     }
 
-    /// Answers a call with an error, if its caller expects an answer.
+    /// Answers a call with an error, if the caller expects an answer.
     func refuse(_ call: HeldCall, _ name: String, _ text: String) {
         guard call.expectsAnswer else { return }
         name.withCString { name in
@@ -79,9 +80,9 @@ final class MessageBus {
         return OutgoingMessage(owned: message)
     }
 
-    /// Queues a call. With `startsService` the bus starts the service if it is not running.
+    /// Queues a call. With `startsService`, the bus starts the service if it is not running.
     ///
-    /// - Returns: the cookie to which the answer refers.
+    /// - Returns: the cookie of the call, which its answer contains.
     func send(_ call: OutgoingMessage, startsService: Bool = false) throws(BusFailure) -> UInt64 {
         try BusFailure.check(sd_bus_message_set_auto_start(call.pointer, startsService ? 1 : 0))
         var cookie: UInt64 = 0
@@ -99,11 +100,11 @@ final class MessageBus {
         try BusFailure.check(sd_bus_send(bus, answer.pointer, nil))
     }
 
-    /// Returns the result of `read` for the first message for which it is not nil; nil if there are no more messages.
+    /// Reads messages until `read` returns a value for one, and returns that value; nil if there are no more messages.
     /// Also sends queued messages. Throws when the connection has ended.
     func next<Value>(_ read: (BusMessage) -> Value?) throws(BusFailure) -> Value? {
         while true {
-            // Without callbacks of this program, sd-bus returns every message that it does not handle itself.
+            // The service installs no callbacks, so sd-bus returns every message that it does not handle itself.
             var message: OpaquePointer?
             let result = sd_bus_process(bus, &message)
             if result < 0 { throw BusFailure(code: -result) }
@@ -117,13 +118,13 @@ final class MessageBus {
     static let daemon = "org.freedesktop.DBus"
     static let daemonPath = "/org/freedesktop/DBus"
 
-    /// The match rule for the signal that a name's owner has changed.
+    /// Returns the match rule for the signal that the owner of a name has changed.
     static func ownerChanged(_ name: String) -> String {
         "type='signal',sender='\(daemon)',interface='\(daemon)',member='NameOwnerChanged',arg0='\(name)'"
     }
 }
 
-/// A message that is written from front to back.
+/// A message to send, which is written from front to back.
 final class OutgoingMessage {
     let pointer: OpaquePointer
 
@@ -162,7 +163,7 @@ final class OutgoingMessage {
     }
 
     func append(truth: Bool) throws(BusFailure) {
-        // sd-bus represents booleans as int.
+        // sd-bus expects booleans as int.
         var number: Int32 = truth ? 1 : 0
         try BusFailure.check(sd_bus_message_append_basic(pointer, Self.code("b"), &number))
     }
@@ -213,7 +214,7 @@ final class OutgoingMessage {
     private static func code(_ type: Unicode.Scalar) -> CChar { CChar(type.value) }
 }
 
-/// A value in a dictionary that is sent.
+/// A value in the dictionary of an outgoing message.
 enum OutgoingValue: Equatable, Sendable {
     case text(String)
     case truth(Bool)

@@ -1,8 +1,8 @@
-/// Decides when to reconnect to an unavailable bus.
+/// The times at which to reconnect to an unavailable bus.
 ///
-/// Pure. A bus that was never reached is not retried by time: the appearance of its socket, or a change of the network,
-/// causes the attempt. A bus that was lost is retried for a while after pauses that double, because it may be about to
-/// listen at an existing socket.
+/// A pure value. If the bus was never reached, only the appearance of its socket or a change of the network causes an
+/// attempt. If the connection was lost, attempts are repeated for a while after pauses that double, because the bus may
+/// soon listen at the existing socket again.
 struct Reconnection {
     private var pause: Double?
     private var hasBeenReached = false
@@ -11,7 +11,7 @@ struct Reconnection {
     static let firstPause = 1.0
     static let longestPause = 300.0
 
-    /// Records that a process listens at the socket, whether or not it is a bus.
+    /// Records that a process listens at the socket, even if it may not be a bus.
     mutating func reached() {
         if !hasBeenReached { pause = Self.firstPause }
         hasBeenReached = true
@@ -24,7 +24,8 @@ struct Reconnection {
         deadline = nil
     }
 
-    /// Records a failed attempt. With `hasAppeared` the socket is new, and no process may listen there yet.
+    /// Records a failed attempt. `hasAppeared` means that the socket is new, and that the process that created it may
+    /// not listen yet.
     mutating func failed(hasAppeared: Bool, now: Double) {
         if hasAppeared { pause = Self.firstPause }
         guard let next = pause else {

@@ -2,7 +2,7 @@ import CSystemd
 import Glibc
 import Synchronization
 
-/// Passes requests to the thread that listens to the session bus, and events from it.
+/// A channel that passes requests to the thread that listens to the session bus, and passes that thread's events on.
 final class SessionChannel<Request: Sendable, Event: Sendable>: Sendable {
     private struct State {
         var requests: [Request] = []
@@ -12,8 +12,8 @@ final class SessionChannel<Request: Sendable, Event: Sendable>: Sendable {
 
     private let state = Mutex(State())
     private let continuation: AsyncStream<Event>.Continuation
-    /// An eventfd(2) that is readable when there are requests. It is closed with this object, so that its number is not
-    /// used for another file meanwhile.
+    /// An eventfd(2) that is readable when there are requests. This object closes it at the end of its own lifetime, so
+    /// that no other file gets its number before.
     let descriptor: Int32
 
     init(continuation: AsyncStream<Event>.Continuation) {
@@ -25,7 +25,7 @@ final class SessionChannel<Request: Sendable, Event: Sendable>: Sendable {
         close(descriptor)
     }
 
-    /// Returns false if listening has already begun or has ended.
+    /// Records that listening begins. Returns false if it had already begun or has ended.
     func begin() -> Bool {
         state.withLock { state in
             let isFirst = !state.hasBegun && !state.isEnded
@@ -47,8 +47,8 @@ final class SessionChannel<Request: Sendable, Event: Sendable>: Sendable {
         wake()
     }
 
-    /// Takes the requests for the listening thread, and whether no more will follow. Resets the readiness of
-    /// ``descriptor``.
+    /// Returns the pending requests and clears the list, and returns whether no more requests will follow. Resets the
+    /// readiness of ``descriptor``.
     func takeRequests() -> (requests: [Request], isEnded: Bool) {
         var count: UInt64 = 0
         _ = read(descriptor, &count, MemoryLayout.size(ofValue: count))

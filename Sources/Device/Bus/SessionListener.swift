@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// One connection to the session bus for one feature of the service. Used by one thread.
+/// A connection to the session bus for one feature of the service. Used by one thread.
 protocol SessionBusConnection: AnyObject, SendableMetatype {
     associatedtype Request: Sendable
     associatedtype Event: Sendable
@@ -13,22 +13,23 @@ protocol SessionBusConnection: AnyObject, SendableMetatype {
 
     var descriptor: Int32 { get }
     var events: Int16 { get }
-    /// The time in seconds of CLOCK_MONOTONIC at which ``next()`` must be called although nothing has arrived.
+    /// The time in seconds of CLOCK_MONOTONIC at which ``next()`` must be called even if no message has arrived.
     var deadline: Double? { get }
-    /// The events to deliver when the connection ends.
+    /// The events that are delivered when the connection ends.
     var farewell: [Event] { get }
 
-    /// Sends a request. Returns false if it could not be sent or has no recipient.
+    /// Sends a request. Returns false if the request could not be sent or has no recipient.
     func perform(_ request: Request) -> Bool
     /// Returns the next events, or nil if there are no more. Throws when the connection has ended.
     func next() throws(BusFailure) -> [Event]?
-    /// The event to deliver for a request that could not be sent.
+    /// Returns the event that is delivered for a request that could not be sent.
     static func refusal(of request: Request) -> Event?
 }
 
-/// The thread that listens to the session bus for one feature of the service and delivers its events to the board.
+/// The thread that listens to the session bus for one feature of the service, and delivers its events to the channel.
 ///
-/// It sleeps in poll(2). Without a session bus it waits for one to appear. It reconnects to a bus that was lost.
+/// The thread sleeps in poll(2). It waits for a session bus to appear if there is none, and reconnects to a bus that
+/// was lost.
 final class SessionListener<Connection: SessionBusConnection> {
     typealias Board = SessionChannel<Connection.Request, Connection.Event>
 
@@ -40,7 +41,7 @@ final class SessionListener<Connection: SessionBusConnection> {
     private var watched: [String] = []
     private var reconnection = Reconnection()
 
-    /// Starts listening for a board. Later calls have no effect.
+    /// Starts a thread that listens for a channel. Later calls have no effect.
     static func start(
         _ name: String, _ board: Board, environment: [String: String],
         session: @escaping @Sendable () -> [String: String]?
@@ -95,12 +96,12 @@ final class SessionListener<Connection: SessionBusConnection> {
 
     private func connect(hasAppeared: Bool) {
         guard let address = Self.address(environment, session) else {
-            // Without an address for the bus there is no socket to wait for.
+            // If the address of the bus is unknown, there is no socket to wait for.
             socketWatch = nil
             return
         }
         let paths = BusAddress.socketPaths(address)
-        // The watch begins before the attempt, so that a socket which appears after a failed attempt is noticed.
+        // The watch begins before the attempt, so that a socket that appears right after a failed attempt is noticed.
         if socketWatch == nil || watched != paths {
             watched = paths
             socketWatch = SocketWatch(paths: paths)
@@ -136,8 +137,8 @@ final class SessionListener<Connection: SessionBusConnection> {
         reconnection.failed(hasAppeared: hasAppeared, now: now)
     }
 
-    /// The address of the session bus: from the service's environment, from that of the session manager, or systemd's
-    /// default.
+    /// Returns the address of the session bus: from the service's environment, from the session manager's environment,
+    /// or systemd's default.
     private static func address(
         _ environment: [String: String], _ session: () -> [String: String]?
     ) -> String? {

@@ -7,22 +7,23 @@ import NightshiftAPI
 package struct SessionManager: Sendable {
     private let address: String?
 
-    /// - Parameter environment: names the address of the session bus.
+    /// - Parameter environment: the environment with the address of the session bus.
     package init(environment: [String: String]) {
         address =
             environment["DBUS_SESSION_BUS_ADDRESS"]
             ?? environment["XDG_RUNTIME_DIR"].map { "unix:path=\($0)/bus" }
     }
 
-    /// Microseconds to wait for the manager: more than a working one needs on a busy machine. Calls block for at most
-    /// this time.
+    /// The number of microseconds to wait for the manager. A working manager needs less even on a busy machine. Calls
+    /// block for at most this time.
     private static let timeout: UInt64 = 1_000_000
 
-    /// The current environment that the manager gives to the programs it starts (`systemctl --user show-environment`).
-    /// A desktop adds its own variables after the login. Nil if there is no such manager, or it does not answer.
+    /// Returns the current environment that the manager gives to the programs it starts (`systemctl --user
+    /// show-environment`). A desktop adds its own variables after the login. Returns nil if there is no such manager,
+    /// or if it does not answer.
     package func environment() -> [String: String]? {
         guard let address else { return nil }
-        // Without a socket no attempt is made. A bus that is not on a Unix socket is not a session bus.
+        // No attempt is made without a socket. A bus that does not use a Unix socket is not a session bus.
         guard BusAddress.socketPaths(address).contains(where: { access($0, R_OK | W_OK) == 0 }) else { return nil }
         var opened: OpaquePointer?
         guard sd_bus_new(&opened) >= 0, let bus = opened else { return nil }
@@ -39,7 +40,7 @@ package struct SessionManager: Sendable {
         for word in ["org.freedesktop.systemd1.Manager", "Environment"] {
             guard sd_bus_message_append_basic(question, CChar(UInt8(ascii: "s")), word) >= 0 else { return nil }
         }
-        // A bus without systemd must not try to start it.
+        // If the bus was not started by systemd, it must not try to start systemd.
         sd_bus_message_set_auto_start(question, 0)
         var answer: OpaquePointer?
         guard sd_bus_call(bus, question, Self.timeout, nil, &answer) >= 0, let answer else { return nil }
@@ -47,7 +48,7 @@ package struct SessionManager: Sendable {
         return Self.assignments(answer)
     }
 
-    /// Waits for the bus. By itself, sd-bus would wait 90 seconds for a bus that does not answer.
+    /// Waits for the bus to be ready. The default of sd-bus is to wait 90 seconds for a bus that does not answer.
     private static func waitUntilReady(_ bus: OpaquePointer) -> Bool {
         let end = ContinuousClock.now + .microseconds(Int64(timeout))
         while sd_bus_is_ready(bus) == 0 {

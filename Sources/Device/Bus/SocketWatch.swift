@@ -2,13 +2,13 @@ import CSystemd
 import Foundation
 import Glibc
 
-/// Reports when a socket, or one of the folders on its path, appears in the file system.
+/// A watch that reports when a socket, or a folder on its path, appears in the file system.
 ///
 /// Used by one thread, which polls ``descriptor``.
 final class SocketWatch {
     let descriptor: Int32
     private let paths: [String]
-    /// The awaited names, by the watch of the folder in which they would appear.
+    /// The awaited names, by the watches of the folders in which these names would appear.
     private var awaited: [Int32: Set<String>] = [:]
 
     /// Returns nil if the kernel allows no more watches.
@@ -23,7 +23,7 @@ final class SocketWatch {
         close(descriptor)
     }
 
-    /// Reads the events. Returns true if an awaited name has appeared or has become accessible.
+    /// Reads the file system events. Returns true if an awaited name has appeared or has become accessible.
     func isNews() -> Bool {
         var isNews = false
         withUnsafeTemporaryAllocation(byteCount: 4096, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
@@ -33,7 +33,7 @@ final class SocketWatch {
                 if concerns(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { isNews = true }
             }
         }
-        // A folder that has appeared is watched next.
+        // If a folder has appeared, its contents are watched next.
         if isNews { watch() }
         return isNews
     }
@@ -48,7 +48,7 @@ final class SocketWatch {
             // The name is padded with zeros.
             let name = String(decoding: events[start..<min(offset, events.count)].prefix { $0 != 0 }, as: UTF8.self)
             let isLost = event.mask & UInt32(IN_Q_OVERFLOW) != 0
-            // The end of a watch is also reported for watches that were removed here.
+            // The kernel also reports the end of watches that this object has removed.
             let isFolderGone = event.mask & UInt32(IN_IGNORED) != 0 && awaited[event.wd] != nil
             if isLost || isFolderGone || awaited[event.wd]?.contains(name) == true { isOurs = true }
         }

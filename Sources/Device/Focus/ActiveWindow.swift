@@ -1,8 +1,8 @@
 import NightshiftAPI
 
-/// The active window of an X11 display, and the properties that identify its application.
+/// The active window of an X11 display, and the properties that identify the application of that window.
 ///
-/// Pure: answers of the server are inputs, the requests to send are outputs. Titles are not requested.
+/// A pure value: answers of the server are inputs, the requests to send are outputs. Window titles are not requested.
 struct ActiveWindow {
     /// The properties of a window that identify its application.
     enum Property: String, CaseIterable {
@@ -13,20 +13,20 @@ struct ActiveWindow {
         case machine = "WM_CLIENT_MACHINE"
     }
 
-    /// This machine's name, as its programs write it to `WM_CLIENT_MACHINE`.
+    /// The name of this machine, as local programs write it to `WM_CLIENT_MACHINE`.
     let host: String
     /// The active window; 0 if none is active.
     private(set) var window: UInt32 = 0
     private var values: [Property: [UInt8]] = [:]
     private var unanswered: Set<Property> = []
-    /// The application of the last window whose properties have all arrived; nil if no window is active.
+    /// The application of the last active window whose properties have all arrived; nil if no window is active.
     private(set) var front: FrontApplication?
 
     init(host: String) {
         self.host = host
     }
 
-    /// Handles a change of the active window; 0 means that none is active.
+    /// Handles a change of the active window. The number 0 means that no window is active.
     ///
     /// - Returns: the properties to request.
     mutating func changed(to window: UInt32) -> [Property] {
@@ -38,13 +38,13 @@ struct ActiveWindow {
         return window == 0 ? [] : Property.allCases
     }
 
-    /// Handles the end of a window. Its window manager may still report it as active if it was the last one.
+    /// Handles the end of a window. If it was the last window, the window manager may still report it as active.
     mutating func closed(_ window: UInt32) {
         if window == self.window { _ = changed(to: 0) }
     }
 
-    /// Handles the bytes of a property, nil if the window does not have it. Answers for another window are ignored as
-    /// too late.
+    /// Handles the bytes of a property; nil means that the window does not have it. An answer about a window that is no
+    /// longer active is ignored.
     mutating func answered(_ property: Property, of window: UInt32, _ value: [UInt8]?) {
         guard window == self.window, unanswered.remove(property) != nil else { return }
         values[property] = value
@@ -60,7 +60,7 @@ struct ActiveWindow {
         return application
     }
 
-    /// Splits a text into strings that each end with a zero byte.
+    /// Returns the strings of a text in which each string ends with a zero byte.
     private static func names(_ bytes: [UInt8]) -> [String] {
         bytes.split(separator: 0).filter { $0.count <= FrontApplication.longestName }
             .map { String(decoding: $0, as: UTF8.self) }
@@ -68,7 +68,7 @@ struct ActiveWindow {
 
     private static func processID(_ bytes: [UInt8]) -> Int32? {
         guard bytes.count == 4 else { return nil }
-        // The value is in this machine's byte order, as delivered by libxcb.
+        // libxcb delivers the value in the byte order of this machine.
         let value = bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
         return Int32(exactly: value).flatMap { $0 > 0 ? $0 : nil }
     }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A display that the session's environment names.
+/// A display from the environment of the session.
 enum Display: Hashable {
-    /// The path of a Wayland compositor's socket.
+    /// A Wayland compositor, by the path of its socket.
     case wayland(path: String)
-    /// An X server of this machine.
+    /// An X server on this machine.
     case x11(X11Display)
 
-    /// The path at which the socket appears.
+    /// The path of the display's socket.
     var socketPath: String {
         switch self {
         case .wayland(let path): path
@@ -16,10 +16,10 @@ enum Display: Hashable {
     }
 }
 
-/// An X server of this machine, and the file with the credentials for it.
+/// An X server on this machine, and the file with its credentials.
 struct X11Display: Hashable {
     var number: Int
-    /// `XAUTHORITY`, or its default.
+    /// The path of the credentials file: the value of `XAUTHORITY`, or its default.
     var authority: String?
 
     var name: String { ":\(number)" }
@@ -32,8 +32,8 @@ struct X11Display: Hashable {
         self.authority = authority
     }
 
-    /// Reads `DISPLAY`. Only displays of this machine are accepted, such as `:0` or `unix:0.1`. A display of an ssh(1)
-    /// connection also shows windows of another machine.
+    /// Parses a value of `DISPLAY`. Only displays of this machine are accepted, such as `:0` or `unix:0.1`. A display
+    /// that ssh(1) forwards also shows windows of another machine.
     init?(name: String, authority: String?) {
         let parts = name.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].isEmpty || parts[0] == "unix" else { return nil }
@@ -44,18 +44,18 @@ struct X11Display: Hashable {
     }
 }
 
-/// The displays of a session, and the places where they may appear.
+/// The displays of a session, and the paths at which their sockets may appear.
 ///
-/// Pure. The Wayland display comes first, because an X server next to it knows only the windows of its own clients.
+/// A pure value. The Wayland display comes first, because an X server next to it knows only the windows of X11 clients.
 struct Displays: Equatable {
     private(set) var found: [Display] = []
-    /// The desktop's own name (`XDG_CURRENT_DESKTOP`).
+    /// The name of the desktop (`XDG_CURRENT_DESKTOP`).
     private(set) var desktop: String?
     private let runtimeDirectory: String?
 
     /// - Parameters:
     ///   - session: the environment that the session manager gives to the programs it starts; nil without a manager. A
-    ///     desktop adds its display there, while the service's own environment may be older.
+    ///     desktop adds its display to this environment. The environment of the service may be older.
     init(session: [String: String]?, service: [String: String]) {
         runtimeDirectory = Self.value("XDG_RUNTIME_DIR", service) ?? Self.value("XDG_RUNTIME_DIR", session ?? [:])
         for environment in [session ?? [:], service] {
@@ -69,8 +69,8 @@ struct Displays: Equatable {
         desktop = Self.value("XDG_CURRENT_DESKTOP", session ?? [:]) ?? Self.value("XDG_CURRENT_DESKTOP", service)
     }
 
-    /// The paths of sockets whose appearance is a reason to connect again: those of the displays, and those that a
-    /// desktop which starts later is likely to create.
+    /// The socket paths whose appearance causes a new attempt to connect: the sockets of the known displays, and the
+    /// sockets that a desktop is likely to create when it starts later.
     var socketPaths: [String] {
         var paths = found.map(\.socketPath)
         let wayland = (0..<Self.likelyNumbers).compactMap { number in runtimeDirectory.map { "\($0)/wayland-\(number)" }
@@ -80,8 +80,8 @@ struct Displays: Equatable {
         return paths
     }
 
-    /// The number of display numbers to watch. Servers take the first free number, and more than a few at once are
-    /// rare.
+    /// The number of display numbers to watch. A server takes the first free number, and more than a few servers at
+    /// once are rare.
     private static let likelyNumbers = 8
 
     private func wayland(_ environment: [String: String]) -> Display? {

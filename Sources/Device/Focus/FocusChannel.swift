@@ -3,18 +3,18 @@ import Glibc
 import NightshiftAPI
 import Synchronization
 
-/// Passes the foreground application from the listening thread to other threads.
+/// A channel that passes the foreground application from the listening thread to other threads.
 final class FocusChannel: Sendable {
     private struct State {
-        var report = FocusReport.nobody("not asked yet")
+        var report = FocusReport.nobody("not checked yet")
         var hasBegun = false
         var isEnded = false
     }
 
     private let state = Mutex(State())
     private let continuation: AsyncStream<FrontApplication?>.Continuation
-    /// An eventfd(2) that is readable at the end. It is closed with this object, so that its number is not used for
-    /// another file meanwhile.
+    /// An eventfd(2) that becomes readable when listening is to end. This object closes it at the end of its own
+    /// lifetime, so that no other file gets its number before.
     let descriptor: Int32
 
     init(continuation: AsyncStream<FrontApplication?>.Continuation) {
@@ -30,7 +30,7 @@ final class FocusChannel: Sendable {
 
     var isEnded: Bool { state.withLock { $0.isEnded } }
 
-    /// Returns false if listening has already begun or has ended.
+    /// Records that listening begins. Returns false if it had already begun or has ended.
     func begin() -> Bool {
         state.withLock { state in
             let isFirst = !state.hasBegun && !state.isEnded
@@ -46,7 +46,7 @@ final class FocusChannel: Sendable {
         _ = write(descriptor, &one, MemoryLayout.size(ofValue: one))
     }
 
-    /// Publishes a report; called by the listening thread. With `isNews` the reader of the stream is notified.
+    /// Publishes a report. `isNews` means that the reader of the stream is notified. The listening thread calls this.
     func publish(_ report: FocusReport, isNews: Bool) {
         state.withLock { $0.report = report }
         if isNews { continuation.yield(report.application) }

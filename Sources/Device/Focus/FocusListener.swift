@@ -2,21 +2,21 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// The thread that listens to the display and publishes reports on the board.
+/// The thread that listens to the display, and publishes reports on the channel.
 final class FocusListener {
     private let board: FocusChannel
     private let environment: [String: String]
     private let session: @Sendable () -> [String: String]?
     private var connection: Connection?
-    /// The reason for which there is no connection.
+    /// The reason why there is no connection.
     private var absence = "there is no display"
-    /// Reports when a display's socket appears, while there is no connection.
+    /// The watch for a display's socket, while there is no connection.
     private var socketWatch: SocketWatch?
     private var watched: [String] = []
     private var reconnection = Reconnection()
     private var settling = FrontSettling()
-    /// The display's last report, before ``settling`` is applied.
-    private var report = FocusReport.nobody("not asked yet")
+    /// The last report of the display, before ``settling`` is applied to it.
+    private var report = FocusReport.nobody("not checked yet")
 
     private enum Connection {
         case wayland(WaylandConnection, desktop: String?)
@@ -86,7 +86,7 @@ final class FocusListener {
     /// Connects to the first display that can be reached.
     private func connect(hasAppeared: Bool) {
         let displays = Displays(session: session(), service: environment)
-        // The watch begins before the attempt, so that a socket which appears after a failed attempt is noticed.
+        // The watch begins before the attempt, so that a socket that appears right after a failed attempt is noticed.
         if socketWatch == nil || watched != displays.socketPaths {
             watched = displays.socketPaths
             socketWatch = SocketWatch(paths: watched)
@@ -106,7 +106,7 @@ final class FocusListener {
             }
         }
         absence = failures.isEmpty ? "there is no display" : failures.joined(separator: "; ")
-        // The desktop may have created its socket already without having told the session manager about it.
+        // A desktop that is starting may have created its socket without having told the session manager the display.
         let isAbout =
             reconnection.deadline == nil && displays.found.isEmpty
             && displays.socketPaths.contains { access($0, F_OK) == 0 }
@@ -130,7 +130,7 @@ final class FocusListener {
     }
 
     private func publish() {
-        // A report from an incomplete start would be withdrawn at once.
+        // Before all answers have arrived, a report would be replaced at once.
         let latest = connection.map(\.report) ?? .nobody(absence)
         if let latest { report = latest }
         let isNews = settling.follow(report, isComplete: latest != nil, hasDisplay: connection != nil, now: now)

@@ -1,14 +1,15 @@
 import Foundation
 package import NightshiftAPI
 
-/// The foreground application, as reported by the desktop itself.
+/// A monitor of the foreground application, as the desktop reports it.
 ///
 /// A Wayland compositor reports it through wlr-foreign-toplevel-management, an X server through its window manager's
-/// `_NET_ACTIVE_WINDOW`. Every method may be called from any thread and blocks for no longer than a lock. One thread
-/// listens; it sleeps in poll(2) until an event arrives. Without a display it waits for one to appear.
+/// `_NET_ACTIVE_WINDOW`. Every method may be called from any thread, and blocks for no longer than a lock. One thread
+/// listens. It sleeps in poll(2) until an event arrives. Without a display, the thread waits for one to appear.
 package final class FocusMonitor: Sendable {
-    /// The foreground application, each time it changes, or nil for none. The first value is the application found at
-    /// the start. Changes that have not been read yet are merged into one. For one reader. Ends with ``shutdown()``.
+    /// A stream of the foreground application, which yields a value after each change; nil if there is none. The first
+    /// value is the application at the start. Changes that have not been read yet are merged into one. The stream
+    /// supports one reader and ends with ``shutdown()``.
     package let fronts: AsyncStream<FrontApplication?>
 
     private let board: FocusChannel
@@ -17,8 +18,8 @@ package final class FocusMonitor: Sendable {
 
     /// - Parameters:
     ///   - environment: the environment of the service.
-    ///   - session: returns the current environment that the session manager gives to the programs it starts. It may
-    ///     block for a moment.
+    ///   - session: a function that returns the current environment that the session manager gives to the programs it
+    ///     starts. It may block for a moment.
     package init(environment: [String: String], session: @escaping @Sendable () -> [String: String]? = { nil }) {
         self.environment = environment
         self.session = session
@@ -45,7 +46,7 @@ package final class FocusMonitor: Sendable {
         thread.start()
     }
 
-    /// Stops listening soon after.
+    /// Makes the thread stop listening soon.
     package func shutdown() {
         board.end()
     }

@@ -2,32 +2,33 @@ package import NightshiftAPI
 
 /// The foreground application and the source of this report.
 package struct FocusReport: Equatable, Sendable {
-    /// The application; nil if no window is in the foreground, or if there is no source.
+    /// The application in the foreground; nil if there is none, or if there is no source.
     package var application: FrontApplication?
-    /// The source; nil without a source.
+    /// The source of the report; nil if there is no source.
     package var source: FrontStatus.Source?
-    /// The reason for which there is no source.
+    /// The reason why there is no source.
     package var detail: String?
 
     static func nobody(_ why: String) -> FocusReport { FocusReport(detail: why) }
 }
 
-/// Delays the report that no application is in the foreground. Between two windows no window is active for a moment,
-/// and an app that returns within that time was never in the background.
+/// A delay for the report that no application is in the foreground. During a change between windows, no window is
+/// active for a moment. An app that gets the focus back within that time was never in the background.
 ///
-/// Pure. A change to another application's window is reported at once.
+/// A pure value. A change to a window of another application is reported at once.
 struct FrontSettling {
-    /// Seconds without a foreground application after which this is reported.
+    /// The number of seconds without a foreground application before this is reported.
     static let timeout = 0.5
 
     private(set) var told: FrontApplication?
-    /// Whether anything has been reported.
+    /// Whether a report has been made.
     private(set) var hasTold = false
-    /// The time at which to report that nothing is in the foreground, in seconds of the caller's clock.
+    /// The time, in seconds of the caller's clock, at which to report that no application is in the foreground.
     private(set) var deadline: Double?
 
-    /// Handles a report of the display. A report without a source changes nothing: the foreground is then unknown, and
-    /// an application in use must not be suspended for that. If the display is gone, its windows are gone too.
+    /// Handles a report of the display. A report without a source has no effect while there is a display, because the
+    /// foreground is then unknown, and an application in use must not be suspended. If there is no display, no window
+    /// is in the foreground.
     ///
     /// - Parameter isComplete: whether the display has sent its complete initial state.
     /// - Returns: whether ``told`` has changed.
@@ -36,11 +37,13 @@ struct FrontSettling {
             deadline = nil
             return false
         }
-        // Without a display there is nothing to report, unless an application was reported before.
+        // Without a display, the absence of a foreground application is reported only after an earlier report.
         guard report.source != nil || hasTold else { return false }
         return isComplete && update(report.application, now: now) || tick(now: now)
     }
 
+    /// Handles a change of the foreground application.
+    ///
     /// - Returns: whether ``told`` has changed.
     mutating func update(_ application: FrontApplication?, now: Double) -> Bool {
         guard let application else {
@@ -51,7 +54,7 @@ struct FrontSettling {
         return tell(application)
     }
 
-    /// Handles the passing of time.
+    /// Reports the absence of a foreground application once its delay has passed. Returns whether ``told`` has changed.
     mutating func tick(now: Double) -> Bool {
         guard let deadline, deadline <= now else { return false }
         self.deadline = nil

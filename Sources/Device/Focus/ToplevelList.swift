@@ -1,30 +1,30 @@
 import NightshiftAPI
 
-/// The toplevel windows of a Wayland compositor, as reported by wlr-foreign-toplevel-management, and the one in the
+/// The toplevel windows of a Wayland compositor, as wlr-foreign-toplevel-management reports them, and the window in the
 /// foreground.
 ///
-/// Pure. Changes of a window take effect together with `done`. Titles are not kept.
+/// A pure value. Changes of a window take effect when the compositor sends `done`. Window titles are not kept.
 struct ToplevelList {
     private struct Toplevel {
         var applicationID: String?
         var isActivated = false
     }
 
-    /// The windows with the last complete state, and with the state that is still being sent.
+    /// The last complete state of each window. ``pending`` holds the state that is still being received.
     private var told: [UInt64: Toplevel] = [:]
     private var pending: [UInt64: Toplevel] = [:]
-    /// Activated windows, the most recently activated last. There may be one for each seat.
+    /// The activated windows. The last one was activated most recently. Each seat may have one.
     private var activated: [UInt64] = []
 
-    /// The maximum number of windows that are followed. More of them indicate a faulty compositor.
+    /// The maximum number of windows that are followed. A compositor that reports more is faulty.
     static let most = 10_000
 
-    /// The application in front; nil where no window is activated.
+    /// The application in the foreground; nil if no window is activated.
     var front: FrontApplication? {
         activated.last.map { FrontApplication(applicationID: told[$0]?.applicationID) }
     }
 
-    /// Handles a new window. Returns false if it is not followed.
+    /// Adds a new window. Returns false if there are too many windows to follow it.
     mutating func opened(_ window: UInt64) -> Bool {
         guard pending.count < Self.most else { return false }
         pending[window] = Toplevel()

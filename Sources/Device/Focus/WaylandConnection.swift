@@ -2,7 +2,7 @@ import CDesktop
 import Glibc
 import NightshiftAPI
 
-/// One connection to a Wayland compositor that reports its toplevel windows. Used by one thread.
+/// A connection to a Wayland compositor that reports its toplevel windows. Used by one thread.
 ///
 /// No method blocks: events are read when poll(2) reports them.
 final class WaylandConnection {
@@ -10,11 +10,11 @@ final class WaylandConnection {
     private let display: OpaquePointer
     private var registry: OpaquePointer?
     private var manager: OpaquePointer?
-    /// The registry name of the manager, if the compositor has announced it.
+    /// The number of the toplevel manager in the registry; nil if the compositor has not announced a manager.
     private var managerName: UInt32?
     private var handles: Set<UInt> = []
     private var list = ToplevelList()
-    /// Whether the initial announcements are complete.
+    /// Whether the compositor has completed its initial announcements.
     private var isAnnounced = false
     private var sync: OpaquePointer?
 
@@ -29,7 +29,7 @@ final class WaylandConnection {
         let socket = try Self.connect(path)
         guard let display = wayland.display_connect_to_fd(socket) else {
             close(socket)
-            throw FocusFailure("libwayland-client refuses the socket \(path)")
+            throw FocusFailure("libwayland-client cannot use the socket \(path)")
         }
         self.wayland = wayland
         self.display = display
@@ -48,16 +48,16 @@ final class WaylandConnection {
 
     var descriptor: Int32 { wayland.display_get_fd(display) }
 
-    /// The report of the events read so far; nil until the compositor has announced its interfaces.
+    /// The report that follows from the events read so far; nil until the compositor has announced its interfaces.
     var report: FocusReport? {
         if manager != nil { return FocusReport(application: list.front, source: .wlrForeignToplevel) }
         return isAnnounced ? .nobody("the Wayland compositor does not offer wlr-foreign-toplevel-management") : nil
     }
 
-    /// Takes what has arrived. Throws when the connection has ended.
+    /// Reads and handles the events that have arrived. Throws when the connection has ended.
     func process() throws(FocusFailure) {
         while wayland.display_prepare_read(display) != 0 { try dispatch() }
-        // Reading ends the preparation and does not block, even if nothing has arrived.
+        // This call ends the prepared read and does not block, even if no data has arrived.
         guard wayland.display_read_events(display) >= 0 || errno == EAGAIN else { throw failure }
         try dispatch()
         guard wayland.display_flush(display) >= 0 || errno == EAGAIN else { throw failure }
@@ -69,12 +69,12 @@ final class WaylandConnection {
 
     private var failure: FocusFailure {
         let code = wayland.display_get_error(display)
-        return FocusFailure("the connection broke: \(String(cString: strerror(code == 0 ? ECONNRESET : code)))")
+        return FocusFailure("the connection to the compositor was lost: \(String(cString: strerror(code == 0 ? ECONNRESET : code)))")
     }
 
     // MARK: - Requests
 
-    // These are the opcodes of wayland.xml and of wlr-foreign-toplevel-management.
+    // These are the request opcodes of wayland.xml and of wlr-foreign-toplevel-management.
     private static let sync: UInt32 = 0
     private static let getRegistry: UInt32 = 1
     private static let bind: UInt32 = 0
@@ -91,7 +91,7 @@ final class WaylandConnection {
         guard manager == nil, let registry else { return }
         let version = min(version, Self.newestVersion)
         Self.managerInterface.withCString { interface in
-            // The registry needs the new object's interface name and version in addition.
+            // The bind request of the registry also needs the interface name and version of the new object.
             var arguments = [wl_argument](repeating: wl_argument(), count: 4)
             arguments[0].u = name
             arguments[1].s = interface
@@ -121,7 +121,7 @@ final class WaylandConnection {
 
     // MARK: - Events
 
-    /// Directs the events of an object to ``receive(_:_:_:)``.
+    /// Sets ``receive(_:_:_:)`` as the handler of an object's events.
     private func listen(to proxy: OpaquePointer) -> Bool {
         wayland.proxy_add_dispatcher(
             proxy,
@@ -131,7 +131,8 @@ final class WaylandConnection {
                     .receive(OpaquePointer(target), number, arguments)
                 return 0
             },
-            // This object is not retained: the connection and all its objects end before it does.
+            // This object need not be retained, because it ends the connection and all Wayland objects before it is
+            // freed.
             Unmanaged.passUnretained(self).toOpaque(), nil) == 0
     }
 
@@ -230,7 +231,7 @@ final class WaylandConnection {
     }
 }
 
-/// The reason for which a display cannot be reached or is gone.
+/// The reason why a display cannot be reached, or why its connection ended.
 struct FocusFailure: Error, Equatable {
     let text: String
 

@@ -1,23 +1,24 @@
-/// Determines whether the window manager of an X display reports the active window.
+/// A check whether the window manager of an X display reports the active window.
 ///
-/// Pure. A window manager lists `_NET_ACTIVE_WINDOW` in `_NET_SUPPORTED`, which may remain after it has ended. While it
-/// runs it has a window of its own, which `_NET_SUPPORTING_WM_CHECK` names (Extended Window Manager Hints).
+/// A pure value. A window manager lists `_NET_ACTIVE_WINDOW` in `_NET_SUPPORTED`, and this list may remain after the
+/// window manager has ended. A running window manager has a window of its own, whose number is in
+/// `_NET_SUPPORTING_WM_CHECK` (Extended Window Manager Hints).
 struct WindowManagerWord: Equatable {
     private enum Check: Equatable {
         case notAsked
-        /// No window manager has named a window.
+        /// No window manager has published its own window.
         case none
-        /// The window that is named has not answered yet.
+        /// The window manager's own window has not answered yet.
         case asked(UInt32)
         case alive(UInt32)
         case gone
     }
 
-    /// Whether the active window is among the supported hints; nil until that is known.
+    /// Whether the supported hints contain the active window; nil until the hints are known.
     var listsActiveWindow: Bool?
     private var check = Check.notAsked
 
-    /// Whether the active window is reported; nil until that is known.
+    /// Whether the window manager reports the active window; nil until that is known.
     var isTold: Bool? {
         guard let listsActiveWindow else { return nil }
         return switch check {
@@ -27,7 +28,7 @@ struct WindowManagerWord: Equatable {
         }
     }
 
-    /// Handles the name of the window manager's own window; 0 means none.
+    /// Handles the number of the window manager's own window; 0 means that there is no such window.
     ///
     /// - Returns: whether to check that the window exists.
     mutating func named(_ window: UInt32) -> Bool {
@@ -39,7 +40,7 @@ struct WindowManagerWord: Equatable {
         return window != 0
     }
 
-    /// Handles the answer of a window, or that it does not exist.
+    /// Handles the result of the check whether a window exists.
     mutating func answered(_ window: UInt32, isThere: Bool) {
         guard check == .asked(window) else { return }
         check = isThere ? .alive(window) : .gone

@@ -3,17 +3,16 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// One connection to an X server whose window manager reports the active window. Used by one thread.
+/// A connection to an X server whose window manager reports the active window. Used by one thread.
 ///
-/// Only connecting waits for the server. After that, requests are queued and answers are read when poll(2) reports
-/// them.
+/// Only connecting blocks. After that, requests are queued, and answers are read when poll(2) reports them.
 final class X11Connection {
     private let xcb: nightshift_xcb
     private let connection: OpaquePointer
     private let root: UInt32
     private var active: ActiveWindow
     private var atoms: [String: UInt32] = [:]
-    /// Requests in progress, in the order of their answers.
+    /// The requests in progress, in the order of their answers.
     private var questions: [(sequence: UInt32, question: Question)] = []
     private var manager = WindowManagerWord()
     /// Whether the active window has been requested.
@@ -25,7 +24,7 @@ final class X11Connection {
         case atom(String)
         case supported
         case activeWindow
-        /// The window manager's own window, and whether it exists.
+        /// A request that checks whether the window manager's own window exists.
         case check
         case answer(of: UInt32)
         case property(ActiveWindow.Property, of: UInt32)
@@ -34,8 +33,7 @@ final class X11Connection {
     private static let activeWindow = "_NET_ACTIVE_WINDOW"
     private static let supported = "_NET_SUPPORTED"
     private static let check = "_NET_SUPPORTING_WM_CHECK"
-    /// The number of four-byte units of a property that are requested. It is far more than a name or a list of hints
-    /// needs.
+    /// The number of four-byte units to request of a property. This is far more than a name or a list of hints needs.
     private static let longestProperty: UInt32 = 1_024
 
     init(_ display: X11Display) throws(FocusFailure) {
@@ -75,18 +73,18 @@ final class X11Connection {
 
     var descriptor: Int32 { xcb.get_file_descriptor(connection) }
 
-    /// The report of the answers read so far; nil until the initial answers have arrived.
+    /// The report that follows from the answers read so far; nil until the initial answers have arrived.
     var report: FocusReport? {
         guard let isTold = manager.isTold else { return nil }
-        guard isTold else { return .nobody("no window manager of the X server tells which window is active") }
+        guard isTold else { return .nobody("the X server has no window manager that reports the active window") }
         return isSettled ? FocusReport(application: active.front, source: .x11) : nil
     }
 
-    /// Reads what has arrived. Throws when the connection has ended.
+    /// Reads and handles the events and answers that have arrived. Throws when the connection has ended.
     func process() throws(FocusFailure) {
-        // Sending may also read data, for which poll(2) would not wake up.
+        // Sending may also read data into libxcb's buffer, and poll(2) would not report that data.
         while takeEvents() || takeAnswers() { _ = xcb.flush(connection) }
-        guard xcb.connection_has_error(connection) == 0 else { throw FocusFailure("the connection broke") }
+        guard xcb.connection_has_error(connection) == 0 else { throw FocusFailure("the connection to the X server was lost") }
     }
 
     // MARK: - Events
@@ -161,17 +159,18 @@ final class X11Connection {
         case .check:
             let window = Self.numbers(bytes(reply) ?? []).first ?? 0
             guard manager.named(window) else { break }
-            // Events are selected before the request, so that the window's end is not missed.
+            // The window's events are selected before its properties are requested, so that the window's end is not
+            // missed.
             select(XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue, of: window)
             ask(Self.check, of: window, .answer(of: window))
         case .answer(let window):
-            // The answer for a missing window is an error.
+            // The server answers a request about a missing window with an error.
             manager.answered(window, isThere: reply != nil)
         case .activeWindow:
             activeIs(Self.numbers(bytes(reply) ?? []).first ?? 0)
         case .property(let property, let window):
             if reply == nil {
-                // The window was closed before the request arrived.
+                // The window was closed before the server received the request.
                 active.closed(window)
             } else {
                 active.answered(property, of: window, bytes(reply))
@@ -197,7 +196,7 @@ final class X11Connection {
         _ = xcb.change_window_attributes(connection, window, XCB_CW_EVENT_MASK.rawValue, &mask)
     }
 
-    /// The value of a property; nil if it is missing.
+    /// Returns the value of a property; nil if the window does not have the property.
     private func bytes(_ reply: UnsafeMutableRawPointer?) -> [UInt8]? {
         guard let reply = reply?.assumingMemoryBound(to: xcb_get_property_reply_t.self),
             reply.pointee.type != XCB_ATOM_NONE.rawValue, let value = xcb.get_property_value(reply)
@@ -218,7 +217,8 @@ final class X11Connection {
 
     private static func connect(_ xcb: nightshift_xcb, _ display: X11Display, _ screen: inout Int32) -> OpaquePointer? {
         guard var cookie = cookie(of: display) else {
-            // libxcb looks for credentials itself. Without any, a server may identify the user by the socket.
+            // libxcb finds the credentials without help. A server may also identify the user by the socket instead of
+            // by credentials.
             return xcb.connect_to_display_with_auth_info(display.name, nil, &screen)
         }
         var name = XAuthority.cookie

@@ -3,10 +3,10 @@ import Foundation
 /// The credentials in a file of the `~/.Xauthority` format (Xsecurity(7), Xau(3)).
 struct XAuthority: Equatable {
     struct Entry: Equatable {
-        /// The address family: 256 is this machine by its host name, 65535 is any.
+        /// The address family: 256 means this machine by its host name, 65535 means any machine.
         var family: UInt16
         var address: [UInt8]
-        /// The display's number in digits; empty matches any display.
+        /// The number of the display in digits. An empty number matches any display.
         var number: [UInt8]
         var name: [UInt8]
         var data: [UInt8]
@@ -14,12 +14,13 @@ struct XAuthority: Equatable {
 
     private(set) var entries: [Entry] = []
 
-    /// The authentication method that every server supports, and the only one whose data is sent unchanged.
+    /// The name of the authentication method that every server supports, and the only method whose data is sent
+    /// unchanged.
     static let cookie = Array("MIT-MAGIC-COOKIE-1".utf8)
-    /// The maximum file size. Larger files are not of this format.
+    /// The maximum size of the file in bytes. Larger files do not have this format.
     static let largestFile = 1 << 20
 
-    /// Reads the entries and stops at one that is truncated.
+    /// Parses the entries, and stops at an entry that is truncated.
     init(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while let family = Self.number(&rest) {
@@ -30,7 +31,7 @@ struct XAuthority: Equatable {
         }
     }
 
-    /// The cookie for a display of this machine; nil if there is no entry for it.
+    /// Returns the cookie for a display of this machine; nil if the file has no entry for it.
     func cookie(display: Int, host: String) -> [UInt8]? {
         entries.first {
             $0.name == Self.cookie && ($0.number.isEmpty || $0.number == Array("\(display)".utf8))

@@ -94,7 +94,7 @@ final class DesktopConnection: SessionBusConnection {
         case .notify(let token):
             guard message.isError else {
                 guard let number = try? message.readNumber() else {
-                    return [.refused(token: token, isGone: false, detail: "the answer is not understood")]
+                    return [.refused(token: token, isGone: false, detail: "the answer of the notification server cannot be read")]
                 }
                 return [.shown(token: token, number: number)]
             }

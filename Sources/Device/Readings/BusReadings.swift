@@ -22,7 +22,7 @@ extension BusObserver {
         var reading = reading(.networkManager, of: .networkManager)
         if foreign.isForeign, let name = foreign.name {
             reading.values = [:]
-            reading.oddities.append("it leaves \(name) to others, so the kernel is asked about the network")
+            reading.oddities.append("it does not manage \(name), so the network is read from the kernel")
         }
         return reading
     }
@@ -50,10 +50,10 @@ extension BusObserver {
             reading.oddities += oddities
         }
         guard reading.isPresent else {
-            if !reading.values.isEmpty { reading.oddities.append("what it said last counts for some seconds") }
+            if !reading.values.isEmpty { reading.oddities.append("its last values remain valid for some seconds") }
             return reading
         }
-        if let trouble { reading.oddities.append("its changes may be missed: the bus \(trouble.text)") }
+        if let trouble { reading.oddities.append("changes may be missed, because the bus \(trouble.text)") }
         return reading
     }
 }

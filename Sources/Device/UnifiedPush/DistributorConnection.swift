@@ -218,7 +218,7 @@ final class DistributorConnection: SessionBusConnection {
     private func called(_ message: BusMessage) -> [DistributorEvent]? {
         let call = HeldCall(message)
         guard message.path == Self.path else {
-            bus.refuse(call, "org.freedesktop.DBus.Error.UnknownObject", "There is \(Self.path), and nothing else.")
+            bus.refuse(call, "org.freedesktop.DBus.Error.UnknownObject", "Unknown object path. Use \(Self.path).")
             return nil
         }
         if message.isCall("org.freedesktop.DBus.Introspectable", "Introspect") {
@@ -228,13 +228,13 @@ final class DistributorConnection: SessionBusConnection {
             return nil
         }
         guard let member = Self.members.first(where: { message.isCall($0.interface, $0.member) }) else {
-            bus.refuse(call, "org.freedesktop.DBus.Error.UnknownMethod", "UnifiedPush has no such method.")
+            bus.refuse(call, "org.freedesktop.DBus.Error.UnknownMethod", "Unknown method of UnifiedPush.")
             return nil
         }
         do throws(BusFailure) {
             let request = try request(message, member.version, isRegister: member.member == "Register")
             guard held.count < Self.mostHeld else {
-                bus.refuse(call, "org.freedesktop.DBus.Error.LimitsExceeded", "Too many calls wait for their answers.")
+                bus.refuse(call, "org.freedesktop.DBus.Error.LimitsExceeded", "Too many calls are waiting for an answer. Try again later.")
                 return nil
             }
             lastHeld += 1
@@ -244,7 +244,7 @@ final class DistributorConnection: SessionBusConnection {
             case .unregister(let token): return [.unregister(call: lastHeld, token: token)]
             }
         } catch {
-            bus.refuse(call, "org.freedesktop.DBus.Error.InvalidArgs", "The arguments \(error.text).")
+            bus.refuse(call, "org.freedesktop.DBus.Error.InvalidArgs", "The arguments are not valid: the caller \(error.text).")
             return nil
         }
     }
@@ -267,7 +267,7 @@ final class DistributorConnection: SessionBusConnection {
         case .two:
             let values = try message.readProperties(["service", "token", "description"])
             func text(_ name: String) throws(BusFailure) -> String {
-                guard case .text(let text)? = values[name] else { throw BusFailure("have no '\(name)'") }
+                guard case .text(let text)? = values[name] else { throw BusFailure("gave no '\(name)'") }
                 return text
             }
             guard isRegister else { return .unregister(try text("token")) }
