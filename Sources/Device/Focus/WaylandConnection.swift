@@ -69,7 +69,8 @@ final class WaylandConnection {
 
     private var failure: FocusFailure {
         let code = wayland.display_get_error(display)
-        return FocusFailure("the connection to the compositor was lost: \(String(cString: strerror(code == 0 ? ECONNRESET : code)))")
+        let reason = String(cString: strerror(code == 0 ? ECONNRESET : code))
+        return FocusFailure("the connection to the compositor was lost: \(reason)")
     }
 
     // MARK: - Requests

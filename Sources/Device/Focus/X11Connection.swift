@@ -84,7 +84,9 @@ final class X11Connection {
     func process() throws(FocusFailure) {
         // Sending may also read data into libxcb's buffer, and poll(2) would not report that data.
         while takeEvents() || takeAnswers() { _ = xcb.flush(connection) }
-        guard xcb.connection_has_error(connection) == 0 else { throw FocusFailure("the connection to the X server was lost") }
+        guard xcb.connection_has_error(connection) == 0 else {
+            throw FocusFailure("the connection to the X server was lost")
+        }
     }
 
     // MARK: - Events

@@ -1,10 +1,10 @@
 import NightshiftAPI
 
-/// One connection to the session bus, and the state of the notification server there. Used by one thread.
+/// A connection to the session bus, and the state of the notification server on that bus. Used by one thread.
 final class DesktopConnection: SessionBusConnection {
     private let bus: MessageBus
     private var asked: [UInt64: Question] = [:]
-    /// The unique name of the server's connection.
+    /// The unique name of the notification server's connection.
     private var owner: String?
     private var server: NotificationServer?
     private var isKnown = false
@@ -16,7 +16,7 @@ final class DesktopConnection: SessionBusConnection {
         case nothing
     }
 
-    /// Begins to connect. It subscribes before it asks for the owner, so that no change is missed.
+    /// Begins to connect. The subscription is sent before the request for the owner, so that no change is missed.
     init(address: String) throws(BusFailure) {
         bus = try MessageBus(address: address)
         for rule in Self.rules {
@@ -39,7 +39,7 @@ final class DesktopConnection: SessionBusConnection {
         return .refused(token: token, isGone: true, detail: "there is no notification server")
     }
 
-    /// Sends a request. Returns false if it could not be sent or has no recipient.
+    /// Sends a request. Returns false if the request could not be sent or has no recipient.
     func perform(_ request: DesktopRequest) -> Bool {
         do throws(BusFailure) {
             switch request {
@@ -83,7 +83,7 @@ final class DesktopConnection: SessionBusConnection {
             // An error means that the name has no owner.
             return events + ownerIs(message.isError ? nil : try? message.readText())
         case .capabilities(let name):
-            // Another server may have replaced this one.
+            // The answer is ignored if another server has replaced the one that sent it.
             guard name == owner else { return [] }
             let capabilities = message.isError ? [] : (try? message.readTexts()) ?? []
             let found = NotificationServer(
@@ -94,7 +94,7 @@ final class DesktopConnection: SessionBusConnection {
         case .notify(let token):
             guard message.isError else {
                 guard let number = try? message.readNumber() else {
-                    return [.refused(token: token, isGone: false, detail: "the answer of the notification server cannot be read")]
+                    return [.refused(token: token, isGone: false, detail: "the server's answer cannot be read")]
                 }
                 return [.shown(token: token, number: number)]
             }
@@ -130,7 +130,7 @@ final class DesktopConnection: SessionBusConnection {
     }
 
     private func ownerIs(_ name: String?) -> [DesktopEvent] {
-        // The answer to the request may repeat the signal.
+        // The answer to the owner request may repeat what a signal has already reported.
         guard name != owner else { return [] }
         let hadServer = server != nil
         owner = name
@@ -155,14 +155,14 @@ final class DesktopConnection: SessionBusConnection {
         try call.append(notification.body)
         try call.append(notification.actions.flatMap { [$0.key, $0.title] })
         try call.append(notification.hints)
-        // -1 is the server's own time; 0 means until it is closed.
+        // -1 means that the server chooses the time; 0 means that the notification stays until it is closed.
         try call.append(Int32(notification.stays ? 0 : -1))
         asked[try bus.send(call)] = .notify(token: token)
         return true
     }
 
     private func emitBadge(_ count: Int, of entry: String) throws(BusFailure) {
-        // This is libunity's form of the path. Readers use the URI.
+        // The object path is built as libunity builds it. Readers use the URI instead of the path.
         let hash = entry.utf8.reduce(UInt32(5381)) { $0 &* 33 &+ UInt32($1) }
         let signal = try bus.newSignal("/com/canonical/unity/launcherentry/\(hash)", Self.launcher, "Update")
         try signal.append("application://\(entry).desktop")
@@ -173,9 +173,9 @@ final class DesktopConnection: SessionBusConnection {
     private static let name = "org.freedesktop.Notifications"
     private static let path = "/org/freedesktop/Notifications"
     private static let launcher = "com.canonical.Unity.LauncherEntry"
-    /// The bus name of docks that show badges. libunity waits for the same name.
+    /// The bus name of docks that show badges. libunity waits for this name too.
     private static let dock = "com.canonical.Unity"
-    /// The errors that the bus returns if the recipient is no longer there.
+    /// The errors that the bus returns if the recipient has left the bus.
     private static let absences: Set = [
         "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.ServiceUnknown",
         "org.freedesktop.DBus.Error.NameHasNoOwner", "org.freedesktop.DBus.Error.Disconnected",
@@ -188,7 +188,7 @@ final class DesktopConnection: SessionBusConnection {
 }
 
 extension DesktopEvent.CloseReason {
-    /// - Parameter code: a code of the specification.
+    /// - Parameter code: the reason for a closure, as a code of the specification.
     fileprivate init(_ code: UInt32) {
         switch code {
         case 1: self = .expired

@@ -1,25 +1,25 @@
-/// A notification of org.freedesktop.Notifications (Desktop Notifications Specification 1.2).
+/// A notification for the desktop (org.freedesktop.Notifications, Desktop Notifications Specification 1.2).
 package struct DesktopNotification: Hashable, Sendable {
     package var appName: String
-    /// A name of the icon theme, or a path; empty for no icon.
+    /// The name of an icon in the theme, or a path; empty for no icon.
     package var icon: String
-    /// The server's number of the notification to replace; 0 for none.
+    /// The server's number for the notification to replace; 0 if there is none to replace.
     package var replaces: UInt32
     package var title: String
-    /// The body. It is markup if the server supports that.
+    /// The body text. It contains markup if the server supports markup.
     package var body: String
     package var actions: [Action]
     /// The name of the app's desktop entry, without `.desktop`.
     package var entry: String
     package var urgency: Urgency
     package var category: String?
-    /// A name of the sound theme; nil for silence.
+    /// The name of a sound in the theme; nil for no sound.
     package var sound: String?
-    /// Whether it stays until it is answered. Otherwise the server chooses the time.
+    /// Whether the notification stays until the user responds. Otherwise the server chooses the time.
     package var stays: Bool
 
     package struct Action: Hashable, Sendable {
-        /// The action's key; `default` for a click on the notification itself.
+        /// The key of the action; `default` for a click on the notification itself.
         package var key: String
         package var title: String
 
@@ -48,11 +48,11 @@ package struct DesktopNotification: Hashable, Sendable {
     }
 }
 
-/// The notification server that is running.
+/// A running notification server.
 package struct NotificationServer: Hashable, Sendable {
-    /// The bus and the server's connection to it. The combination is never used again.
+    /// An identifier made of the bus and the server's connection to it. It is never used again.
     package var identity: String
-    /// The capabilities in the names of `GetCapabilities`.
+    /// The capabilities, with their names from `GetCapabilities`.
     package var capabilities: Set<String>
 
     package init(identity: String, capabilities: Set<String>) {
@@ -64,26 +64,26 @@ package struct NotificationServer: Hashable, Sendable {
     package var hasActions: Bool { capabilities.contains("actions") }
 }
 
-/// An event of the session bus about notifications.
+/// An event about notifications on the session bus.
 package enum DesktopEvent: Hashable, Sendable {
-    /// The session bus is connected. Its clients have not received anything that was emitted before.
+    /// The service has connected to a session bus. Clients of this bus have not received any earlier signals.
     case connected
-    /// A dock has connected to the bus. It has not received anything that was emitted before.
+    /// A dock has connected to the bus. The dock has not received any earlier signals.
     case dock
-    /// The server has changed; nil if there is no server.
+    /// The notification server has changed. Nil means that there is no server.
     case server(NotificationServer?)
-    /// The notification sent with a token is shown under this number.
+    /// The notification with this token is shown, under this number of the server.
     case shown(token: Int64, number: UInt32)
-    /// The notification sent with a token is not shown. `isGone` means that its server is no longer there.
+    /// The notification with this token is not shown. `isGone` means that the server has left the bus.
     case refused(token: Int64, isGone: Bool, detail: String)
-    /// The user has chosen an action. `server` is an identity.
+    /// The user has chosen an action. `server` is a server's identity.
     case chosen(server: String, number: UInt32, key: String)
     case closed(server: String, number: UInt32, CloseReason)
 
     package enum CloseReason: Hashable, Sendable {
         case expired
         case dismissed
-        /// Closed by a call, or for a reason that the specification does not define.
+        /// A call closed the notification, or the reason is one that the specification does not define.
         case other
     }
 }

@@ -1,10 +1,10 @@
 /// The notification server of the user's session (org.freedesktop.Notifications), and the badges that docks show.
 ///
-/// Every method may be called from any thread and blocks for no longer than a lock. One thread listens; it sleeps in
-/// poll(2) until an event arrives. Without a session bus it waits for one to appear. It reconnects to a bus that was
-/// lost.
+/// Every method may be called from any thread, and blocks for no longer than a lock. One thread listens. It sleeps in
+/// poll(2) until an event arrives. It waits for a session bus to appear if there is none, and reconnects to a bus that
+/// was lost.
 package final class DesktopNotifications: Sendable {
-    /// The events in order. For one reader. Ends with ``shutdown()``.
+    /// A stream of the events in order. The stream supports one reader and ends with ``shutdown()``.
     package let events: AsyncStream<DesktopEvent>
 
     private let board: SessionChannel<DesktopRequest, DesktopEvent>
@@ -12,9 +12,9 @@ package final class DesktopNotifications: Sendable {
     private let session: @Sendable () -> [String: String]?
 
     /// - Parameters:
-    ///   - environment: the environment of the service, which may name the session bus.
-    ///   - session: returns the current environment that the session manager gives to the programs it starts. It may
-    ///     block for a moment.
+    ///   - environment: the environment of the service, which may contain the address of the session bus.
+    ///   - session: a function that returns the current environment that the session manager gives to the programs it
+    ///     starts. It may block for a moment.
     package init(environment: [String: String], session: @escaping @Sendable () -> [String: String]? = { nil }) {
         self.environment = environment
         self.session = session
@@ -32,7 +32,7 @@ package final class DesktopNotifications: Sendable {
         SessionListener<DesktopConnection>.start("notifications", board, environment: environment, session: session)
     }
 
-    /// Stops listening soon after, once all requests are sent.
+    /// Makes the thread stop listening soon, after it has sent all requests.
     package func shutdown() {
         board.end()
     }
@@ -43,17 +43,17 @@ package final class DesktopNotifications: Sendable {
         board.ask(.show(notification, token: token))
     }
 
-    /// Closes a notification, if the server of that identity is still there.
+    /// Closes a notification, if the server with that identity is still running.
     package func close(_ number: UInt32, server: String) {
         board.ask(.close(number, server: server))
     }
 
-    /// Sends docks the number to show on an app's icon (com.canonical.Unity.LauncherEntry); 0 for none.
+    /// Sends docks the number to show on an app's icon (com.canonical.Unity.LauncherEntry); 0 removes it.
     package func setBadge(_ count: Int, of entry: String) {
         board.ask(.badge(entry: entry, count: count))
     }
 
-    /// Makes the bus start a notification server, if one is installed for that.
+    /// Makes the bus start a notification server, if one that can be started is installed.
     package func startServer() {
         board.ask(.startServer)
     }

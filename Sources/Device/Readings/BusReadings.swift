@@ -11,7 +11,8 @@ extension BusObserver {
         ]
     }
 
-    /// The newer name if it has an owner. If neither has one, the name whose last values are still valid.
+    /// The bus name of power-profiles-daemon to read. The newer name is preferred if it has an owner. If neither name
+    /// has an owner, the one whose last values are still valid is used.
     private var powerProfiles: BusService {
         if isPresent(.powerProfiles) == true { return .powerProfiles }
         let isOlder = isPresent(.hadessPowerProfiles) == true || self[.powerProfiles].properties == nil

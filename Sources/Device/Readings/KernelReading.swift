@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// The kernel's values: free space, and the state of the network according to interfaces and routes.
+/// A reader of the kernel's values: free space, and the state of the network according to interfaces and routes.
 enum KernelReading {
-    /// Also returns the interface of the default route.
+    /// Returns the current values, and the interface of the default route.
     static func now(freeSpaceOf path: String) -> (reading: ProviderReading, interface: String?) {
         let addresses = NetworkInterfaces.addresses()
         let route = DefaultRoute.interface(
@@ -17,14 +17,15 @@ enum KernelReading {
         return (reading, route)
     }
 
-    /// `addresses` is nil if they cannot be read. This must not delay transfers, because an attempt will show the
-    /// state.
+    /// Returns the network values. Nil `addresses` mean that the addresses cannot be read. The network is then unknown
+    /// and does not delay transfers, because an attempt will show its state.
     static func network(
         _ addresses: [InterfaceAddress]?, interface: NetworkInterface?
     ) -> [DeviceKey: String] {
         guard let addresses else { return [:] }
         var values: [DeviceKey: String] = [.network: addresses.isEmpty ? "no" : "yes"]
-        // Interfaces without a default route (such as bridges of virtual machines) come and go without meaning.
+        // Interfaces without a default route, such as bridges of virtual machines, may come and go without a change of
+        // network.
         let through = addresses.filter { $0.interface == interface?.name }
         values[.networkName] = name(through.isEmpty ? addresses : through)
         if let interface {
@@ -36,7 +37,7 @@ enum KernelReading {
 
     private static func name(_ addresses: [InterfaceAddress]) -> String {
         let names = Set(addresses.map { "\($0.interface) \($0.network)" }).sorted()
-        // Many IPv6 prefixes may be announced in a row. The first few suffice to distinguish networks.
+        // A network may announce many IPv6 prefixes. The first few suffice to distinguish networks.
         return names.isEmpty ? "none" : names.prefix(8).joined(separator: ", ")
     }
 
@@ -68,30 +69,32 @@ extension NetworkInterface {
                 isTunnel: access("\(folder)/tun_flags", F_OK) == 0))
     }
 
-    /// Guesses the kind by the signs that udev's names and NetworkManager use.
+    /// Returns the likely kind of an interface, based on the same signs as udev's names and NetworkManager.
     static func kind(name: String, uevent: String, type: Int?, isWireless: Bool, isTunnel: Bool) -> NetworkKind {
         let device = uevent.split(separator: "\n").first { $0.hasPrefix("DEVTYPE=") }?.dropFirst("DEVTYPE=".count)
         if isWireless || device == "wlan" { return .wifi }
         if device == "wwan" || name.hasPrefix("ww") { return .cellular }
         if device == "bluetooth" { return .bluetooth }
         if device == "wireguard" || isTunnel { return .vpn }
-        // ARPHRD_ETHER, linux/if_arp.h.
+        // Type 1 is ARPHRD_ETHER (linux/if_arp.h).
         return type == 1 ? .wired : .other
     }
 }
 
-/// The kernel's routing tables.
+/// A parser of the kernel's routing tables.
 enum DefaultRoute {
-    /// The interface of the default route with the smallest metric, IPv4 first; nil without a default route.
+    /// Returns the interface of the default route with the smallest metric; nil without a default route. IPv4 routes
+    /// take precedence.
     static func interface(ipv4: String, ipv6: String) -> String? {
-        // Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT
+        // The columns are: Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT.
         let first = best(ipv4) { fields in
             guard fields.count >= 8, fields[1] == "00000000", fields[7] == "00000000",
                 let flags = Int(fields[3], radix: 16), isUsable(flags), let metric = Int(fields[6])
             else { return nil }
             return (String(fields[0]), metric)
         }
-        // destination, its length, source, its length, next hop, metric, references, uses, flags, interface
+        // The columns are: destination, its length, source, its length, next hop, metric, references, uses, flags,
+        // interface.
         return first
             ?? best(ipv6) { fields in
                 guard fields.count >= 10, fields[0].allSatisfy({ $0 == "0" }), fields[1] == "00",
@@ -101,7 +104,7 @@ enum DefaultRoute {
             }
     }
 
-    /// Whether a route has RTF_UP and not RTF_REJECT (linux/route.h).
+    /// Returns whether a route has the flag RTF_UP and not RTF_REJECT (linux/route.h).
     private static func isUsable(_ flags: Int) -> Bool { flags & 0x1 != 0 && flags & 0x200 == 0 }
 
     private static func best(_ table: String, _ route: ([Substring]) -> (interface: String, metric: Int)?) -> String? {

@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// Converts NetworkManager's properties to values.
+/// A converter of NetworkManager's properties to values.
 enum NetworkManagerReading {
     static func values(_ properties: [String: BusValue]) -> (values: [DeviceKey: String], oddities: [String]) {
         var reader = PropertyReader(properties)
@@ -20,16 +20,17 @@ enum NetworkManagerReading {
         return (values, reader.oddities)
     }
 
-    /// NMState: 0 unknown, up to 40 not or not yet connected, from 50 (local), 60 (site), 70 (global) connected.
+    /// Returns whether an NMState means connected: 50 (local), 60 (site) and 70 (global) do, and values up to 40 do
+    /// not. For 0 (unknown), returns nil.
     static func isConnected(state: Int64) -> Bool? {
         state > 0 ? state >= 50 : nil
     }
 
-    /// NMConnectivityState.
+    /// The values of NMConnectivityState, in order.
     private static let connectivity: [NetworkConnectivity] = [.unknown, .none, .portal, .limited, .full]
 
-    /// NMMetered: 1 and 3 (a guess) are yes, 2 and 4 (a guess) are no, 0 is unknown. A mobile network counts as cheap
-    /// only if it was configured so.
+    /// Returns whether a network is metered, from an NMMetered value: 1 and 3 (a guess) mean yes, 2 and 4 (a guess)
+    /// mean no, 0 is unknown. A mobile network counts as not metered only if it was configured so.
     private static func isExpensive(metered: Int64?, kind: NetworkKind?) -> Bool? {
         switch metered {
         case 1, 3: true
@@ -39,7 +40,7 @@ enum NetworkManagerReading {
         }
     }
 
-    /// The names of settings in nm-settings(5).
+    /// Returns the kind of a connection from its setting name (nm-settings(5)).
     static func kind(_ type: String) -> NetworkKind {
         switch type {
         case "802-3-ethernet", "pppoe", "infiniband", "bond", "bridge", "team", "vlan": .wired
@@ -51,8 +52,8 @@ enum NetworkManagerReading {
         }
     }
 
-    /// A connection's path is new each time it is made, so it distinguishes a network from the previous one even if
-    /// both have the same name. "/" is no connection.
+    /// Returns a name for a connection's path. A connection gets a new path each time it is made, so the path
+    /// distinguishes a network from an earlier one with the same name. The path "/" means no connection.
     private static func name(_ path: String) -> String {
         let prefix = "/org/freedesktop/NetworkManager/ActiveConnection/"
         if path == "/" || path.isEmpty { return "none" }

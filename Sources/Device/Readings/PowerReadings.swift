@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// Converts UPower's properties to values.
+/// A converter of UPower's properties to values.
 enum UPowerReading {
     static func power(_ properties: [String: BusValue]) -> (values: [DeviceKey: String], oddities: [String]) {
         var reader = PropertyReader(properties)
@@ -13,11 +13,11 @@ enum UPowerReading {
 
     static func battery(_ properties: [String: BusValue]) -> (values: [DeviceKey: String], oddities: [String]) {
         var reader = PropertyReader(properties)
-        // UpDeviceKind has values up to 28 today. Larger ones are accepted too.
+        // UpDeviceKind currently has values up to 28. Larger values are accepted for later versions.
         guard let isPresent = reader.truth("IsPresent"), let kind = reader.integer("Type", in: 0...255) else {
             return ([:], reader.oddities)
         }
-        // UpDeviceKind: 2 is a battery, 3 an uninterruptible power supply. Without either there is no warning.
+        // UpDeviceKind 2 is a battery, and 3 is an uninterruptible power supply. Other devices have no battery warning.
         guard isPresent, kind == 2 || kind == 3 else {
             return ([.battery: "none", .warning: BatteryWarning.none.rawValue], [])
         }
@@ -29,7 +29,7 @@ enum UPowerReading {
         return (values, reader.oddities)
     }
 
-    /// Converts UpDeviceLevel, whose 0 is "unknown".
+    /// Returns the warning for an UpDeviceLevel. The level 0 means unknown.
     private static func warning(_ level: Int64) -> BatteryWarning? {
         switch level {
         case 1: BatteryWarning.none
@@ -42,7 +42,7 @@ enum UPowerReading {
     }
 }
 
-/// Converts power-profiles-daemon's properties to values.
+/// A converter of power-profiles-daemon's properties to values.
 enum PowerProfilesReading {
     static func values(_ properties: [String: BusValue]) -> (values: [DeviceKey: String], oddities: [String]) {
         var reader = PropertyReader(properties)
@@ -57,14 +57,14 @@ enum PowerProfilesReading {
     }
 }
 
-/// Converts logind's properties to values.
+/// A converter of logind's properties to values.
 enum LogindReading {
     static func values(_ properties: [String: BusValue]) -> (values: [DeviceKey: String], oddities: [String]) {
         var reader = PropertyReader(properties)
         var values: [DeviceKey: String] = [:]
         if let isIdle = reader.truth("IdleHint") { values[.idle] = isIdle ? "yes" : "no" }
         if let sleeps = reader.truth("PreparingForSleep") { values[.sleeping] = sleeps ? "yes" : "no" }
-        // Not every logind reports this.
+        // Some versions of logind do not report this property.
         if properties["OnExternalPower"] != nil, let isExternal = reader.truth("OnExternalPower") {
             values[.power] = (isExternal ? PowerSource.external : .battery).rawValue
         }

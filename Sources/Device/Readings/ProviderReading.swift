@@ -4,13 +4,13 @@ import NightshiftAPI
 struct ProviderReading: Equatable, Sendable {
     var source: DeviceValue.Source
     var isPresent: Bool
-    /// The values in the text forms of their keys.
+    /// The values by their keys, in the text form of each key.
     var values: [DeviceKey: String] = [:]
-    /// The reasons for which the source is missing or some of its values were refused.
+    /// The reasons why the source is missing, or why some of its values were rejected.
     var oddities: [String] = []
 
     var provider: DeviceProvider {
-        // Several objects of one service often have the same problem.
+        // Each problem is listed once, because several objects of one service often have the same problem.
         let told = oddities.enumerated().filter { !oddities[..<$0.offset].contains($0.element) }.map(\.element)
         return DeviceProvider(
             name: source, isPresent: isPresent, detail: told.isEmpty ? nil : told.joined(separator: "; "))
@@ -21,12 +21,12 @@ struct ProviderReading: Equatable, Sendable {
     }
 }
 
-/// Reads values from properties and records the refused ones.
+/// A reader of values from properties, which records the values that it rejects.
 struct PropertyReader {
     let properties: [String: BusValue]
     private(set) var oddities: [String] = []
 
-    /// The maximum length of a text that is accepted. Names of networks and profiles are much shorter.
+    /// The maximum length in bytes of a text that is accepted. Names of networks and profiles are much shorter.
     static let longestText = 256
 
     init(_ properties: [String: BusValue]) {
@@ -69,7 +69,7 @@ struct PropertyReader {
         return text
     }
 
-    /// Records a value that has the right type but is not valid.
+    /// Records a value that has the right type but is not valid, and returns nil.
     mutating func refuse<Value>(_ name: String, _ expected: String) -> Value? {
         properties[name].flatMap { refuse(name, $0, expected) }
     }

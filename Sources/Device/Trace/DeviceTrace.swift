@@ -1,16 +1,16 @@
 import Foundation
 import NightshiftAPI
 
-/// An error for a file that cannot be played as the device.
+/// An error for a trace file that cannot be played.
 package struct UnreadableTrace: Error, Equatable, CustomStringConvertible {
     package let path: String
-    /// A sentence that names the line, if the error has one.
+    /// The reason, as a sentence. It contains the number of the line if there is one.
     package let reason: String
 
     package var description: String { "\(path): \(reason)" }
 }
 
-/// The device's part of a trace: its conditions over time, in seconds.
+/// The device conditions of a trace over time, in seconds.
 struct DeviceTrace: Sendable {
     private let steps: [(at: Double, values: [DeviceKey: String])]
 
@@ -30,7 +30,7 @@ struct DeviceTrace: Sendable {
         steps = trace.lines.compactMap { line in line.device.map { (line.at, $0) } }
     }
 
-    /// The values at `seconds` after the beginning.
+    /// Returns the values at `seconds` after the beginning.
     func reading(at seconds: Double) -> ProviderReading {
         let values = steps.prefix { $0.at <= seconds }.reduce(into: [DeviceKey: String]()) { values, step in
             values.merge(step.values) { _, new in new }
@@ -38,7 +38,7 @@ struct DeviceTrace: Sendable {
         return ProviderReading(source: .trace, isPresent: true, values: values)
     }
 
-    /// The time of the next change after `seconds`; nil at the end.
+    /// Returns the time of the next change after `seconds`; nil if there are no more changes.
     func next(after seconds: Double) -> Double? {
         steps.first { $0.at > seconds }?.at
     }

@@ -2,7 +2,7 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// The thread that plays a trace in real time and publishes reports on the board.
+/// The thread that plays a trace in real time, and publishes reports on the channel.
 struct TracePlayer {
     let board: ReportChannel
     let trace: DeviceTrace

@@ -1,40 +1,41 @@
 import CNightshift
 import NightshiftAPI
 
-/// One connection to the session bus as a UnifiedPush distributor. Used by one thread.
+/// A connection to the session bus on which the service is a UnifiedPush distributor. Used by one thread.
 final class DistributorConnection: SessionBusConnection {
     private let bus: MessageBus
     private var asked: [UInt64: Question] = [:]
     private var isKnown = false
-    /// Calls of apps that wait for their answers.
+    /// The calls of apps that the service has not answered yet.
     private var held: [UInt64: (call: HeldCall, version: DistributorVersion)] = [:]
     private var lastHeld: UInt64
     private var watched: Set<String> = []
-    /// Calls to connectors that have not been answered yet, with the time until which their answers are awaited.
+    /// The calls to connectors that have not been answered yet, with the times at which their answers are overdue.
     private var waiting: [UInt64: (call: ConnectorCall, until: Double)] = [:]
 
     private enum Question {
         case name
         case nothing
-        /// Asks the bus to start the app, if it is not running.
+        /// A call that makes the bus start the app, if the app is not running.
         case start(number: UInt64)
         case call(number: UInt64)
     }
 
-    /// The maximum number of calls of apps that wait for their answers at one time.
+    /// The maximum number of calls of apps that may wait for an answer at the same time.
     private static let mostHeld = 64
-    /// Seconds for an app to start. dbus-daemon allows two minutes.
+    /// The number of seconds for an app to start. dbus-daemon allows two minutes.
     private static let startTimeout = 130.0
-    /// Seconds for an app to answer.
+    /// The number of seconds for an app to answer.
     private static let answerTimeout = 30.0
-    /// Seconds after which a call counts as accepted if the app is present and has not refused. Connectors of version 1
-    /// need not answer.
+    /// The number of seconds after which a call counts as accepted, if the app is present and has not refused it.
+    /// Connectors of version 1 need not answer.
     private static let silence = 5.0
 
-    /// Begins to connect and requests the name. If the name has an owner, it is granted when the owner is gone.
+    /// Begins to connect, and requests the distributor's name. If the name has an owner, the bus grants it when that
+    /// owner leaves.
     init(address: String) throws(BusFailure) {
         bus = try MessageBus(address: address)
-        // Numbers of another connection's calls must have no meaning here.
+        // The first number is random, so that the numbers of calls on another connection have no meaning here.
         lastHeld = UInt64(UInt32.random(in: 0...UInt32.max)) << 32
         let call = try bus.newCall(MessageBus.daemon, MessageBus.daemonPath, MessageBus.daemon, "RequestName")
         try call.append(Self.name)
@@ -49,7 +50,7 @@ final class DistributorConnection: SessionBusConnection {
 
     static func refusal(of request: DistributorRequest) -> DistributorEvent? {
         guard case .call(let number, _) = request else { return nil }
-        return .called(number: number, .absent("there is no session bus"))
+        return .called(number: number, .absent("cannot be called without a session bus"))
     }
 
     private var now: Double { Double(nightshift_awake_nanoseconds()) / 1e9 }
@@ -122,7 +123,7 @@ final class DistributorConnection: SessionBusConnection {
             try message.append(endpoint)
         case (.endpoint(let endpoint), .two):
             try message.append([("token", .text(call.token)), ("endpoint", .text(endpoint))])
-        // For a confirmation, version 1 sends no token; version 2 always sends it.
+        // For a confirmation, version 1 sends an empty token. Version 2 always sends the token.
         case (.unregistered(let isConfirmation), .one): try message.append(isConfirmation ? "" : call.token)
         case (.unregistered, .two): try message.append([("token", .text(call.token))])
         }
@@ -164,7 +165,7 @@ final class DistributorConnection: SessionBusConnection {
         }
         if let question { asked[question.key] = nil }
         if call.version == .one, case .call? = question?.value { return .called(number: number, .returned) }
-        return .called(number: number, .absent("it has not answered"))
+        return .called(number: number, .absent("has not answered"))
     }
 
     private func answered(_ message: BusMessage, to question: Question) -> [DistributorEvent]? {
@@ -172,12 +173,12 @@ final class DistributorConnection: SessionBusConnection {
         case .nothing: return nil
         case .name:
             isKnown = true
-            // DBUS_REQUEST_NAME_REPLY_PRIMARY_OWNER.
+            // The number 1 is DBUS_REQUEST_NAME_REPLY_PRIMARY_OWNER.
             let isOurs = !message.isError && (try? message.readNumber()) == 1
             return [.connected, .named(isOurs: isOurs)]
         case .start(let number):
             guard let call = waiting[number]?.call else { return nil }
-            // An app that the bus cannot start may nevertheless be running.
+            // An app that the bus cannot start may already be running.
             if message.isError, message.errorName != Self.unknownService {
                 return [end(number, .absent(message.failure.text))]
             }
@@ -234,7 +235,9 @@ final class DistributorConnection: SessionBusConnection {
         do throws(BusFailure) {
             let request = try request(message, member.version, isRegister: member.member == "Register")
             guard held.count < Self.mostHeld else {
-                bus.refuse(call, "org.freedesktop.DBus.Error.LimitsExceeded", "Too many calls are waiting for an answer. Try again later.")
+                bus.refuse(
+                    call, "org.freedesktop.DBus.Error.LimitsExceeded",
+                    "Too many calls are waiting for an answer. Try again later.")
                 return nil
             }
             lastHeld += 1
@@ -244,7 +247,9 @@ final class DistributorConnection: SessionBusConnection {
             case .unregister(let token): return [.unregister(call: lastHeld, token: token)]
             }
         } catch {
-            bus.refuse(call, "org.freedesktop.DBus.Error.InvalidArgs", "The arguments are not valid: the caller \(error.text).")
+            bus.refuse(
+                call, "org.freedesktop.DBus.Error.InvalidArgs",
+                "The arguments are not valid: the caller \(error.text).")
             return nil
         }
     }
@@ -283,7 +288,7 @@ final class DistributorConnection: SessionBusConnection {
     static let name = "org.unifiedpush.Distributor.nightshift"
     private static let path = "/org/unifiedpush/Distributor"
     private static let unknownService = "org.freedesktop.DBus.Error.ServiceUnknown"
-    /// The errors for an app that is gone, cannot be started, or has not registered its object yet.
+    /// The errors that mean that an app has left the bus, cannot be started, or has not registered its object yet.
     private static let absences = [
         unknownService, "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.NameHasNoOwner",
         "org.freedesktop.DBus.Error.Disconnected", "org.freedesktop.DBus.Error.Timeout",
@@ -295,7 +300,7 @@ final class DistributorConnection: SessionBusConnection {
         ("org.unifiedpush.Distributor1", "Register", .one), ("org.unifiedpush.Distributor1", "Unregister", .one),
         ("org.unifiedpush.Distributor2", "Register", .two), ("org.unifiedpush.Distributor2", "Unregister", .two),
     ]
-    /// The introspection data, by which libraries find the supported versions.
+    /// The introspection data, from which libraries learn the supported versions.
     private static let description = """
         <!DOCTYPE node PUBLIC "-//freedesktop//DTD D-BUS Object Introspection 1.0//EN" \
         "http://www.freedesktop.org/standards/dbus/1.0/introspect.dtd">

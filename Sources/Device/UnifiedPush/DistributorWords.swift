@@ -1,14 +1,14 @@
-/// The version of UnifiedPush's interfaces that an app uses.
+/// A version of the UnifiedPush interfaces, as an app uses it.
 package enum DistributorVersion: Int, Hashable, Sendable, Codable {
     case one = 1
     case two
 }
 
-/// A request of an app by `Register`.
+/// A request of an app to be registered, from its `Register` call.
 package struct DistributorRegistration: Hashable, Sendable {
-    /// The app's name on the bus.
+    /// The name of the app on the bus.
     package var service: String
-    /// The app's own name of the registration. Any client that knows it may end the registration.
+    /// The name that the app has given to the registration. Any client that knows it can end the registration.
     package var token: String
     package var description: String
     package var version: DistributorVersion
@@ -21,14 +21,14 @@ package struct DistributorRegistration: Hashable, Sendable {
     }
 }
 
-/// The answer to an app's call.
+/// An answer to an app's call.
 package enum DistributorAnswer: Hashable, Sendable {
     case registered
-    /// The second value is a sentence, which only version 1 can transmit.
+    /// The registration failed, for a reason and with a sentence. Only version 1 transmits the sentence.
     case failed(Failure, String)
     case unregistered
 
-    /// The failure reasons of version 2.
+    /// The reasons for a failure, as version 2 defines them.
     package enum Failure: String, Hashable, Sendable {
         case internalError = "INTERNAL_ERROR"
         case network = "NETWORK"
@@ -60,32 +60,32 @@ package struct ConnectorCall: Hashable, Sendable {
 /// The result of a call to a connector.
 package enum ConnectorOutcome: Hashable, Sendable {
     case returned
-    /// The app is missing or not ready. The text is the predicate of a sentence.
+    /// The app is missing or not ready. The text is a predicate that describes the app: "has not answered".
     case absent(String)
-    /// The app has answered with an error.
+    /// The app has answered with an error, whose text is a predicate.
     case refused(String)
 }
 
-/// An event of the bus.
+/// An event on the session bus about UnifiedPush.
 package enum DistributorEvent: Hashable, Sendable {
-    /// A bus is connected. Requests to an earlier one are lost.
+    /// The service has connected to a bus. Requests to an earlier bus are lost.
     case connected
     case disconnected
-    /// Whether this service owns the distributor's name. Another one of the same user may own it.
+    /// A change of the owner of the distributor's name. Another service of the same user may own the name.
     case named(isOurs: Bool)
-    /// A registration, which must be answered by ``DistributorRequest/answer(call:_:)``.
+    /// A registration by an app. It must be answered with ``DistributorRequest/answer(call:_:)``.
     case register(call: UInt64, DistributorRegistration)
     case unregister(call: UInt64, token: String)
     /// A watched app has connected to the bus.
     case appeared(service: String)
-    /// The result of a requested call, once for each. Calls on a bus that was lost have no result.
+    /// The result of a call to an app. Each call has one result, unless its bus was lost.
     case called(number: UInt64, ConnectorOutcome)
 }
 
 package enum DistributorRequest: Hashable, Sendable {
     case answer(call: UInt64, DistributorAnswer)
-    /// Calls an app, which the bus may start for this.
+    /// Calls an app. The bus starts the app if necessary.
     case call(number: UInt64, ConnectorCall)
-    /// Sets the apps whose appearance is reported.
+    /// Sets the bus names whose appearance is reported.
     case watch(Set<String>)
 }

@@ -1,8 +1,9 @@
-/// The UnifiedPush distributor on the session bus (UnifiedPush D-Bus 0.3.0), with both versions of its interfaces.
+/// The UnifiedPush distributor on the session bus (UnifiedPush D-Bus 0.3.0), which supports both versions of the
+/// interfaces.
 ///
-/// Every method may be called from any thread and blocks for no longer than a lock. One thread listens.
+/// Every method may be called from any thread, and blocks for no longer than a lock. One thread listens.
 package final class UnifiedPushDistributor: Sendable {
-    /// The events in order. For one reader. Ends with ``shutdown()``.
+    /// A stream of the events in order. The stream supports one reader and ends with ``shutdown()``.
     package let events: AsyncStream<DistributorEvent>
 
     private let board: SessionChannel<DistributorRequest, DistributorEvent>
@@ -10,9 +11,9 @@ package final class UnifiedPushDistributor: Sendable {
     private let session: @Sendable () -> [String: String]?
 
     /// - Parameters:
-    ///   - environment: the environment of the service, which may name the session bus.
-    ///   - session: returns the current environment that the session manager gives to the programs it starts. It may
-    ///     block for a moment.
+    ///   - environment: the environment of the service, which may contain the address of the session bus.
+    ///   - session: a function that returns the current environment that the session manager gives to the programs it
+    ///     starts. It may block for a moment.
     package init(environment: [String: String], session: @escaping @Sendable () -> [String: String]? = { nil }) {
         self.environment = environment
         self.session = session
@@ -30,7 +31,7 @@ package final class UnifiedPushDistributor: Sendable {
         SessionListener<DistributorConnection>.start("unifiedpush", board, environment: environment, session: session)
     }
 
-    /// Stops listening soon after, once all requests are sent.
+    /// Makes the thread stop listening soon, after it has sent all requests.
     package func shutdown() {
         board.end()
     }
