@@ -1,9 +1,9 @@
 import Books
 package import NightshiftAPI
 
-/// Requests of people and apps.
+/// Location requests of users and apps.
 extension LocationService {
-    // MARK: - People
+    // MARK: - Users
 
     package func status() async throws(Problem) -> LocationStatus {
         try await readEntries()
@@ -27,7 +27,7 @@ extension LocationService {
         return try known(app)
     }
 
-    /// Monitors a region for an app. It replaces a region with the same identifier.
+    /// Monitors a region for an app, and replaces a region with the same identifier.
     package func addRegion(_ region: MonitoredRegion, for app: AppID) async throws(Problem) {
         try await readEntries(for: app)
         try await ask { (book, now) throws(Problem) in try book.addRegion(region, for: app, now: now) }
@@ -35,12 +35,14 @@ extension LocationService {
 
     package func removeRegion(_ identifier: String, of app: AppID) async throws(Problem) {
         guard try await stopMonitoring(identifier, of: app) else {
-            throw .notFound("\(app) monitors no region '\(identifier)'.")
+            throw .notFound("\(app) does not monitor a region '\(identifier)'.")
         }
     }
 
     // MARK: - Apps
 
+    /// Stops monitoring a region for an app.
+    ///
     /// - Returns: whether the app monitored such a region.
     @discardableResult
     package func stopMonitoring(_ identifier: String, of app: AppID) async throws(Problem) -> Bool {
@@ -62,7 +64,7 @@ extension LocationService {
         return try book.processLocation(of: app, now)
     }
 
-    /// Asks the user for permission, if there is no answer yet. The answer arrives as a ``LocationNotice``.
+    /// Asks the user for permission, unless there is already an answer. The answer arrives as a ``LocationNotice``.
     package func requestAuthorization(
         _ permission: LocationPermission, for app: AppID
     ) async throws(Problem) -> ProcessLocation {
@@ -74,7 +76,8 @@ extension LocationService {
         return try book.processLocation(of: app, now)
     }
 
-    /// Returns the permission notice for a process that connects; nil if the app has not asked for anything yet.
+    /// Returns the permission notice for a process that connects; nil if the service has
+    /// no location record of the app.
     package func notice(for app: AppID) async -> LocationNotice? { book.notice(for: app) }
 
     private func known(_ app: AppID) throws(Problem) -> AppLocationStatus {

@@ -6,17 +6,17 @@ package import NightshiftAPI
 import Scheduler
 package import Store
 
-/// Location: notifies apps when the device enters or leaves a region, or has moved. All location operations of the
-/// local API are here.
+/// The location feature, which notifies apps when the device enters or leaves a region, or has moved. It contains all
+/// location operations of the local API.
 ///
-/// One ``LocationState`` decides; this actor executes. When a method returns, its effects are on disk; when it throws,
-/// nothing has changed. Apps are notified only after their event is on disk, or could not be written. Methods that
-/// people and apps call throw only ``Problem``. See `docs/decisions/0043`.
+/// One ``LocationState`` decides, and this actor executes. When a method returns, its effects are on disk. When a
+/// method throws, nothing has changed. Apps are notified only after their event is on disk, or could not be written.
+/// Methods that users and apps call throw only ``Problem``. See `docs/decisions/0043`.
 package actor LocationService {
     /// The store, clock and other dependencies of the service.
     package struct Environment: Sendable {
-        /// Asks the user whether an app with this name may learn the location, for the app's reason. Returns nil if the
-        /// user cannot be asked, or does not answer.
+        /// A function that asks the user whether an app with this name may use the location, for the app's reason. It
+        /// returns nil if the user cannot be asked, or does not answer.
         package typealias Ask =
             @Sendable (AppID, _ name: String, _ reason: String?, LocationPermission) async -> LocationPermission?
 
@@ -28,7 +28,7 @@ package actor LocationService {
         package var ask: Ask
         /// Sends the permission to the processes of an app.
         package var permissionChanged: @Sendable (AppID, LocationNotice) async -> Void
-        /// Called when waiting wakes of an app were cancelled.
+        /// Called when waiting wakes of an app have been cancelled.
         package var wakesChanged: @Sendable (AppID) async -> Void
         /// Returns the manifests of installed apps; nil once the app service has stopped.
         package var manifests: @Sendable () async -> [AppManifest]?
@@ -68,9 +68,9 @@ package actor LocationService {
     private var alarm = Alarm()
     /// Callers waiting until the location sources are known.
     private var waitingForSources: [CheckedContinuation<Void, Never>] = []
-    /// The number of reports of available sources.
+    /// The number of reports of available sources so far.
     private var sourcesTold = 0
-    /// The streams of apps that request the location, by the numbers of their requests.
+    /// The streams of locations for running apps, by the numbers of their location requests.
     private var updates: [Int: AsyncStream<LocationUpdate>.Continuation] = [:]
     private var lastUpdates = 0
     private let companions = Mailbox<LocationService>()
@@ -89,7 +89,7 @@ package actor LocationService {
 
     // MARK: - Start and stop
 
-    /// Continues the stored state of the previous run of the service. Must be called after the apps are prepared and
+    /// Restores the stored state of the previous run of the service. It must be called after the apps are prepared and
     /// before they run.
     ///
     /// - Throws: ``StoreError`` if the stored state cannot be read.
@@ -115,7 +115,7 @@ package actor LocationService {
     package func run() async {
         await look()
         await companions.run(by: self, beside: [{ await $0.followSources() }])
-        // Writes the receiver's seconds, which are otherwise written together with other changes.
+        // The receiver's seconds are written here, because otherwise they are written only together with other changes.
         await kept.flush { $0.writeAll() }
     }
 
@@ -149,12 +149,12 @@ package actor LocationService {
 
     private var hooks: StateRunner<LocationState>.Hooks { StateRunner.Hooks(decided: { self.follow() }) }
 
-    /// Gives the state an input that has no caller waiting, decides, and executes the effects.
+    /// Applies an input that has no waiting caller to the state, decides, and executes the effects.
     func tell(_ input: (inout LocationState, LocationMoment) -> Void) async {
         for effect in await kept.step(input, hooks).effects { await perform(effect) }
     }
 
-    /// Performs a request; returns when it is on disk. If it cannot be written, nothing has changed.
+    /// Performs a request, and returns when its changes are on disk. If they cannot be written, nothing has changed.
     func ask<Value>(
         _ input: (inout LocationState, LocationMoment) throws(Problem) -> Value
     ) async throws(Problem) -> Value {
@@ -166,8 +166,8 @@ package actor LocationService {
 
     // MARK: - Streams
 
-    /// Returns the locations that a running app requests: a stream of them, or one. The end of the stream cancels the
-    /// request.
+    /// Returns a stream of the locations that a running app requests. The stream may have one element only. The end of
+    /// the stream cancels the request.
     ///
     /// - Parameter asksUser: whether to ask the user for permission, if there is no answer yet.
     package func updates(
@@ -187,7 +187,7 @@ package actor LocationService {
             updates[number] = nil
             throw error
         }
-        // Set after the request exists, because before that there is nothing to cancel.
+        // This is set after the request exists, because before that there is nothing to cancel.
         continuation.onTermination = { [companions] _ in companions.yield { await $0.endUpdates(number) } }
         return stream
     }
@@ -197,15 +197,16 @@ package actor LocationService {
         await tell { book, _ in book.unfollow(number) }
     }
 
-    /// The number of locations buffered for an app; older ones are dropped.
+    /// The number of locations buffered for an app. If there are more, the oldest are dropped.
     private static let mostUnread = 16
 
     // MARK: - Effects of a step
 
-    /// Sets the alarm, asks the sources and delivers locations. Nothing of this must be on disk first.
+    /// Sets the alarm, sends requests to the sources, and delivers locations. These effects do not wait for the disk.
     private func follow() {
         setAlarm()
-        // Sent before the first suspension point, because of two requests the later one could be sent first.
+        // The request is sent before the first suspension point. Otherwise a later request could be sent before an
+        // earlier one.
         if let wish = kept.take({ $0.takeWish() }) { environment.source.want(wish) }
         for delivery in kept.take({ $0.takeDeliveries() }) {
             let stream = updates[delivery.number]
@@ -219,11 +220,11 @@ package actor LocationService {
     private func perform(_ effect: LocationEffect) async {
         switch effect {
         case .permission(let app):
-            // The current value, because of two changes the later one could be sent first.
+            // The current permission is sent, because the notices of two changes could arrive in the wrong order.
             if let notice = book.notice(for: app) { await environment.permissionChanged(app, notice) }
         case .wakesChanged(let app): await environment.wakesChanged(app)
         case .ask(let app, let name, let reason, let permission):
-            // In the background, because the caller does not wait for a person.
+            // The question runs in the background, because the caller does not wait for the user's answer.
             companions.yield { await $0.askUser(app, name, reason, permission) }
         }
     }
@@ -235,7 +236,7 @@ package actor LocationService {
             try await ask { book, now in book.asked(app, answer, now: now) }
         } catch {
             environment.logger.error("An answer could not be stored", metadata: ["app": "\(app)", "error": "\(error)"])
-            // The user can be asked again.
+            // The stored answer was not changed, so the user can be asked again.
             await tell { $0.asked(app, nil, now: $1) }
         }
     }
@@ -254,16 +255,17 @@ package actor LocationService {
         if book.sources != nil { sourcesAreKnown() }
     }
 
-    /// Returns when the available sources are known, at most a few seconds old. That takes seconds at most.
+    /// Returns when the available sources are known and the report about them is at most a few seconds old. This takes
+    /// at most seconds.
     ///
-    /// An app asks what can be monitored before it monitors anything, and the sources report changes by themselves only
-    /// while something is monitored.
+    /// An app asks what can be monitored before it monitors anything, and the sources report changes unasked only while
+    /// an app monitors something.
     func sourcesToBeKnown() async {
         while book.sources == nil, !kept.isClosed { await withCheckedContinuation { waitingForSources.append($0) } }
         guard !kept.isClosed, book.sourcesMayHaveChanged(now) else { return }
         let toldBefore = sourcesTold
-        // If the sources have reported by themselves in the meantime, that may be newer than this answer. A report is
-        // handled once.
+        // If the sources have sent a report in the meantime, that report may be newer than this answer, which is then
+        // ignored.
         guard let update = await environment.source.look(), sourcesTold == toldBefore else { return }
         await take(update)
     }
@@ -273,10 +275,10 @@ package actor LocationService {
         waitingForSources = []
     }
 
-    /// The app came to the foreground or left it.
+    /// Records that the app came to the foreground or left it.
     package func use(_ app: AppID, isInFront: Bool) async { await tell { $0.use(app, isInFront: isInFront, now: $1) } }
 
-    /// The app's process was suspended or resumed.
+    /// Records that the app's process was suspended or resumed.
     package func suspend(_ app: AppID, isSuspended: Bool) async {
         await tell { $0.suspend(app, isSuspended: isSuspended, now: $1) }
     }
@@ -285,13 +287,13 @@ package actor LocationService {
 
     package func launched(_ app: AppID) async { await tell { $0.launched(app, now: $1) } }
 
-    /// The app's entry was installed or changed, and has this content now; nil if it was removed.
+    /// Records a new or changed desktop entry of an app; nil means that the entry was removed.
     package func installed(_ app: AppID, _ manifest: AppManifest?) async {
         entries.told()
         await tell { $0.installed(app, manifest, now: $1) }
     }
 
-    /// Reads all entries again if the app is unknown, because its entry may have been installed by hand.
+    /// Reads all desktop entries again if the app is unknown, because its entry may have been installed by hand.
     func readEntries(for app: AppID) async throws(Problem) {
         if book.manifests[app] == nil { try await readEntries() }
     }

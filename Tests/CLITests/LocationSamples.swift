@@ -39,7 +39,7 @@ enum LocationSamples {
         app.updates = LocationUpdateStatus(accuracy: 10, since: Samples.ago(90), isOn: true)
         app.receiverSecondsToday = 85
         app.receiverSeconds = 85
-        app.sentence = "It requests the location to 10 m, and keeps the receiver on for that while it runs."
+        app.sentence = "It requests the location with an accuracy of 10 m, and keeps the receiver on while it runs."
         return app
     }
 

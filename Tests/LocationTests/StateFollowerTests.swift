@@ -59,7 +59,7 @@ import Testing
         #expect((asked - 1...asked).contains(scene.book.takeDeliveries().count) && asked > 8)
         let status = try #require(scene.status())
         #expect(status.updates?.isOn == true && status.updates?.accuracy == 10)
-        #expect(status.sentence.contains("requests the location to 10 m, and keeps the receiver on"))
+        #expect(status.sentence.contains("requests the location with an accuracy of 10 m, and keeps the receiver on"))
         // The app is suspended during a source request.
         scene.step { $0.suspend(Scene.app, isSuspended: true, now: $1) }
         #expect(scene.wish == FixDemand() && scene.book.nextDeadline == nil)

@@ -96,7 +96,7 @@ import Testing
             let sentence = scene.status()?.sentence ?? ""
             #expect(sentence.contains(words), sourceLocation: location)
         }
-        sentence("monitors no region")
+        sentence("does not monitor regions")
         scene.add()
         sentence("'nightshift app location org.example.Home --always'")
         scene.permit(.denied)

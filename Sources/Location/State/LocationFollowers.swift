@@ -1,13 +1,12 @@
 import Foundation
 import NightshiftAPI
 
-/// Location requests of running apps (`requestLocation`, `startUpdatingLocation`): the fix that one source request asks
-/// for, and the app requests that get it.
+/// The location requests of running apps (`requestLocation`, `startUpdatingLocation`). They determine the fix for the
+/// next source request, and which app requests get that fix.
 ///
-/// It is a pure value. Times are boot seconds. A request is active while its app runs and has permission; otherwise it
-/// waits.
+/// A pure value. Times are boot seconds. A request is active while its app runs and has permission. Otherwise it waits.
 struct LocationFollowers: Hashable, Sendable {
-    /// A result for one request.
+    /// A result for one app request.
     struct Delivery: Hashable, Sendable {
         enum Content: Hashable, Sendable {
             case fix(Fix)
@@ -16,11 +15,11 @@ struct LocationFollowers: Hashable, Sendable {
 
         var number: Int
         var content: Content
-        /// Whether it is the last one, because the request was for one location.
+        /// Whether the request ends with this result, because it was for one location.
         var isLast: Bool
     }
 
-    /// A request to the sources, for all app requests that are due.
+    /// A request to the sources, made for all app requests that are due.
     struct Question: Hashable, Sendable {
         /// The wanted accuracy in metres.
         var accuracy: Double
@@ -34,28 +33,29 @@ struct LocationFollowers: Hashable, Sendable {
         var isActive = false
         /// Whether the app was notified that it has no permission.
         var isRefused = false
-        /// The time of the next fix that is wanted.
+        /// The time at which the request needs its next fix.
         var due: Double
-        /// The time of the last source request for it.
+        /// The time of the last source request made for this app request.
         var askedAt = -Double.infinity
-        /// The last fix that it got since it became active.
+        /// The last fix delivered since the request became active.
         var given: Fix?
-        /// The best fix of the source request under way that is less accurate than wanted.
+        /// The best fix of the current source request that is less accurate than wanted.
         var candidate: Fix?
-        /// The accuracy in metres that the sources reached last, if it was worse than wanted but still fine.
+        /// The accuracy in metres that the sources reached last, if it was worse than the wanted accuracy but still
+        /// fine.
         var reached: Double?
         /// The number of consecutive source requests without a fix.
         var failures = 0
 
-        /// The accuracy in metres to wait for. If the sources have just reached a slightly worse one than wanted, that
-        /// one is enough.
+        /// The accuracy in metres to wait for. If the sources have just reached an accuracy slightly worse than wanted,
+        /// that accuracy is enough.
         var accuracy: Double {
             let slack = reached.map { $0 * (1 + LocationFollowers.slack) } ?? 0
             return max(request.accuracy, LocationUpdateRequest.finestAccuracy, slack)
         }
 
-        /// The seconds until the next source request. In less time a car does not move by the distance that the app
-        /// wants to notice.
+        /// The number of seconds until the next source request. In a shorter time, a car does not move as far as the
+        /// app wants to notice.
         var pause: Double {
             let metres = max(request.accuracy, request.distance)
             return min(max(metres / LocationFollowers.speed, LocationFollowers.shortest), LocationFollowers.longest)
@@ -63,29 +63,30 @@ struct LocationFollowers: Hashable, Sendable {
     }
 
     private var followers: [Int: Follower] = [:]
-    /// The app requests that the source request under way is for and that have no result yet.
+    /// The numbers of app requests that the current source request serves and that have no result yet.
     private var asked: Set<Int> = []
 
-    /// The assumed speed in metres per second: a fast car.
+    /// The assumed maximum speed in metres per second: that of a fast car.
     private static let speed = 35.0
     /// The shortest and the longest interval between two source requests, in seconds.
     private static let shortest = 1.0
     private static let longest = 60.0
-    /// The seconds before the next source request after one without a fix; doubled by each, up to ``longest``.
+    /// The number of seconds before the next source request after one without a fix. Each further one without a fix
+    /// doubles it, up to ``longest``.
     private static let pauseWithoutFix = 5.0
-    /// The seconds by which a shared source request may be too early for an app request.
+    /// The number of seconds before an app request is due in which it can share a source request.
     private static let sharing = 0.5
-    /// The seconds for which a fix counts as current.
+    /// The number of seconds for which a fix counts as current.
     private static let freshness = 5.0
-    /// The fraction by which the next fix of the same source may be worse.
+    /// The fraction by which the next fix of the same source may be less accurate.
     private static let slack = 0.25
-    /// The limit of fine accuracy in metres. A coarser fix may become much better with another source, so it is not
-    /// taken for the best possible.
+    /// The limit of fine accuracy in metres. Another source may improve a coarser fix a lot, so a coarser fix does not
+    /// count as the best possible.
     private static let fine = 50.0
 
     // MARK: - Requests
 
-    /// Adds a request, which waits until ``setActive(_:_:now:)`` activates it.
+    /// Adds a request. It waits until ``setActive(_:_:now:)`` activates it.
     mutating func add(_ number: Int, _ request: LocationUpdateRequest, of app: AppID, now: Double) {
         followers[number] = Follower(app: app, request: request, since: now, due: now)
     }
@@ -100,7 +101,7 @@ struct LocationFollowers: Hashable, Sendable {
     /// Whether no request is active.
     var isIdle: Bool { !followers.values.contains(where: \.isActive) }
 
-    /// Activates or pauses the requests of an app, which runs with permission now, or no longer.
+    /// Activates the requests of an app if it runs with permission, or pauses them.
     mutating func setActive(_ isActive: Bool, _ app: AppID, now: Double) {
         for (number, follower) in followers where follower.app == app && follower.isActive != isActive {
             followers[number]?.isActive = isActive
@@ -114,10 +115,11 @@ struct LocationFollowers: Hashable, Sendable {
         }
     }
 
-    /// Reports missing permission to the app, once. A request for one location ends with it.
+    /// Returns the results that report missing permission to an app, each only once. A request for one location ends
+    /// with this result.
     ///
-    /// - Parameter onlyOnce: whether only requests for one location are refused. The others wait, because the user has
-    ///   not answered.
+    /// - Parameter onlyOnce: whether to refuse only requests for one location. The other requests then wait, because
+    ///   the user has not answered yet.
     mutating func refuse(_ app: AppID, onlyOnce: Bool) -> [Delivery] {
         numbers(where: { $0.app == app && !$0.isRefused && ($0.request.isOnce || !onlyOnce) }).map { number in
             followers[number]?.isRefused = true
@@ -127,13 +129,13 @@ struct LocationFollowers: Hashable, Sendable {
 
     // MARK: - Requests to the sources
 
-    /// The time of the next source request; nil if all active requests are part of the one under way.
+    /// The time of the next source request; nil if the current source request serves all active app requests.
     var due: Double? {
         followers.filter { $0.value.isActive && !asked.contains($0.key) }.map(\.value.due).min()
     }
 
-    /// Returns the fix to request from the sources now; nil if none is wanted. The result stays the same until a fix or
-    /// the end of the source request satisfies it.
+    /// Returns the source request to make now; nil if no fix is needed. The result stays the same until a fix or the
+    /// end of a source request satisfies it.
     func question(at now: Double) -> Question? {
         guard followers.values.contains(where: { $0.isActive && $0.due <= now }) else { return nil }
         let wanting = followers.filter { $0.value.isActive && $0.value.due <= now + Self.sharing }
@@ -141,12 +143,12 @@ struct LocationFollowers: Hashable, Sendable {
         return Question(accuracy: accuracy, numbers: Set(wanting.keys))
     }
 
-    /// Returns the app requests that the source request under way, with the given accuracy, also satisfies.
+    /// Returns the app requests that the current source request, which has this accuracy, also satisfies.
     func joining(_ question: Question, accuracy: Double) -> Set<Int> {
         question.numbers.subtracting(asked).filter { followers[$0].map { $0.accuracy >= accuracy } ?? false }
     }
 
-    /// Marks these requests as part of the source request under way.
+    /// Records that the current source request serves these app requests.
     mutating func ask(for numbers: Set<Int>, now: Double) {
         asked.formUnion(numbers)
         for number in numbers { followers[number]?.askedAt = now }
@@ -156,13 +158,13 @@ struct LocationFollowers: Hashable, Sendable {
 
     // MARK: - Results
 
-    /// Handles a fix of a source. The same fix may be given again.
+    /// Handles a fix of a source, and returns the results. The same fix may be passed again.
     mutating func take(_ fix: Fix, now: Double) -> [Delivery] {
         numbers(where: \.isActive).compactMap { number in
             guard let follower = followers[number], follower.given.map({ fix.time > $0.time }) ?? true else {
                 return nil
             }
-            // The sources report the best fix at the end of a request, however early it was measured.
+            // At the end of a request the sources report the best fix, even if it was measured early.
             let begin = asked.contains(number) ? min(follower.askedAt, now) : now
             guard fix.time >= begin - Self.freshness else { return nil }
             if fix.accuracy <= follower.accuracy { return accept(fix, number, now: now) }
@@ -173,7 +175,7 @@ struct LocationFollowers: Hashable, Sendable {
         }
     }
 
-    /// Ends the source request under way: its app requests get the best fix, however coarse, or fail.
+    /// Handles the end of the current source request: its app requests get the best fix, however coarse, or fail.
     mutating func ended(now: Double) -> [Delivery] {
         defer { asked = [] }
         return asked.sorted().compactMap { number in
@@ -183,8 +185,7 @@ struct LocationFollowers: Hashable, Sendable {
         }
     }
 
-    /// Handles the end of a source request that may have belonged to an earlier, cancelled one. The request is
-    /// repeated.
+    /// Handles the end of a source request that may have been an earlier, cancelled one. The request is repeated.
     mutating func interrupted() {
         asked = []
     }
@@ -204,7 +205,7 @@ struct LocationFollowers: Hashable, Sendable {
     }
 
     private mutating func fail(_ number: Int, _ follower: Follower, now: Double) -> Delivery? {
-        // A repeated fix is as old as before, and no failure.
+        // A repeated fix is as old as before, but it does not count as a failure.
         guard follower.failures > 0 || follower.given.map({ now - $0.time > Self.freshness }) ?? true else {
             followers[number]?.due = now + follower.pause
             return nil
@@ -229,7 +230,7 @@ struct LocationFollowers: Hashable, Sendable {
 
     // MARK: - Status
 
-    /// Returns the combined requests of an app; nil if it has none. `since` is in boot seconds.
+    /// Returns the combined requests of an app; nil if the app has no requests. `since` is in boot seconds.
     func summary(of app: AppID) -> (accuracy: Double, since: Double, isOn: Bool)? {
         let own = followers.values.filter { $0.app == app }
         guard let accuracy = own.map(\.request.accuracy).min(), let since = own.map(\.since).min() else { return nil }

@@ -1,9 +1,9 @@
 package import NightshiftAPI
 package import Scheduler
 
-/// A time on the clocks that location uses.
+/// A time on both clocks that the location feature uses.
 package struct LocationMoment: Hashable, Sendable {
-    /// The seconds since boot, including sleep. Times of fixes are on this clock.
+    /// The number of seconds since boot, including sleep. Times of fixes are on this clock.
     package var bootSeconds: Double
     package var local: LocalMoment
 
@@ -12,27 +12,27 @@ package struct LocationMoment: Hashable, Sendable {
         self.local = local
     }
 
-    /// Seconds since 1970.
+    /// The number of seconds since 1970.
     package var seconds: Double { local.seconds }
 
-    /// Returns the wall-clock time of a time in boot seconds, based on the present wall clock.
+    /// Returns the wall-clock time for a time in boot seconds, based on the current wall clock.
     package func wallSeconds(of time: Double) -> Double { seconds - bootSeconds + time }
 }
 
 /// The stored location state of one app.
 package struct LocationRecord: Hashable, Sendable, Codable {
     package var permission = LocationPermission.ask
-    /// Whether the user has allowed *when in use* and was asked for *always*: this is asked only once.
+    /// Whether the user, after allowing *when in use*, has been asked for *always*. This is asked only once.
     package var wasAskedForAlways = false
-    /// The regions by identifier.
+    /// The monitored regions by their identifiers.
     package var regions: [String: KnownRegion] = [:]
     package var monitorsSignificantChanges = false
     package var change = SignificantChange()
-    /// The number of region events and significant changes.
+    /// The total number of region events and significant changes of the app.
     package var wakes = 0
     package var receiver = ReceiverTime()
-    /// The time since which the entry is missing, in seconds of uptime over all boots: a wrong wall clock deletes
-    /// nothing.
+    /// The time since which the desktop entry is missing, in seconds of uptime over all boots. Uptime is used so that a
+    /// wrong wall clock does not delete the record.
     package var goneSeen: Double?
 
     package init() {}
@@ -40,15 +40,15 @@ package struct LocationRecord: Hashable, Sendable, Codable {
 
 package struct KnownRegion: Hashable, Sendable, Codable {
     package var region: MonitoredRegion
-    /// The number of events of this region.
+    /// The number of events of the region.
     package var crossings = 0
-    /// The time of the last event, in seconds since 1970.
+    /// The time of the region's last event, in seconds since 1970.
     package var lastCrossing: Double?
 
     package init(_ region: MonitoredRegion) { self.region = region }
 }
 
-/// The seconds that the receiver was on for an app.
+/// The number of seconds for which the receiver was on for an app.
 package struct ReceiverTime: Hashable, Sendable, Codable {
     package private(set) var seconds = 0.0
     private var today = 0.0
@@ -62,25 +62,25 @@ package struct ReceiverTime: Hashable, Sendable, Codable {
         seconds += share
     }
 
-    /// Returns the seconds of the day of `now`.
+    /// Returns the number of seconds on the current day.
     package func seconds(on now: LocalMoment) -> Double { now.day == day ? today : 0 }
 }
 
-/// The stored location state of the device: the side of each boundary on which it is. It does not contain the last
-/// location.
+/// The stored location state of the device: on which side of each region's boundary the device is. The record does not
+/// contain the last location.
 package struct DeviceLocationRecord: Hashable, Sendable, Codable {
-    /// The boot in which the records' boot seconds were measured.
+    /// The boot to which the record's boot seconds belong.
     package var bootID: String
     package var plan: LocationPlan
 }
 
-/// A wake requested by location. It becomes a row, which the app's machine handles.
+/// A wake that the location feature requests. It becomes a database row, which the app's state machine handles.
 package struct LocationWake: Hashable, Sendable {
     package var app: AppID
     package var source: WakeSource
     package var key: String
     package var event: LocationEvent
-    /// The seconds after which the wake is dropped unless it has begun.
+    /// The number of seconds after which the wake is dropped if it has not begun.
     package var timeout: Double?
 }
 
@@ -106,7 +106,7 @@ package enum LocationCancellation: Hashable, Sendable {
     }
 }
 
-/// The changes that one transaction writes, in this order.
+/// The changes that one transaction writes, in the order of these properties.
 package struct LocationChanges: Sendable {
     package var removed: Set<AppID> = []
     package var cancelled: [LocationCancellation] = []
@@ -122,17 +122,17 @@ package struct LocationChanges: Sendable {
     }
 }
 
-/// An effect to execute once the changes are on disk, or could not be written.
+/// An effect that is executed once the changes are on disk, or could not be written.
 package enum LocationEffect: Hashable, Sendable {
     /// Sends the app its permission.
     case permission(AppID)
-    /// Reports that rows of the app in `wakes` were deleted.
+    /// Reports that wake rows of the app were deleted.
     case wakesChanged(AppID)
     /// Asks the user for permission.
     case ask(AppID, name: String, reason: String?, LocationPermission)
 }
 
-/// A request to the sources that has not ended.
+/// A request to the sources that is in progress.
 struct PendingFixRequest: Hashable, Sendable {
     /// The time of the request in boot seconds.
     var since: Double
@@ -140,23 +140,23 @@ struct PendingFixRequest: Hashable, Sendable {
     var accuracy: Double
     /// The apps for which the receiver is on.
     var apps: Set<AppID>
-    /// Whether the boundary of a region is one of its purposes.
+    /// Whether the request is made for region boundaries, among other purposes.
     var isForRegions: Bool
-    /// Whether the location of a new cell is one of its purposes.
+    /// Whether the request is made for the location of a new cell, among other purposes.
     var isForChanges: Bool
-    /// The seconds that the sources have for it.
+    /// The number of seconds that the sources have for the request.
     var timeout: Double
-    /// Whether it repeats a request whose reported end may have belonged to an earlier, cancelled request.
+    /// Whether this request repeats one whose reported end may have been that of an earlier, cancelled request.
     var isRepeated: Bool
-    /// Whether a fix has arrived since.
+    /// Whether a fix has arrived since the request.
     var isAnswered = false
 }
 
-/// The cell that the modem has reported.
+/// The current cell of the modem.
 struct KnownCell: Hashable, Sendable {
     var name: String
-    /// The time since which the device is in it, in boot seconds.
+    /// The time at which the device entered the cell, in boot seconds.
     var since: Double
-    /// Whether its location is known, or its event was sent without one.
+    /// Whether the location of the cell is known, or the event about the cell was sent without a location.
     var isPlaced: Bool
 }

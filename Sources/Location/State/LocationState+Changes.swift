@@ -1,9 +1,10 @@
 import NightshiftAPI
 import Scheduler
 
-/// Changes of the state for the disk.
+/// Changes of the state that are written to disk.
 extension LocationState {
-    /// Takes the changes to write in one transaction. They count as written unless ``notWritten(_:now:)`` is called.
+    /// Returns the changes to write in one transaction, and clears them. They count as written unless
+    /// ``notWritten(_:now:)`` is called.
     package mutating func takeChanges() -> LocationChanges {
         let isReason =
             !(marks.removed.isEmpty && marks.cancelled.isEmpty && marks.apps.isEmpty && marks.begun.isEmpty
@@ -15,8 +16,8 @@ extension LocationState {
         for id in marks.apps { if let record = apps[id] { changes.apps[id] = record } }
         if marks.device {
             var kept = plan
-            // The stored plan keeps the sides of the boundaries. It has no last location, and a region event in
-            // progress is detected again.
+            // The stored plan contains the side of each boundary. It does not contain the last location, and a region
+            // event in progress is detected again.
             kept.restarted()
             changes.device = DeviceLocationRecord(bootID: bootID, plan: kept)
         }
@@ -28,7 +29,7 @@ extension LocationState {
         return changes
     }
 
-    /// Marks the receiver's seconds for the next write, which alone are no reason to sync the disk.
+    /// Includes the receiver's seconds in the next write. A change of these seconds alone does not cause a write.
     package mutating func writeAll() {
         marks.apps.formUnion(marks.later)
         marks.later = []
@@ -39,7 +40,8 @@ extension LocationState {
         return effects
     }
 
-    /// Handles a failed transaction: its changes become part of the next one. No region event is lost, and no wake.
+    /// Handles a failed transaction by adding its changes to the next one, so that region events and wakes are not
+    /// lost.
     package mutating func notWritten(_ changes: LocationChanges, now: LocationMoment) {
         let begun = changes.begun.filter { wake in
             apps[wake.app] != nil && !marks.removed.contains(wake.app)
@@ -47,20 +49,21 @@ extension LocationState {
                 && !marks.begun.contains { ($0.app, $0.source, $0.key) == (wake.app, wake.source, wake.key) }
         }
         marks.removed.formUnion(changes.removed)
-        // Apps that were removed and installed again are written completely, because their old rows are yet to be
-        // deleted.
+        // The records of apps that were removed and installed again are written completely, because their old rows must
+        // still be deleted.
         marks.apps.formUnion(changes.removed.filter { apps[$0] != nil })
         marks.apps.formUnion(changes.apps.keys.filter { apps[$0] != nil })
         marks.cancelled = changes.cancelled + marks.cancelled
         marks.device = marks.device || changes.device != nil
         marks.begun = begun + marks.begun
         marks.entries = Array((changes.entries + marks.entries).suffix(Self.mostEntries))
-        // Not at once, because the disk needs time to recover.
+        // The write is not repeated at once, because the disk may need time to recover.
         nextDeadline = min(nextDeadline ?? .infinity, now.bootSeconds + Self.pauseWithoutFix)
     }
 
-    /// The number of journal entries kept for a disk that cannot be written; the newest are kept.
+    /// The maximum number of journal entries kept while the disk cannot be written. If there are more, the oldest are
+    /// dropped.
     private static let mostEntries = 1_000
-    /// The seconds for which the receiver's seconds may stay in memory only.
+    /// The maximum number of seconds for which changed receiver seconds stay in memory only.
     static let longestDelay = 600.0
 }

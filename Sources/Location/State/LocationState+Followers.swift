@@ -2,17 +2,18 @@ import Foundation
 package import NightshiftAPI
 import Scheduler
 
-/// The next element of the stream for a location request.
+/// An element for the stream of a location request.
 package struct LocationDelivery: Hashable, Sendable {
     package var number: Int
     package var update: LocationUpdate
-    /// Whether the stream ends after it.
+    /// Whether the stream ends after this element.
     package var isLast: Bool
 }
 
-/// Location requests of running apps.
+/// The location requests of running apps.
 extension LocationState {
-    /// Adds a location request of an app, until ``unfollow(_:)``. ``takeDeliveries()`` returns its results.
+    /// Adds a location request of an app. It lasts until ``unfollow(_:)``, and ``takeDeliveries()`` returns its
+    /// results.
     ///
     /// - Parameters:
     ///   - number: the number of the request.
@@ -32,7 +33,7 @@ extension LocationState {
 
     package mutating func unfollow(_ number: Int) { followers.remove(number) }
 
-    /// The app's process was suspended or resumed.
+    /// Records that the app's process was suspended or resumed.
     package mutating func suspend(_ app: AppID, isSuspended: Bool, now: LocationMoment) {
         if isSuspended { suspended.insert(app) } else { suspended.remove(app) }
         updateFollowing(app, now)
@@ -44,7 +45,7 @@ extension LocationState {
         let isActive = manifests[app] != nil && isAllowed(app) && !suspended.contains(app)
         followers.setActive(isActive, app, now: now.bootSeconds)
         if isActive {
-            // A location that is a moment old counts as current.
+            // A location from a moment ago still counts as current.
             if let place { deliver(followers.take(place, now: now.bootSeconds), now) }
         } else if apps[app]?.permission == .denied {
             deliver(followers.refuse(app, onlyOnce: false), now)
@@ -64,7 +65,7 @@ extension LocationState {
         }
     }
 
-    /// Returns the results since the last call. They need not be on disk.
+    /// Returns the results since the last call, and clears them. They are delivered without waiting for the disk.
     package mutating func takeDeliveries() -> [LocationDelivery] {
         defer { deliveries = [] }
         return deliveries

@@ -2,7 +2,7 @@ import Foundation
 package import NightshiftAPI
 import Scheduler
 
-/// Locations: which events follow from them, and when the next one is requested.
+/// Locations of the device: the events that follow from them, and the requests for the next ones.
 extension LocationState {
     /// Handles an update of a location source.
     package mutating func take(_ update: FixUpdate, now: LocationMoment) {
@@ -13,7 +13,7 @@ extension LocationState {
         case .sources(let sources, let regions, let changes):
             self.sources = sources
             sourcesTime = now.bootSeconds
-            // A source that has become available is asked at once.
+            // A source that has become available gets a request at once.
             if regions && !canMonitorRegions || changes && !canMonitorSignificantChanges { retryAt = now.bootSeconds }
             canMonitorRegions = regions
             canMonitorSignificantChanges = changes
@@ -24,7 +24,7 @@ extension LocationState {
 
     private mutating func take(_ told: Fix, _ now: LocationMoment) {
         var fix = told
-        // A time in the future would block everything that depends on the age of the fix.
+        // A time in the future would block all decisions that depend on the age of the fix.
         fix.time = min(fix.time, now.bootSeconds)
         guard now.bootSeconds - fix.time <= Self.freshness, place.map({ fix.time > $0.time }) ?? true else { return }
         place = fix
@@ -38,7 +38,7 @@ extension LocationState {
         for app in watchingChanges { change(app, at: fix, now) }
     }
 
-    /// The side of each boundary on which the device is.
+    /// The side of each region boundary on which the device is.
     private var sides: [RegionState] {
         order.flatMap { app in
             (apps[app]?.regions ?? [:]).keys.sorted().map { plan.state(of: $0, of: app) }
@@ -60,7 +60,7 @@ extension LocationState {
 
     // MARK: - Significant changes
 
-    /// The apps that are notified of significant changes now, in a fixed order.
+    /// The apps that currently get significant changes, in a fixed order.
     var watchingChanges: [AppID] { order.filter { apps[$0]?.monitorsSignificantChanges == true && isWatched($0) } }
 
     private mutating func take(cell name: String, since time: Double, _ now: LocationMoment) {
@@ -75,7 +75,7 @@ extension LocationState {
         }
     }
 
-    /// Sends an event without a location if no source can locate the new cell.
+    /// Sends an event without a location if the sources cannot locate the new cell.
     private mutating func tellWithoutPlace(_ now: LocationMoment) {
         guard let cell, !cell.isPlaced, let origin = Coordinate(latitude: 0, longitude: 0),
             let fix = Fix(place: origin, accuracy: Self.nowhere, time: now.bootSeconds)
@@ -83,7 +83,8 @@ extension LocationState {
         self.cell?.isPlaced = true
         for app in watchingChanges {
             guard apps[app]?.change != SignificantChange() else {
-                // The first event of an app must have a location. From here on another cell is a change.
+                // The first event of an app must have a location. After this, a change to another cell counts as a
+                // significant change.
                 _ = apps[app]?.change.moved(to: SignificantChange.Place(fix: fix, cell: cell.name))
                 marks.apps.insert(app)
                 continue
@@ -92,14 +93,14 @@ extension LocationState {
         }
     }
 
-    /// Sends an app the last known location, if it has had none yet.
+    /// Sends an app the last known location, if the app has not received one yet.
     mutating func tellLastPlace(_ app: AppID, _ now: LocationMoment) {
         guard let place, apps[app]?.monitorsSignificantChanges == true, isWatched(app) else { return }
         change(app, at: place, now)
     }
 
     private mutating func change(_ app: AppID, at fix: Fix, _ now: LocationMoment) {
-        // A location from before the device entered the cell is not in that cell.
+        // A location from before the device entered the current cell does not belong to that cell.
         change(app, at: fix, cell: cell.flatMap { fix.time >= $0.since ? $0.name : nil }, now)
     }
 
@@ -108,7 +109,7 @@ extension LocationState {
         tellChange(app, told, now)
     }
 
-    /// Sends changes that were delayed because another one had been sent shortly before.
+    /// Sends significant changes that were delayed, because another one had been sent shortly before.
     mutating func tellHeldChanges(_ now: LocationMoment) {
         for app in watchingChanges {
             guard let told = apps[app]?.change.tick(now: now.bootSeconds) else { continue }
@@ -129,8 +130,8 @@ extension LocationState {
         _ app: AppID, _ source: WakeSource, _ key: String, _ event: LocationEvent, _ now: LocationMoment
     ) {
         apps[app]?.wakes += 1
-        // An app in the foreground receives it at once. The limit is short because the app may just have left the
-        // foreground, and must not be woken then.
+        // An app in the foreground receives the event at once. The limit is short, because the app may have just left
+        // the foreground and must not be woken then.
         let timeout = apps[app]?.permission == .whenInUse ? Self.foregroundNoticeTimeout : nil
         let wake = LocationWake(app: app, source: source, key: key, event: event, timeout: timeout)
         marks.begun.removeAll { $0.app == app && $0.source == source && $0.key == key }
@@ -146,10 +147,11 @@ extension LocationState {
 
     // MARK: - Requests to the sources
 
-    /// The time at which significant changes need a fix, because no location is known or the cell is new; nil while the
-    /// device dozes.
+    /// The time at which significant changes need a fix, because the location is unknown or the cell is new. Nil if
+    /// they do not need one, or while the device dozes.
     private func changesDue(_ now: LocationMoment) -> Double? {
-        // The receiver is not turned on for significant changes alone.
+        // A fix is requested only if other sources exist, because the receiver is not turned on for significant changes
+        // alone.
         guard canMonitorSignificantChanges, canMonitorRegions, !watchingChanges.isEmpty, moment.phase != .dozing else {
             return nil
         }
@@ -157,7 +159,7 @@ extension LocationState {
         return isWanted ? max(changesAsked + SignificantChange.pause, cell?.since ?? -.infinity) : nil
     }
 
-    /// The time of the next request to the sources; nil while the receiver stays off.
+    /// The time of the next request to the sources; nil if none is needed.
     func nextFix(_ now: LocationMoment) -> Double? {
         let watched = [plan.due, changesDue(now)].compactMap(\.self).min().map { max($0, retryAt) }
         // The pause after failed requests does not apply to requests of running apps.
@@ -169,7 +171,7 @@ extension LocationState {
         if let request, time - request.since >= Self.timeout { requestEnded(0, now) }
         let isForChanges = changesDue(now).map { $0 <= time } ?? false
         let question = followers.question(at: time)
-        // Apps that need a fix soon share this one.
+        // Apps that will need a fix soon share this one.
         var wanting = plan.apps.filter { app in plan.due(of: app).map { $0 <= time } ?? false }
         if !wanting.isEmpty || isForChanges || question != nil {
             wanting = plan.apps.filter { app in plan.due(of: app).map { $0 <= time + Self.sharing } ?? false }
@@ -178,7 +180,8 @@ extension LocationState {
             wanting.compactMap { plan.accuracy(of: $0) } + (isForChanges ? [SignificantChange.distance] : [])
             + [question?.accuracy].compactMap(\.self)
         guard let accuracy = accuracies.min() else {
-            // No fix is needed now. A request that was answered is kept, because its duration is still to be reported.
+            // No fix is needed now. A request that was answered is kept, because the sources will still report how long
+            // the receiver was on.
             let isOver = plan.due == nil && watchingChanges.isEmpty && followers.isIdle
             if isOver || request?.isAnswered == false { request = nil }
             return
@@ -196,11 +199,11 @@ extension LocationState {
         charged = apps
         followers.ask(for: question?.numbers ?? [], now: time)
         if isForChanges { changesAsked = time }
-        // Set even if it equals the last one, because that request has ended.
+        // The demand is sent again even if it equals the last one, because the request of the last one has ended.
         wish = currentWish
     }
 
-    /// The request for the sources.
+    /// The demand that is sent to the sources.
     var currentWish: FixDemand {
         FixDemand(
             fix: request?.accuracy, watchesChanges: !watchingChanges.isEmpty,
@@ -211,10 +214,11 @@ extension LocationState {
         followers.apps(of: question?.numbers ?? [])
     }
 
-    /// Adds app requests to the source request under way.
+    /// Adds app requests to the current source request.
     ///
-    /// If that request has a short time limit, only requests with the same or a coarser accuracy are added; the others
-    /// wait for its end. If it has a long one, it is changed to the accuracy and time limit that they need.
+    /// If the source request has the short time limit of a running app, only app requests that its accuracy satisfies
+    /// are added, and the others wait for its end. If it has the usual, longer limit, it gets the accuracy and time
+    /// limit that the app requests need.
     private mutating func join(_ question: LocationFollowers.Question, _ time: Double) {
         guard let request, !request.isAnswered else { return }
         let isPatient = request.timeout > Self.foregroundTimeout
@@ -231,12 +235,12 @@ extension LocationState {
         wish = currentWish
     }
 
-    /// Handles the end of a source request: the receiver is off again.
+    /// Handles the end of a source request, after which the receiver is off again.
     private mutating func requestEnded(_ seconds: Double, _ now: LocationMoment) {
         charge(seconds, now)
         guard let ended = request else { return }
         request = nil
-        // The report may belong to a request that was cancelled just before.
+        // The reported end may be that of a request that was cancelled just before.
         let mayBeAnother = !ended.isAnswered && canMonitorRegions && now.bootSeconds - ended.since < 1
         if mayBeAnother && !ended.isRepeated {
             repeatsQuestion = true
@@ -252,7 +256,7 @@ extension LocationState {
         if ended.isForChanges { tellWithoutPlace(now) }
     }
 
-    /// Charges the receiver's time to the apps that wanted the fix, in equal parts.
+    /// Divides the receiver's time equally among the apps for which the fix was requested.
     private mutating func charge(_ seconds: Double, _ now: LocationMoment) {
         let sharers = charged.filter { apps[$0] != nil }
         guard seconds > 0, seconds.isFinite, !sharers.isEmpty else { return }
@@ -261,15 +265,15 @@ extension LocationState {
         marks.later.formUnion(sharers)
     }
 
-    /// The seconds between a location and a new cell within which the location counts as inside the cell.
+    /// The maximum number of seconds between a location and a new cell for the location to count as inside the cell.
     private static let cellFreshness = 30.0
-    /// The seconds by which a shared fix may be too early for an app.
+    /// The number of seconds before an app's fix is due in which the app can share a fix.
     private static let sharing = FixSchedule.shortest / 2
-    /// The seconds that the sources have for a fix that a running app waits for. After that the app gets the best one
-    /// so far.
+    /// The number of seconds that the sources have for a fix while a running app waits. After that the app gets the
+    /// best fix so far.
     static let foregroundTimeout = 15.0
-    /// The seconds before the next request after one that has ended at once.
+    /// The number of seconds before the next request after one that ended at once.
     private static let soon = 5.0
-    /// An accuracy in metres without any information: half of the earth's circumference.
+    /// The accuracy in metres of a location about which nothing is known: half of the earth's circumference.
     static let nowhere = 20_100_000.0
 }

@@ -1,11 +1,11 @@
 package import NightshiftAPI
 import Scheduler
 
-/// Requests of apps and their users.
+/// Location requests of apps and users.
 extension LocationState {
     // MARK: - Regions
 
-    /// Monitors a region. It replaces a region with the same identifier.
+    /// Monitors a region for an app, and replaces a region with the same identifier.
     package mutating func addRegion(_ region: MonitoredRegion, for app: AppID, now: LocationMoment) throws(Problem) {
         try require(app)
         guard !region.identifier.isEmpty, region.identifier.utf8.count <= Limits.regionIdentifierLength else {
@@ -32,6 +32,8 @@ extension LocationState {
         note(.regionAdded, app, region.identifier, now)
     }
 
+    /// Removes a region of an app.
+    ///
     /// - Returns: whether the region existed.
     @discardableResult
     package mutating func removeRegion(_ identifier: String, of app: AppID, now: LocationMoment) throws(Problem) -> Bool
@@ -60,21 +62,21 @@ extension LocationState {
 
     // MARK: - Permission
 
-    /// Changes the user's permission for an app.
+    /// Changes the user's settings for an app.
     package mutating func change(_ app: AppID, _ change: AppLocationChange, now: LocationMoment) throws(Problem) {
         try require(app)
         guard let permission = change.permission else { return }
         set(permission, of: app, now)
     }
 
-    /// Requests permission for the app. The user is asked at most once at a time, and not if there is an answer
-    /// already.
+    /// Requests permission for an app. The user is not asked while an earlier question is open, or if the user has
+    /// already answered.
     package mutating func requestAuthorization(
         _ permission: LocationPermission, for app: AppID, now: LocationMoment
     ) throws(Problem) {
         let manifest = try require(app)
         guard permission == .whenInUse || permission == .always else {
-            throw .invalid("Ask for 'whenInUse' or 'always'.", pointer: "/permission")
+            throw .invalid("The permission must be 'whenInUse' or 'always'.", pointer: "/permission")
         }
         know(app)
         guard asking[app] == nil, let record = apps[app] else { return }
@@ -90,12 +92,12 @@ extension LocationState {
         effects.append(.ask(app, name: manifest.name, reason: manifest.locationReason, permission))
     }
 
-    /// Handles the user's answer to a request for permission.
+    /// Handles the end of a question about permission.
     ///
-    /// - Parameter answer: nil if the user could not be asked, or has not answered.
+    /// - Parameter answer: the user's answer; nil if the user could not be asked, or has not answered.
     package mutating func asked(_ app: AppID, _ answer: LocationPermission?, now: LocationMoment) {
         guard let before = asking.removeValue(forKey: app), let record = apps[app] else { return }
-        // Requests that wait for the answer continue, whatever the answer is.
+        // Location requests that wait for the answer are updated for every answer.
         defer { updateFollowing(app, now) }
         guard let answer else { return }
         // A setting that the user has made elsewhere in the meantime takes precedence.
@@ -116,7 +118,8 @@ extension LocationState {
         updateFollowing(app, now)
         if !isWatched(app) { cancel(.all(app)) }
         guard wasAllowed != isAllowed(app) else { return }
-        // The earlier events no longer count. Changes of side while nothing was monitored are not reported later.
+        // The earlier events no longer count. The device may have changed sides while monitoring was off, and these
+        // changes are not reported later.
         marks.device = true
         apps[app]?.change = SignificantChange()
         tellLastPlace(app, now)

@@ -2,8 +2,8 @@ import Foundation
 package import NightshiftAPI
 import Scheduler
 
-/// Status for people: the regions of apps, the number of their events, and the reasons for missing ones. It contains no
-/// location.
+/// The location status for users: the regions of apps, the number of their events, and the reasons why events are
+/// missing. The status does not contain a location.
 extension LocationState {
     package func status(_ now: LocationMoment) -> LocationStatus {
         var status = LocationStatus(sources: sources ?? [], apps: order.compactMap { self.status(of: $0, now) })
@@ -12,7 +12,7 @@ extension LocationState {
         return status
     }
 
-    /// Returns nil if there is no such app.
+    /// Returns the location status of an app; nil if there is no such app.
     package func status(of app: AppID, _ now: LocationMoment) -> AppLocationStatus? {
         guard let manifest = manifests[app] else { return nil }
         let record = apps[app] ?? LocationRecord()
@@ -28,7 +28,7 @@ extension LocationState {
         return status
     }
 
-    /// Returns the regions of an app. Each has its side while the app is monitored.
+    /// Returns the regions of an app. While the app is monitored, each region has the side on which the device is.
     func regions(of app: AppID) -> [RegionStatus] {
         let known = (apps[app]?.regions ?? [:]).values.sorted { $0.region.identifier < $1.region.identifier }
         return known.map { known in
@@ -40,14 +40,15 @@ extension LocationState {
         }
     }
 
-    /// Returns a sentence that names the events and locations that the app gets now, or the reason why it gets none.
+    /// Returns a sentence that describes the events and locations that the app gets now, or the reason why it gets
+    /// none.
     private func sentence(_ app: AppID, _ record: LocationRecord) -> String {
         let allow = "'nightshift app location \(app) --always' allows it."
         if asking[app] != nil { return "You are being asked whether it may use the location." }
         let updates = followers.summary(of: app)
         let isMonitoring = !record.regions.isEmpty || record.monitorsSignificantChanges
         guard isMonitoring || updates != nil else {
-            return "It monitors no region and no significant changes."
+            return "It does not monitor regions or significant changes."
         }
         switch record.permission {
         case .ask: return "You have not decided whether it may use the location. \(allow)"
@@ -64,17 +65,17 @@ extension LocationState {
     private func sentence(updates accuracy: Double, isOn: Bool) -> String {
         let metres = Int64(saturating: accuracy.rounded(.up))
         guard isOn else {
-            return "It requests the location but is suspended: the receiver is off for it until it runs again."
+            return "It requests the location, but it is suspended. The receiver stays off for it until it runs again."
         }
         guard canMonitorRegions else {
-            return "It requests the location to \(metres) m, but there is no location source for that."
+            return "It requests the location with an accuracy of \(metres) m, but no location source is available."
         }
-        return "It requests the location to \(metres) m, and keeps the receiver on for that while it runs."
+        return "It requests the location with an accuracy of \(metres) m, and keeps the receiver on while it runs."
     }
 
     private func sentence(monitoring app: AppID, _ record: LocationRecord) -> String {
         if isForceQuit.contains(app) {
-            return "You force-quit it: nothing is monitored for it until you start it again."
+            return "You force-quit it. It does not get location events until you start it again."
         }
         guard isWatched(app) else { return "It may use the location only while it is in the foreground." }
         var sentences: [String] = []
@@ -88,14 +89,14 @@ extension LocationState {
             guard let finest = plan.accuracyTooCoarse(for: identifier, of: app) else { continue }
             let metres = Int64(saturating: finest.rounded(.up))
             sentences.append(
-                "The region '\(identifier)' is too small for events: the location is accurate to \(metres) m. Give it a "
-                    + "radius of at least as much.")
+                "The region '\(identifier)' is too small for events: the location is accurate to \(metres) m. Give it "
+                    + "a radius of at least \(metres) m.")
         }
         if record.monitorsSignificantChanges {
             sentences.append(
                 canMonitorSignificantChanges
                     ? "It is notified of significant changes of the location."
-                    : "It gets no significant changes: there is neither a modem nor a network location.")
+                    : "It does not get significant changes, because there is neither a modem nor a network location.")
         }
         return sentences.joined(separator: " ")
     }

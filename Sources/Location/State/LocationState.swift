@@ -3,26 +3,26 @@ package import NightshiftAPI
 package import Scheduler
 package import Store
 
-/// The state of location: requests of apps, permissions, and the next request to the sources.
+/// The state of the location feature: requests of apps, permissions, and the next request to the sources.
 ///
-/// It is a pure value: locations, device states and requests go in. ``look(_:)`` decides, ``takeChanges()`` returns the
-/// changes for one transaction, ``takeEffects()`` the effects to execute after it, and ``takeWish()`` the request for
-/// the sources. See `docs/decisions/0043`.
+/// A pure value: locations, device states and requests go in. ``decide(at:)`` decides, ``takeChanges()`` returns the
+/// changes for one transaction, ``takeEffects()`` returns the effects to execute after it, and ``takeWish()`` returns
+/// the request for the sources. See `docs/decisions/0043`.
 package struct LocationState: Sendable {
     package internal(set) var apps: [AppID: LocationRecord] = [:]
     /// The manifests of installed apps.
     package internal(set) var manifests: [AppID: AppManifest] = [:]
-    /// The regions of apps that have permission.
+    /// The monitored regions of apps that have permission.
     package internal(set) var plan = LocationPlan()
     package internal(set) var moment = DeviceState()
     /// The time of the next decision in boot seconds, unless an event comes before.
     package internal(set) var nextDeadline: Double?
     /// The available sources; nil until they are known.
     package internal(set) var sources: [LocationStatus.SourceStatus]?
-    /// The time of the last report of sources.
+    /// The time of the last report about the available sources.
     var sourcesTime = -Double.infinity
     let bootID: String
-    /// The seconds of uptime in earlier boots, as recorded by the store.
+    /// The number of seconds of uptime in earlier boots, as recorded by the store.
     var seenBefore = 0.0
     var canMonitorRegions = false
     var canMonitorSignificantChanges = false
@@ -31,7 +31,7 @@ package struct LocationState: Sendable {
     var cell: KnownCell?
     var inFront: Set<AppID> = []
     var isForceQuit: Set<AppID> = []
-    /// The apps whose user is being asked, with the earlier permission.
+    /// The apps about which the user is being asked, with their permissions before the question.
     var asking: [AppID: LocationPermission] = [:]
     var request: PendingFixRequest?
     /// The apps to which the receiver's time is charged.
@@ -39,16 +39,16 @@ package struct LocationState: Sendable {
     /// The location requests of running apps. `deliveries` holds their results since ``takeDeliveries()``.
     var followers = LocationFollowers()
     var deliveries: [LocationDelivery] = []
-    /// Apps whose processes are suspended.
+    /// The apps whose processes are suspended.
     var suspended: Set<AppID> = []
-    /// Whether the next request repeats one whose reported end may have belonged to an earlier, cancelled request.
+    /// Whether the next request repeats one whose reported end may have been that of an earlier, cancelled request.
     var repeatsQuestion = false
-    /// The time of the last request because of a new cell.
+    /// The time of the last request that was made for a new cell.
     var changesAsked = -Double.infinity
-    /// The number of consecutive requests without an answer. The next one is made at `retryAt`.
+    /// The number of consecutive requests without an answer. The next request is made at `retryAt`.
     var failures = 0
     var retryAt = -Double.infinity
-    /// The last request sent to the sources. `wish` is the one to be sent.
+    /// The last demand sent to the sources. `wish` is the demand that is to be sent.
     var toldWish = FixDemand()
     var wish: FixDemand?
     var marks = Marks()
@@ -59,8 +59,8 @@ package struct LocationState: Sendable {
         var removed: Set<AppID> = []
         var cancelled: [LocationCancellation] = []
         var apps: Set<AppID> = []
-        /// Apps of which only the receiver's seconds have changed, since `laterSince`. That alone is no reason to sync
-        /// the disk.
+        /// The apps of which only the receiver's seconds have changed since `laterSince`. Such a change alone does not
+        /// cause a write.
         var later: Set<AppID> = []
         var laterSince = 0.0
         var device = false
@@ -68,19 +68,20 @@ package struct LocationState: Sendable {
         var entries: [JournalEntry] = []
     }
 
-    /// The seconds after which the state of an app without an entry is deleted. Uptime over all boots counts, because
-    /// the wall clock may be wrong.
+    /// The number of seconds after which the state of an app without a desktop entry is deleted. This is uptime over
+    /// all boots, because the wall clock may be wrong.
     static let absence = 30 * LocalMoment.daySeconds
-    /// The seconds for which a location counts as current.
+    /// The number of seconds for which a location counts as current.
     static let freshness = 120.0
-    /// The seconds for which the report of available sources counts as current.
+    /// The number of seconds for which the report about available sources counts as current.
     static let sourcesFreshness = 5.0
-    /// The seconds after which a request counts as ended if the sources report nothing.
+    /// The number of seconds after which a request counts as ended if the sources do not report its end.
     static let timeout = 180.0
-    /// The seconds before the next request after one without an answer; doubled by each further one.
+    /// The number of seconds before the next request after one without an answer. Each further one without an answer
+    /// doubles it.
     static let pauseWithoutFix = 60.0
-    /// The seconds for which an event of an app with the permission *when in use* is valid, because the app may have
-    /// left the foreground by then.
+    /// The number of seconds for which an event is valid if its app has the permission *when in use*. It is short,
+    /// because the app may have left the foreground by then.
     static let foregroundNoticeTimeout = 30.0
 
     package init(bootID: String) { self.bootID = bootID }
@@ -88,8 +89,8 @@ package struct LocationState: Sendable {
     /// Restores the stored state.
     ///
     /// - Parameters:
-    ///   - manifests: nil if the entries cannot be read.
-    ///   - seenBefore: ``StoreTransaction/secondsSeenBefore()``.
+    ///   - manifests: the manifests of installed apps; nil if the desktop entries cannot be read.
+    ///   - seenBefore: the value of ``StoreTransaction/secondsSeenBefore()``.
     package init(
         _ kept: StoredLocation<LocationRecord, DeviceLocationRecord>, manifests: [AppManifest]?, bootID: String,
         seenBefore: Double, moment: DeviceState, now: LocationMoment
@@ -99,7 +100,7 @@ package struct LocationState: Sendable {
         self.moment = moment
         apps = kept.apps
         if let record = kept.device { plan = record.plan }
-        // The sides of boundaries are kept; the last location is not, because it is outdated.
+        // The sides of the boundaries are kept. The last location is not kept, because it is outdated.
         plan.restarted()
         if kept.device?.bootID != bootID {
             for id in apps.keys { apps[id]?.change.restarted(now: now.bootSeconds) }
@@ -111,7 +112,7 @@ package struct LocationState: Sendable {
         for id in Set(plan.apps).union(apps.keys) { putIntoPlan(id, now) }
     }
 
-    /// App ids in a fixed order.
+    /// The ids of all apps in a fixed order.
     var order: [AppID] { apps.keys.sorted { $0.rawValue < $1.rawValue } }
 
     mutating func note(_ decision: Decision, _ app: AppID?, _ detail: String?, _ now: LocationMoment) {
@@ -122,7 +123,7 @@ package struct LocationState: Sendable {
 
     // MARK: - Permission and monitoring
 
-    /// Whether the user allows the app to learn the location, always or in the foreground.
+    /// Returns whether the user allows the app to use the location, always or in the foreground.
     func isAllowed(_ app: AppID) -> Bool {
         switch apps[app]?.permission {
         case .always, .whenInUse: true
@@ -130,13 +131,13 @@ package struct LocationState: Sendable {
         }
     }
 
-    /// Whether the app is monitored for now.
+    /// Returns whether the service currently monitors regions and changes for the app.
     func isWatched(_ app: AppID) -> Bool {
         guard manifests[app] != nil, !isForceQuit.contains(app), isAllowed(app) else { return false }
         return apps[app]?.permission == .always || inFront.contains(app)
     }
 
-    /// Adds the app's regions to the plan if it has permission, otherwise removes them.
+    /// Adds the app's regions to the plan if the app has permission. Otherwise removes them.
     mutating func putIntoPlan(_ app: AppID, _ now: LocationMoment) {
         guard isAllowed(app), let record = apps[app] else {
             plan.remove(app)
@@ -168,7 +169,7 @@ package struct LocationState: Sendable {
 
     package mutating func apply(_ moment: DeviceState) { self.moment = moment }
 
-    /// The app came to the foreground or left it.
+    /// Records that the app came to the foreground or left it.
     package mutating func use(_ app: AppID, isInFront: Bool, now: LocationMoment) {
         if isInFront { inFront.insert(app) } else { inFront.remove(app) }
         updateWatching(app, now)
@@ -180,7 +181,7 @@ package struct LocationState: Sendable {
         use(app, isInFront: false, now: now)
     }
 
-    /// The user has started the app.
+    /// Records that the user has started the app.
     package mutating func launched(_ app: AppID, now: LocationMoment) {
         isForceQuit.remove(app)
         updateWatching(app, now)
@@ -193,8 +194,8 @@ package struct LocationState: Sendable {
         if manifest == nil { remove(app, now) } else { seen(app, now) }
     }
 
-    /// The entries were read again. An entry that is gone may return, so the state of its app is kept for a while, but
-    /// not monitored.
+    /// Applies the desktop entries after they were read again. If an entry is missing, the state of its app is kept for
+    /// a while without being monitored, because the entry may return.
     package mutating func read(_ manifests: [AppManifest], now: LocationMoment) {
         self.manifests = Dictionary(manifests.map { ($0.id, $0) }) { $1 }
         let present = seenBefore + now.bootSeconds
@@ -237,7 +238,7 @@ package struct LocationState: Sendable {
         effects.append(.wakesChanged(app))
     }
 
-    /// Adds a record for the app.
+    /// Adds a record for the app, if there is none yet.
     mutating func know(_ app: AppID) {
         guard apps[app] == nil else { return }
         apps[app] = LocationRecord()
@@ -254,7 +255,7 @@ package struct LocationState: Sendable {
 
     // MARK: - Deciding
 
-    /// Decides which events are sent now, and whether the sources are asked.
+    /// Decides which events are sent now, and whether to send a request to the sources.
     package mutating func decide(at now: LocationMoment) {
         tellHeldChanges(now)
         askForFix(now)
@@ -266,13 +267,13 @@ package struct LocationState: Sendable {
         if now.bootSeconds - marks.laterSince >= Self.longestDelay { writeAll() }
     }
 
-    /// Whether the report of available sources may be outdated. The sources report changes by themselves only while
-    /// something is monitored.
+    /// Returns whether the report about available sources may be outdated. The sources report changes unasked only
+    /// while an app monitors something.
     package func sourcesMayHaveChanged(_ now: LocationMoment) -> Bool {
         now.bootSeconds - sourcesTime >= Self.sourcesFreshness
     }
 
-    /// Returns the request for the sources; nil if it has not changed.
+    /// Returns the demand for the sources, if it has changed since the last call; otherwise nil.
     package mutating func takeWish() -> FixDemand? {
         defer { wish = nil }
         if let wish { toldWish = wish }
