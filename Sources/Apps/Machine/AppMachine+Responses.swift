@@ -19,7 +19,7 @@ extension AppMachine {
     mutating func dropChoices() -> [AppAction] {
         guard record.isInFront, !hasConnected, !record.linksLibrary else { return [] }
         return discard(
-            wanted.filter(\.isForFront), "You had the app in the foreground, and it does not link the library.")
+            wanted.filter(\.isForFront), "The app was in the foreground and cannot receive responses, because it does not link the library.")
     }
 }
 

@@ -75,7 +75,7 @@ extension AppMachine {
     private func reasonToDrop(_ wake: WantedWake, _ now: ClockReading) -> String? {
         let rules = wake.source.rules
         if record.isForceQuit, !rules.outlivesForceQuit { return Self.forceQuitReason }
-        if wake.isExpired(now) { return "Its time is over." }
+        if wake.isExpired(now) { return "The wake has expired." }
         // Other wakes wait until that changes. A feature waits for the result of these.
         guard wake.source.hasResult else { return nil }
         if let mode = rules.mode, !modes.contains(mode) {

@@ -47,7 +47,7 @@ extension AppMachine {
             guard let newer, old.source.handover == .payloads else { continue }
             begun[index].wake = newer
             finish(old)
-            actions += drop([old], "A newer one replaced it.")
+            actions += drop([old], "A newer wake replaced it.")
         }
         return actions
     }
@@ -66,7 +66,7 @@ extension AppMachine {
             if faultPauseEnd != nil {
                 guard !hasToldPause else { return [] }
                 hasToldPause = true
-                return [.note(.appLaunchPaused, "After \(record.faults) failed launches.")]
+                return [.note(.appLaunchPaused, "The app failed \(record.faults) times in a row.")]
             }
             hasToldPause = false
             begin(wakes, now)

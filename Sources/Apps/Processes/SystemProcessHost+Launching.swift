@@ -30,7 +30,7 @@ extension SystemProcessHost {
             close(started.gate)
             Glibc.kill(started.pid, SIGKILL)
             waitpid(started.pid, nil, 0)
-            throw LaunchFailure(reason: EMFILE, "The process of \(plan.app) cannot be watched")
+            throw LaunchFailure(reason: EMFILE, "The service could not watch for the end of the process of \(plan.app)")
         }
         return identity
     }

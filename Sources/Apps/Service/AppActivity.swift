@@ -1,12 +1,12 @@
 package import NightshiftAPI
 
-/// The activity of apps in the background, as far as it matters to doze.
+/// The background activity of apps that doze takes into account.
 package struct AppActivity: Hashable, Sendable {
-    /// Apps with open background tasks and the contiguous policy, in the order of their ids.
+    /// The apps with open background tasks and the contiguous policy, in the order of their ids.
     package var holders: [AwakeHolder] = []
-    /// The number of wakes that have begun and are not completed, and of background launches in progress.
+    /// The number of wakes that have begun and are not completed, plus the number of background launches in progress.
     package var wakes = 0
-    /// The number of apps in the background whose open tasks run, or wait for a maintenance window.
+    /// The number of background apps with open tasks that run or wait for a maintenance window.
     package var working = 0
 
     package init() {}

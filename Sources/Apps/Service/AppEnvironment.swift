@@ -3,13 +3,15 @@ import Glibc
 import NightshiftAPI
 package import Store
 
-/// The environment of launched processes: that of the login session, not of the shell that has started the service.
+/// The environment of launched processes. It is the environment of the login session, not that of the shell that
+/// started the service.
 ///
 /// Documented in docs/apps.md.
 package struct AppEnvironment: Sendable {
     /// The environment of the service.
     package var service: [String: String]
-    /// The environment that the session's manager gives to the programs that it starts; nil without such a manager.
+    /// The environment that the session's manager gives to the programs that it starts; nil if the session has no
+    /// manager.
     package var session: [String: String]?
     package var account: Account?
     package var homeDirectory: String
@@ -32,7 +34,7 @@ package struct AppEnvironment: Sendable {
         self.homeDirectory = homeDirectory
     }
 
-    /// The default `PATH`, which is systemd's default for users.
+    /// The default `PATH`. It is systemd's default for user services.
     package static let defaultPath = "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
 
     package var variables: [String: String] {
@@ -45,10 +47,10 @@ package struct AppEnvironment: Sendable {
         variables["USER"] = account?.name ?? variables["USER"]
         variables["LOGNAME"] = account?.name ?? variables["LOGNAME"]
         variables["SHELL"] = account?.shell ?? variables["SHELL"]
-        // The library finds the service by these, and starts it with them if it is not running.
+        // The library finds the service through these variables. It also passes them to the service when it starts it.
         for name in Self.ofPaths {
-            // A service started by cron has no runtime directory, but the session has one. The library finds the
-            // service by its lock.
+            // A service started by cron has no runtime directory, but the session has one. The library then finds the
+            // service through its lock.
             if name == "XDG_RUNTIME_DIR", service[name] == nil { continue }
             variables[name] = service[name]
         }
@@ -66,19 +68,19 @@ package struct AppEnvironment: Sendable {
         guard !wakes.isEmpty else { return [:] }
         var variables = ["NIGHTSHIFT_WAKE": Set(wakes.map(\.reason.rawValue)).sorted().joined(separator: ",")]
         let limits = wakes.map { $0.source.limit(declared: declaredLimit) }
-        // One wake without a limit removes the limit of all.
+        // If one wake has no limit, the process has no limit either.
         if !limits.contains(nil), let limit = limits.compactMap(\.self).max() {
             variables["NIGHTSHIFT_WAKE_LIMIT"] = String(Int(saturating: limit))
         }
         let sessions = wakes.filter { $0.source == .session }.map(\.key)
         if !sessions.isEmpty { variables["NIGHTSHIFT_SESSION"] = sessions.joined(separator: "\n") }
-        // An ordinary fetch has no identifier.
+        // A fetch that is not a scheduled task has no identifier.
         let tasks = wakes.filter { $0.source.handover == .identifiers && !$0.key.isEmpty }.map(\.key)
         if !tasks.isEmpty { variables["NIGHTSHIFT_TASK"] = tasks.joined(separator: "\n") }
         return variables
     }
 
-    /// The `PATH` without relative folders, because programs must not depend on the directory of the shell.
+    /// The `PATH` without relative folders. Programs must not depend on the shell's working directory.
     private var path: String {
         let folders = (session?["PATH"] ?? service["PATH"] ?? "").split(separator: ":").filter { $0.hasPrefix("/") }
         return folders.isEmpty ? Self.defaultPath : folders.joined(separator: ":")
@@ -100,13 +102,13 @@ package struct AppEnvironment: Sendable {
         "DESKTOP_SESSION", "XMODIFIERS", "GTK_IM_MODULE", "QT_IM_MODULE", "GDK_BACKEND", "QT_QPA_PLATFORM",
         "PULSE_SERVER",
     ]
-    /// Proxy variables, because on some networks nothing can be reached without them.
+    /// Proxy variables. Some networks can be used only through a proxy.
     private static let proxies: Set = ["http_proxy", "https_proxy", "all_proxy", "ftp_proxy", "no_proxy"]
 
-    /// Whether a variable is meant for one process only, and is wrong for every other.
+    /// Whether a variable is meant for one process only and must not be passed on.
     private static func isOfOneProcess(_ name: String) -> Bool { ofOneProcess.contains(name) }
 
-    /// systemd.exec(5), sd_notify(3), sd_listen_fds(3); the desktop's tokens for one launch.
+    /// Variables of systemd.exec(5), sd_notify(3) and sd_listen_fds(3), and the desktop's tokens for one launch.
     private static let ofOneProcess: Set = [
         "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "FDSTORE",
         "MAINPID", "INVOCATION_ID", "JOURNAL_STREAM", "SYSTEMD_EXEC_PID", "MANAGERPID", "MEMORY_PRESSURE_WATCH",
@@ -116,7 +118,8 @@ package struct AppEnvironment: Sendable {
     /// Variables by which the service and the library find each other.
     private static let ofPaths = ["XDG_STATE_HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME"]
 
-    /// Variables of one launch. A service that an app has started must not pass on those of that app.
+    /// Variables of one launch. If an app started the service, the service must not pass on the variables of that app's
+    /// launch.
     private static let ofLaunch: Set = [
         "NIGHTSHIFT_APP", "NIGHTSHIFT_LAUNCH", "NIGHTSHIFT_SOCKET", "NIGHTSHIFT_WAKE", "NIGHTSHIFT_SESSION",
         "NIGHTSHIFT_WAKE_LIMIT", "NIGHTSHIFT_TASK", "NIGHTSHIFT_PAYLOAD", ServicePaths.startedByClient,

@@ -6,12 +6,12 @@ import Store
 
 /// Background tasks, and the device settings and states that affect them.
 extension AppService {
-    /// Begins a background task for the app of the calling process. The app is not suspended before the task ends or
-    /// its time is over.
+    /// Begins a background task for the app of the calling process. The app is not suspended until the task ends or its
+    /// background time is over.
     ///
-    /// When this returns, the task is on disk, or the disk has failed: then it is written with the app's next step. A
-    /// full disk is no reason to refuse a task, because the app may be about to free space. A repeated number means the
-    /// same task.
+    /// When this returns, the task is on disk. If the disk failed, the task is written together with the app's next
+    /// step. A full disk does not cause a refusal, because the app may be about to free space. A repeated number means
+    /// the same task.
     package func beginBackgroundTask(
         process pid: Int32, channel: String? = nil, _ request: BackgroundTaskRequest
     ) async throws(Problem) {
@@ -27,7 +27,7 @@ extension AppService {
         guard machines[id] != nil else { throw .noBackgroundTime(BackgroundTaskRefusal.notRunning.sentence) }
         let guest = connections[pid]?.isGuest == true ? pid : nil
         var refusal: BackgroundTaskRefusal? = .notRunning
-        // If the service is stopping by now, this does nothing and the request is refused.
+        // If the service has begun to stop, `perform` does nothing, and the request is refused below.
         await perform(id) { machine, now in
             switch machine.beginTask(request.number, of: guest, name: request.name, now: now) {
             case .success(let actions):
@@ -79,13 +79,13 @@ extension AppService {
             var machine = machine(id)
             machine.record.background.policy = policies[id]?.value
             machines[id] = machine
-            // A separate step, so that it uses the new terms.
+            // This is a separate step, so that it uses the new terms.
             await perform(id) { $0.termsChanged(now: $1) }
         }
         return try await status(id)
     }
 
-    /// Applies the user's settings for the device. May be called before ``run()``.
+    /// Applies the user's settings for the device. Callers may call this before ``run()``.
     package func apply(_ settings: DeviceSettings) async {
         self.settings = settings
         for id in machines.keys.sorted(by: { $0.rawValue < $1.rawValue }) where machines[id] != nil {
@@ -94,11 +94,11 @@ extension AppService {
         await followFront()
     }
 
-    /// Applies the device state, which says whether background work runs. May be called before ``run()``.
+    /// Applies the device state, which says whether background work runs. Callers may call this before ``run()``.
     package func apply(_ moment: DeviceState) async {
         let woke = moment.conditions.woke(since: lastConditions)
         lastConditions = moment.conditions
-        // Pauses elapse while the machine sleeps, but the clock of the alarm does not count then.
+        // Launch pauses continue to elapse while the machine sleeps, but the clock of the alarm stops.
         if woke { await updateWantedWakes() }
         front.isUserAway = moment.conditions.isIdle || moment.conditions.isSleeping
         updateFrontUse()
@@ -110,7 +110,7 @@ extension AppService {
         }
     }
 
-    /// Reports the activity that keeps the device busy, if it has changed.
+    /// Reports the background activity that doze takes into account, if it has changed.
     func reportActivity() {
         let current = machines.activity
         guard current != activity else { return }
@@ -129,7 +129,8 @@ extension AppService {
 
     private var clockFolder: URL { environment.paths.runtime.appending(path: "clocks", directoryHint: .isDirectory) }
 
-    /// Writes the background time to the file that the process reads, if the service may suspend that process.
+    /// Writes the background time to the clock file that the process reads. Processes that the service may not suspend
+    /// have no clock file.
     func writeClock(_ id: AppID) {
         guard let machine = machines[id], machine.isManaged else { return }
         if clocks[id] == nil {
@@ -137,7 +138,7 @@ extension AppService {
                 clocks[id] = try ClockFile(folder: clockFolder, name: id.fileName)
             } catch {
                 environment.logger.warning(
-                    "The background time of an app cannot be written", metadata: ["app": "\(id)", "error": "\(error)"])
+                    "Failed to write an app's background time to its clock file", metadata: ["app": "\(id)", "error": "\(error)"])
             }
         }
         clocks[id]?.write(machine.clock)

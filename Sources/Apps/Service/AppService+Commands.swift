@@ -1,20 +1,21 @@
-import CDispatch  // stat(2): the compiler attributes it to CDispatch wherever that module is loaded
+import CDispatch  // .// for stat(2), which the compiler attributes to CDispatch wherever that module is loaded
 import Clock
 import Foundation
 import Glibc
 import NightshiftAPI
 import Store
 
-/// Commands that run as background work: `nightshift task run`.
+/// Commands that `nightshift task run` runs as background work.
 extension AppService {
-    /// Treats a child process of the caller as an app of its own, and sends the caller its events.
+    /// Treats a child process of the caller as a separate app, and sends the caller the events for it.
     ///
-    /// The command stays limited until it ends, even if the caller is gone.
+    /// The command's limits apply until it ends, even if the caller ends first.
     func connect(
         runner pid: Int32, of child: Int32, _ executable: String?
     ) async throws(Problem) -> AsyncStream<ProcessEvent> {
         let process = try Self.child(child, of: pid, bootID: now.bootID)
-        // The kernel may still report the program of the parent; only the caller knows which one the child executes.
+        // The kernel may still report the program of the parent. Only the caller knows which program the child will
+        // execute.
         let program =
             executable.flatMap { $0.hasPrefix("/") ? $0 : nil }
             ?? (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(child)/exe"))
@@ -25,7 +26,7 @@ extension AppService {
         try requireReadable(id)
         if isNew {
             guard environment.host.adopt(process) else { throw .conflict("Process \(child) has ended.") }
-            // Before the first suspension point, so that the end of the process is handled for this machine.
+            // This runs before the first suspension point, so that an early exit of the process reaches this machine.
             machines[id] = machine(id)
         }
         let stream = open(pid, id, isGuest: false, isRunner: true)
@@ -41,11 +42,11 @@ extension AppService {
         return stream
     }
 
-    /// Returns the process to limit. It must be a child of the caller and lead its own process group.
+    /// Returns the identity of the process to limit. It must be a child of the caller and lead its own process group.
     private static func child(_ child: Int32, of parent: Int32, bootID: String) throws(Problem) -> ProcessIdentity {
         guard let statistics = ProcessStatistics(of: child), !statistics.isZombie,
             let process = ProcessIdentity.of(child, bootID: bootID)
-        else { throw .conflict("There is no process \(child).") }
+        else { throw .conflict("Process \(child) does not exist.") }
         guard statistics.parent == parent else {
             throw .forbidden("Process \(child) is not a child of the calling process.")
         }

@@ -5,12 +5,12 @@ import Logging
 import NightshiftAPI
 import Store
 
-/// Execution of the actions that machines decide.
+/// The execution of the actions that the machines return.
 extension AppService {
     /// Gives a machine an input and executes its actions.
     func perform(_ id: AppID, _ input: (inout AppMachine, ClockReading) -> [AppAction]) async {
-        // While the service stops, nothing is begun, because it would not be supervised. The next run of the service
-        // does it.
+        // While the service stops, it begins no work, because it could not supervise that work. Its next run begins the
+        // work.
         guard !isStopping, unreadable[id] == nil else { return }
         var machine = machine(id)
         let before = machine
@@ -19,8 +19,8 @@ extension AppService {
         writeClock(id)
         removePayloads(of: id)
         reportActivity()
-        // Up to here the app's windows count as its use, from here on its states. The order prevents counting both
-        // at once.
+        // Until here the app's use is measured by its windows, from here on by its states. Ending the first before
+        // starting the second avoids counting the use twice.
         if front.use.app == id { updateFrontUse() }
         tellParts(id, from: before, to: machine)
         if actions.isEmpty, machine.record == before.record { return setAlarm() }
@@ -58,8 +58,8 @@ extension AppService {
         id.isProgram ? nil : (try? environment.entries.find(id)) ?? nil
     }
 
-    /// Executes actions: first those on processes, in order; then the write to the store; then notifications to other
-    /// features.
+    /// Executes actions in three stages: actions on processes, in order; then the write to the store; then
+    /// notifications to other features.
     func execute(_ actions: [AppAction], _ id: AppID) async {
         writes[id, default: PendingWrites()].begin()
         var actions = (recovered.removeValue(forKey: id) ?? []) + actions
@@ -97,19 +97,19 @@ extension AppService {
             }
         }
         setAlarm()
-        // First, so that messages without a wake are not left if the service dies in between.
+        // This comes first. Otherwise, a crash of the service in between could leave messages without a wake.
         for end in finished where end.wake.source == .session {
             guard case .exited = end.outcome else { continue }
             await environment.transfers.acknowledge(id, end.wake.key, end.wake.through)
         }
         let hasLifted = await write(id, entries, finished, isInFront: isInFront)
         if let spawned { await begin(spawned, id) }
-        // Before the caller gets its response.
+        // The transfers are cancelled before the caller gets its response.
         if isForceQuit { await environment.transfers.forceQuit(id) }
         stepWritten(id)
         if let listening { await environment.transfers.setListening(id, listening) }
         if hasLifted { await environment.transfers.cameToFront(id) }
-        // The end of a wake may let a waiting one begin.
+        // When a wake has ended, a waiting wake may be able to begin.
         if !finished.isEmpty { await readWantedWakes(of: id) }
     }
 
@@ -121,7 +121,7 @@ extension AppService {
         var time: Double
     }
 
-    /// Suspends the app, unless another process would wait for a lock that it holds.
+    /// Suspends the app, unless it holds a file lock and its policy is to end such apps.
     private func freeze(_ id: AppID) -> [AppAction] {
         guard let process = process(of: id) else { return [] }
         let locks = environment.host.locks(process)
@@ -134,9 +134,11 @@ extension AppService {
         return consequences
     }
 
-    /// - Parameter isInFront: whether the app came to the foreground. Its blocked tasks are unblocked in the same
-    ///   transaction. A task being added reads the app's row in its own transaction: either that comes first and the
-    ///   task is unblocked here, or it comes later and the task is not blocked.
+    /// Writes a step of the app to the store: its record, its journal entries and the ends of its wakes.
+    ///
+    /// - Parameter isInFront: whether the app came to the foreground. If so, its blocked tasks are unblocked in the
+    ///   same transaction. A task being added reads the app's row in its own transaction. If that transaction comes
+    ///   first, the task is unblocked here; if it comes later, the task is not blocked.
     /// - Returns: whether tasks of the app were unblocked.
     @discardableResult
     func write(
@@ -167,7 +169,7 @@ extension AppService {
         } catch {
             if lifts { unlifted.insert(id) }
             if !finished.isEmpty { unfinished[id, default: []] += finished }
-            // The row is written again with the app's next step, or after a pause. A crash before that loses this
+            // The row is written with the app's next step, or retried after a pause. A crash before then loses this
             // step.
             unwritten.failed(id, now: now)
             setAlarm()
@@ -181,7 +183,7 @@ extension AppService {
         if writes[id]?.areUnderWay == false { writes[id] = nil }
     }
 
-    /// Returns when all steps of the app are on disk, or could not be written. Callers get no response before.
+    /// Returns when every step of the app is on disk or has failed to be written. Responses to callers wait for this.
     func written(_ id: AppID) async {
         while writes[id] != nil {
             await withCheckedContinuation { writes[id, default: PendingWrites()].add($0) }
@@ -211,8 +213,8 @@ extension AppService {
         }
     }
 
-    /// Lets a process execute its program, now that the process is on disk: the next run of the service knows it, and
-    /// does not launch the app a second time.
+    /// Lets a launched process execute its program, once its launch is on disk. From then on, the next run of the
+    /// service knows the process and does not launch the app a second time.
     private func begin(_ process: ProcessIdentity, _ id: AppID) async {
         do throws(LaunchFailure) {
             try environment.host.begin(process)
@@ -222,8 +224,8 @@ extension AppService {
         }
     }
 
-    /// Sends a signal to the process. If the service has launched it, everything that it has started gets the signal as
-    /// well.
+    /// Sends a signal to the app's process. If the service launched that process, all processes that it has started
+    /// also get the signal.
     private func signal(_ id: AppID, _ signal: Int32) {
         guard let process = process(of: id) else { return }
         guard machines[id]?.isManaged == true else {
@@ -233,11 +235,11 @@ extension AppService {
         if signal == SIGKILL { environment.host.kill(process) } else { environment.host.terminate(process) }
     }
 
-    /// The usual soft limit of open files. The service raises its own, but programs that use select(2) rely on the
-    /// usual one.
+    /// The usual soft limit of open files, which launched programs get. The service raises its own limit, but programs
+    /// that use select(2) rely on the usual one.
     private static let openFiles: UInt64 = 1_024
 
-    /// Gives a machine an input while the actions of an earlier input are being executed.
+    /// Gives a machine an input while the actions of an earlier input are executed. Returns the new actions.
     private func input(_ id: AppID, _ input: (inout AppMachine, ClockReading) -> [AppAction]) -> [AppAction] {
         var machine = machine(id)
         let before = machine
@@ -289,7 +291,7 @@ extension AppService {
     func setAlarm() {
         let now = now
         let next = ([unwritten.again, machines.nextDeadline()].compactMap(\.self) + presentationDeadlines).min()
-        // If the machine sleeps in between, the alarm rings early and is set again.
+        // If the machine sleeps before the deadline, the alarm rings early and is set again.
         let bootSeconds = next.map { now.bootSeconds + $0 - now.awakeSeconds }
         alarm.set(for: isStopping ? nil : next, atBootSeconds: bootSeconds, by: environment.clock) {
             await self.alarmRang($0)
@@ -299,7 +301,7 @@ extension AppService {
     private func alarmRang(_ awakeSeconds: Double) async {
         alarm.rang(awakeSeconds)
         for id in machines.takeDue(now) {
-            // The process has ended and its exit is about to be handled, so it is not overdue.
+            // This process has ended, and the service is about to handle its exit. Its deadlines no longer apply.
             if let process = process(of: id), environment.host.hasEnded(process) { continue }
             await perform(id) { $0.tick(now: $1) }
         }

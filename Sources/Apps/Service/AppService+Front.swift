@@ -6,13 +6,13 @@ import Store
 
 /// The window with the focus, and its effect on the states of apps.
 extension AppService {
-    /// The known state of the desktop.
+    /// The service's knowledge of the desktop.
     struct Front {
-        /// Whether the desktop has reported anything yet.
+        /// Whether the desktop has reported a focus yet.
         var isTold = false
         /// The app whose window has the focus, if it is installed or otherwise known to the service.
         var app: AppID?
-        /// Whether the app has keys of Nightshift. The use of other apps is not recorded.
+        /// Whether the app's desktop entry has keys of Nightshift. The use of other apps is not recorded.
         var isInstalled = false
         var use = FrontUse()
         var entries = FrontEntries()
@@ -20,10 +20,10 @@ extension AppService {
         var isUserAway = false
     }
 
-    /// The focus has changed to another application's window, or to none.
+    /// Handles a change of the focus to another application's window, or to no window.
     ///
-    /// If the user's settings allow it, this brings apps to the foreground and sends them to the background, as long as
-    /// they do not report their own state.
+    /// If the user's settings allow it, this moves apps to the foreground or the background, unless they report their
+    /// own state.
     package func front(_ application: FrontApplication?) async {
         front.isTold = true
         (front.app, front.isInstalled) = application.map { identify($0) } ?? (nil, false)
@@ -33,7 +33,7 @@ extension AppService {
     /// The app whose window has the focus; nil if no window has it, or the app is unknown.
     package var frontApp: AppID? { front.app }
 
-    /// Brings the states of apps in line with their windows.
+    /// Updates the states of apps to match the window with the focus.
     func followFront() async {
         if settings.followsFront, front.isTold {
             for id in machines.keys.sorted(by: { $0.rawValue < $1.rawValue }) where id != front.app {
@@ -48,7 +48,7 @@ extension AppService {
         updateFrontUse()
     }
 
-    /// Reports the use of an app whose use is known from its windows only.
+    /// Reports the use of an app that does not report its own states, based on its windows.
     func updateFrontUse() {
         let hasStates = front.app.flatMap { machines[$0] }.map { $0.record.state != .notRunning } ?? false
         let changes = front.use.update(
@@ -57,7 +57,7 @@ extension AppService {
         for change in changes { partCalls.add { await parts.use(change.app, change.isInFront) } }
     }
 
-    /// Returns the app of a window, and whether it has keys of Nightshift.
+    /// Returns the app of a window, and whether its desktop entry has keys of Nightshift.
     private func identify(_ application: FrontApplication) -> (app: AppID?, isInstalled: Bool) {
         let entries = front.entries.current(in: environment.entries)
         let process = application.processID.map { windowProcess($0) } ?? FrontProcess()
@@ -65,7 +65,7 @@ extension AppService {
         return (app, entries.contains { $0.id == app && $0.speaksOfBackground })
     }
 
-    /// Returns the known facts about the process that a window names.
+    /// Returns what the service knows about the process of a window.
     private func windowProcess(_ pid: Int32) -> FrontProcess {
         guard let process = ProcessIdentity.of(pid, bootID: now.bootID) else { return FrontProcess() }
         var known = FrontProcess()
@@ -79,7 +79,7 @@ extension AppService {
         machines.first { $0.value.record.process.map { ProcessIdentity($0) } == process && !$0.value.isCommand }?.key
     }
 
-    /// Returns the app that a process descends from, or in whose cgroup it is.
+    /// Returns the app that started a process, determined by the process's ancestors or its cgroup.
     private func starter(of process: ProcessIdentity) -> AppID? {
         var ancestor = process
         for _ in 0..<Self.deepestDescent {
@@ -96,6 +96,6 @@ extension AppService {
         }?.key
     }
 
-    /// The number of ancestors that are checked. Programs start programs, but not in longer chains.
+    /// The number of ancestors that are checked. Longer chains do not occur in practice.
     private static let deepestDescent = 32
 }

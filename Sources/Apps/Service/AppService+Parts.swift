@@ -2,15 +2,15 @@ import Clock
 package import NightshiftAPI
 import Store
 
-/// Exchange with the other features of the service: reports about apps, notices for apps, and requests.
+/// Communication with the other features of the service: reports about apps, notices for apps, and requests.
 extension AppService {
-    /// Runs an app's expiration handler for one wake that is called off. Returns when the command was sent.
+    /// Sends an app the expiration of one wake that is called off. Returns when the command was sent.
     ///
     /// A wake that the app has not received is dropped.
     package func expire(_ id: AppID, _ source: WakeSource, key: String) async throws(Problem) {
         try requireApp(id)
         guard !isStopping else { throw .unavailable("The service is stopping.") }
-        // The row may have been written a moment ago.
+        // The row of the wake may be so new that the machine has not read it yet.
         await readWantedWakes(of: id)
         var isFound = false
         await perform(id) { machine, now in
@@ -19,7 +19,7 @@ extension AppService {
             return actions
         }
         guard !isFound else { return }
-        throw .conflict("No such wake of \(id) is under way: \(key.isEmpty ? source.rawValue : key).")
+        throw .conflict("\(id) has no wake '\(key.isEmpty ? source.rawValue : key)' that is waiting or under way.")
     }
 
     /// Sends the current notice of a feature to an app's processes: refresh, location or push.
@@ -32,7 +32,8 @@ extension AppService {
         }
     }
 
-    /// The last notice of a feature for an app. The answer to an earlier request for notices may be older.
+    /// The last notice that a feature sent to an app. It may be newer than the feature's answer to a request for
+    /// notices.
     struct SentNotice {
         var number: Int
         var notice: ProcessEvent
@@ -50,9 +51,11 @@ extension AppService {
         return notices
     }
 
-    /// Reports the current desktop entry of an app to the features, one manifest after the other; nil if it was
-    /// removed. Returns when they have handled it, so that callers can then ask them about the app. Does not wait while
-    /// the service stops.
+    /// Reports the current desktop entry of an app to the features, one manifest after the other. A nil manifest means
+    /// that the entry was removed.
+    ///
+    /// Returns when the features have handled all manifests, so that callers can then ask the features about the app.
+    /// While the service stops, this returns immediately.
     func tellParts(_ id: AppID, installed manifests: [AppManifest?]) async {
         guard !isStopping else { return }
         lastAcknowledgement += 1
@@ -68,7 +71,7 @@ extension AppService {
 
     private func heard(_ hearing: Int) { pendingAcknowledgements.removeValue(forKey: hearing)?.resume() }
 
-    /// Reports to the features how a step of an app's machine has changed the app.
+    /// Reports to the features what changed for the app in a step of its machine.
     func tellParts(_ id: AppID, from before: AppMachine, to machine: AppMachine) {
         let (old, new, isInstalled) = (before.record, machine.record, machine.isInstalled)
         let parts = environment.parts
@@ -84,7 +87,7 @@ extension AppService {
         if old.isInFront != new.isInFront { partCalls.add { await parts.use(id, !hasLeft) } }
     }
 
-    /// Reports an adopted app to the features, because the reports of the previous run may be lost.
+    /// Reports the state of an adopted app to the features, because reports from the previous run may have been lost.
     func tellParts(ofAdopted id: AppID) {
         guard let machine = machines[id], machine.isInstalled, !id.isProgram else { return }
         let (record, parts) = (machine.record, environment.parts)
@@ -94,7 +97,7 @@ extension AppService {
 }
 
 extension ProcessEvent {
-    /// The kinds of notices; the last notice of each kind counts.
+    /// The kinds of notices. Of each kind, only the last notice counts.
     enum NoticeKind: Hashable, Sendable {
         case refresh
         case location

@@ -4,13 +4,14 @@ import Logging
 import NightshiftAPI
 import Store
 
-/// The files from which programs read the payloads of their wakes. Payloads can be private, and other programs could
-/// read an environment or arguments.
+/// The files from which programs read the payloads of their wakes. The service uses files because payloads can be
+/// private, and other programs could read an environment or arguments.
 extension AppService {
     /// Writes the payloads of the wakes for which a program is launched, in order.
     ///
     /// - Returns: the file's path; nil if no wake has a payload.
-    /// - Throws: ``LaunchFailure``: a program launched without the file would do nothing, and exit with success.
+    /// - Throws: ``LaunchFailure`` if the file cannot be written. A program launched without the file would do nothing
+    ///   and exit successfully.
     func writePayloads(of id: AppID, _ wakes: [WantedWake]) throws(LaunchFailure) -> String? {
         let payloads = wakes.filter { $0.source.handover == .payloads }.compactMap(\.payload)
         guard !payloads.isEmpty else { return nil }
@@ -18,13 +19,13 @@ extension AppService {
         guard mkdir(payloadFolder, 0o700) == 0 || errno == EEXIST else {
             throw LaunchFailure(payloadFolder, code: errno)
         }
-        // The file of a process that is gone.
+        // This deletes the file of an earlier process.
         unlink(path)
         let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw LaunchFailure(path, code: errno) }
         payloadFiles.insert(id)
         defer { Glibc.close(descriptor) }
-        // Each payload is JSON as its feature has stored it.
+        // Each payload is JSON in the form in which its feature stored it.
         let text = [UInt8](Data("[".utf8) + Data(payloads.joined(separator: Data(",".utf8))) + Data("]\n".utf8))
         var written = 0
         while written < text.count {
@@ -35,14 +36,14 @@ extension AppService {
         return path
     }
 
-    /// Deletes the file of an app when its process is done with the wakes in it, or gone.
+    /// Deletes the payload file of an app when its process has completed the wakes in the file, or has ended.
     func removePayloads(of id: AppID) {
         guard payloadFiles.contains(id), machines[id]?.hasPayloads != true else { return }
         unlink(payloadPath(id))
         payloadFiles.remove(id)
     }
 
-    /// Keeps the file of an adopted process, which may still read it.
+    /// Keeps the payload file of an adopted process, because the process may still read it.
     func adoptPayloads(of id: AppID) {
         if machines[id]?.hasPayloads == true { payloadFiles.insert(id) }
     }
@@ -64,6 +65,6 @@ extension AppService {
 }
 
 extension AppMachine {
-    /// Whether a wake is under way whose payload a program reads from a file.
+    /// Whether a program may still read the payloads of its wakes from a file.
     fileprivate var hasPayloads: Bool { begun.contains { $0.wake.source.handover == .payloads } || mayReadChoices }
 }

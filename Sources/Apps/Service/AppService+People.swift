@@ -68,12 +68,12 @@ extension AppService {
             entry = nil
         }
         let now = now
-        // Without its machine nothing is begun for the app during the write.
+        // While the app has no machine, the service begins no work for it.
         let (machine, ends) = (machines.removeValue(forKey: id), unfinished.removeValue(forKey: id))
         do {
             try await store.write { transaction in
-                // The rows of all features in one transaction: a crash before the features are notified leaves
-                // nothing that a later app of this id would inherit.
+                // One transaction deletes the rows of all features. So even a crash before the features are notified
+                // leaves no rows that a later app with this id would inherit.
                 try transaction.deleteEverything(of: id)
                 try transaction.record(JournalEntry(time: now.date, decision: .appRemoved, app: id))
             }
@@ -88,7 +88,8 @@ extension AppService {
         sentNotices[id] = nil
         policies[id] = nil
         readings[id] = nil
-        // An app installed in its place in the meantime was reported before, so it is reported again.
+        // Another app of this id may have been installed in the meantime. Its report came before this one, so it is
+        // reported again.
         await tellParts(id, installed: [nil] + [manifest(id)].compactMap(\.self))
     }
 
@@ -108,10 +109,10 @@ extension AppService {
         await updateWantedWakes()
     }
 
-    /// Drops the wakes of a removed session: its messages are gone.
+    /// Drops the wakes of a removed session, because its messages are deleted.
     package func sessionRemoved(of id: AppID) async { await refreshWantedWakes(of: id) }
 
-    /// Drops wakes of the app whose rows another feature has deleted.
+    /// Drops the app's wakes whose rows another feature has deleted.
     package func wakesTakenBack(of id: AppID) async { await refreshWantedWakes(of: id) }
 
     package func launch(_ id: AppID, _ request: LaunchRequest) async throws(Problem) -> AppStatus {
@@ -131,7 +132,7 @@ extension AppService {
         try requireApp(id)
         if machines[id]?.record.process == nil {
             try requireEntry(id)
-            // The user may have chosen a notification a moment ago.
+            // The user may just have responded to a notification.
             await readWantedWakes(of: id)
         }
         await perform(id) { $0.bringToFront(now: $1) }
@@ -147,8 +148,8 @@ extension AppService {
 
     /// Quits the app, and returns when its process is gone.
     ///
-    /// - Throws: 503 if the user's force quit could not be stored. The app has quit, but if the service restarts before
-    ///   it is stored, it would launch the app again.
+    /// - Throws: 503 if the user's force quit could not be stored. The app has quit. But if the service restarts before
+    ///   the force quit is stored, it could launch the app again.
     package func quit(_ id: AppID, force: Bool) async throws(Problem) -> AppStatus {
         try requireApp(id)
         if !force { try requireProcess(id) }
@@ -179,7 +180,7 @@ extension AppService {
         return status
     }
 
-    /// Returns when the process is gone. A waiting wake may have launched another one by then.
+    /// Returns when the process is gone. By then, a waiting wake may already have launched another process.
     private func gone(_ process: ProcessIdentity?, of id: AppID) async {
         guard let process else { return }
         while self.process(of: id) == process, !isStopping {

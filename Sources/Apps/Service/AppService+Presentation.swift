@@ -3,9 +3,9 @@ import Foundation
 import Logging
 package import NightshiftAPI
 
-/// Questions to apps in the foreground about how to present a notification.
+/// Requests to apps in the foreground that ask how to present a notification.
 extension AppService {
-    /// A notification whose presentation an app in the foreground decides.
+    /// A pending question to an app in the foreground: how to present a notification.
     struct Presentation {
         /// The deadline of the answer, in awake seconds.
         var deadline: Double
@@ -14,13 +14,13 @@ extension AppService {
 
         struct Key: Hashable, Sendable {
             var app: AppID
-            /// The number of the command that asks.
+            /// The number of the command that asks the app.
             var command: Int64
         }
     }
 
-    /// Asks an app in the foreground how to present a notification. Returns at the latest when the app's time to answer
-    /// is over.
+    /// Asks an app in the foreground how to present a notification. Returns when the app has answered or its time to
+    /// answer is over.
     package func present(_ id: AppID, _ notification: AppNotification) async -> PresentationAnswer {
         guard isInFront(id) else { return .notInFront }
         guard !isStopping, connection(of: id) != nil else { return .asSent }
@@ -35,7 +35,8 @@ extension AppService {
         await perform(id) { machine, now in
             guard let command = machine.present(notification.identifier, payload) else { return [] }
             let key = Presentation.Key(app: id, command: command.number)
-            // Before the command is sent, because the answer may arrive while the step is being written.
+            // The question is recorded before the command is sent, because the answer may arrive while the step is
+            // being written.
             presentations[key] = Presentation(deadline: now.awakeSeconds + AppMachine.presentationLimit)
             asked = key
             return [.send(command)]
@@ -48,10 +49,10 @@ extension AppService {
         return await withCheckedContinuation { presentations[asked]?.waiter = $0 }
     }
 
-    /// Whether the app is in the foreground, by its states or by its windows.
+    /// Whether the app is in the foreground, according to its states or its windows.
     private func isInFront(_ id: AppID) -> Bool { machines[id]?.record.isInFront == true || front.use.app == id }
 
-    /// Ends a question with the app's answer, or with a default one.
+    /// Ends a question with the app's answer or with a default answer.
     ///
     /// - Returns: whether the question existed and had no answer yet.
     @discardableResult
@@ -71,7 +72,7 @@ extension AppService {
         for key in presentations.keys where key.app == id { endPresentation(key, .asSent) }
     }
 
-    /// The deadlines of unanswered questions, in awake seconds.
+    /// The deadlines of the unanswered questions, in awake seconds.
     var presentationDeadlines: [Double] { presentations.values.filter { $0.answer == nil }.map(\.deadline) }
 
     /// Ends questions whose deadline is over.

@@ -4,28 +4,28 @@ import Glibc
 package import NightshiftAPI
 import Store
 
-/// Connections and ends of the apps' processes.
+/// The connections and exits of the apps' processes.
 extension AppService {
-    /// Opens the command stream of the calling process. Its first element says which app the service takes the caller
-    /// for. The end of the stream disconnects the process.
+    /// Opens the command stream of the calling process. Its first element says which app the service considers the
+    /// caller to be. When the stream ends, the process counts as disconnected.
     ///
     /// - Parameters:
-    ///   - executable: the caller's program, if the kernel does not report it; with `run`, the program that is to be
-    ///     run.
-    ///   - app: the app that the caller claims to be; it is trusted if that app is installed.
-    ///   - child: a child of the caller that leads a process group, to be limited as background work. Within an app the
-    ///     caller becomes a secondary process of that app instead.
+    ///   - executable: the caller's program, for the case that the kernel does not report it. With `run`, this is the
+    ///     program to run.
+    ///   - app: the app that the caller claims to be. The claim is trusted if that app is installed.
+    ///   - child: a child of the caller that leads a process group, to be limited as background work. If the caller
+    ///     belongs to an app, it becomes a secondary process of that app instead.
     ///   - asGuest: whether the caller is a secondary process, which receives only `expire`.
     package func connect(
         process pid: Int32, executable: String?, app claimed: AppID?, run child: Int32? = nil, asGuest: Bool = false
     ) async throws(Problem) -> AsyncStream<ProcessEvent> {
-        // This may change while the other features answer, so it is determined again afterwards.
+        // The app of the process may change while the other features answer, so it is determined again afterwards.
         var answer: (app: AppID, notices: [ProcessEvent])?
         var found: (process: ProcessIdentity, app: AppID)?
         while found == nil {
             guard !isStopping else { throw .unavailable("The service is stopping.") }
             guard let process = ProcessIdentity.of(pid, bootID: now.bootID) else {
-                throw .conflict("There is no process \(pid).")
+                throw .conflict("Process \(pid) does not exist.")
             }
             let launched = launchedApp(of: process)
             if let child, launched == nil { return try await connect(runner: pid, of: child, executable) }
@@ -35,16 +35,18 @@ extension AppService {
         guard let (process, id) = found else { throw .unavailable("The service is stopping.") }
         try requireReadable(id)
         let owner = machines[id]?.record.process.map { ProcessIdentity($0) }
-        // A wrapper script leads the session of the real program that it starts, and does not report for the app.
+        // The process may also be the real program, started by a wrapper script. The script leads the session and does
+        // not report for the app.
         let isStranger =
             owner.map {
                 $0 != process && $0.isAlive && (getsid(pid) != $0.pid || isSpokenFor(id, besides: pid))
             } ?? false
         let isGuest = isStranger || child != nil || asGuest
         if owner == nil, !isGuest, !environment.host.adopt(process) {
-            // Otherwise its end would never be noticed, and the app would count as running until the service ends.
+            // Without this watch, the service would not notice the end of the process, and would treat the app as
+            // running until the service itself ends.
             guard process.isAlive else { throw .conflict("Process \(pid) has ended.") }
-            throw .unavailable("Process \(pid) cannot be watched.")
+            throw .unavailable("The service could not watch for the end of process \(pid).")
         }
         let stream = open(pid, id, isGuest: isGuest)
         let machine = machine(id)
@@ -62,13 +64,13 @@ extension AppService {
         if !isGuest {
             let stored = StoredProcess(process, isManaged: false)
             await perform(id) { $0.connected(stored, now: $1) }
-            // Its window may have had the focus before it connected.
+            // A window of the app may have had the focus before its process connected.
             if front.app == id { await followFront() }
         }
         return stream
     }
 
-    /// Whether another living process has the app's command stream open.
+    /// Whether a living process other than the given one has the app's command stream open.
     private func isSpokenFor(_ id: AppID, besides pid: Int32? = nil) -> Bool {
         connections.contains { other, connection in
             other != pid && connection.app == id && !connection.isGuest && !connection.isRunner
@@ -76,7 +78,7 @@ extension AppService {
         }
     }
 
-    /// Opens a new stream for a process, which replaces an older one.
+    /// Opens a new stream for a process and ends its older one.
     func open(_ pid: Int32, _ id: AppID, isGuest: Bool, isRunner: Bool = false) -> AsyncStream<ProcessEvent> {
         let (stream, continuation) = AsyncStream<ProcessEvent>.makeStream()
         nextConnection += 1
@@ -93,13 +95,13 @@ extension AppService {
 
     /// Returns the identity of a connected process.
     ///
-    /// - Parameter channel: the stream that the process believes to have. If it has another one by now, its request was
-    ///   meant for the earlier one and is refused. A request may reach a later run of the service than the one it was
-    ///   sent to. There the number of a command means another command, and the process has yet to report its open
-    ///   background tasks.
+    /// - Parameter channel: the name of the stream that the caller believes is open. If the process has another stream
+    ///   now, the request was meant for the earlier stream and is refused. For example, a request may reach a later run
+    ///   of the service than the one it was meant for. In that run, the same number means another command, and the
+    ///   process has yet to report its open background tasks.
     package func connectedProcess(_ pid: Int32, channel: String? = nil) throws(Problem) -> ConnectedProcess {
         guard channel == nil || connections[pid]?.name == channel else {
-            throw .notConnected("Process \(pid) has another stream of /v1/process/commands by now, or none.")
+            throw .notConnected("Process \(pid) no longer has this stream of /v1/process/commands.")
         }
         guard let connection = connections[pid] else {
             throw .notConnected("Process \(pid) must open /v1/process/commands first.")
@@ -112,11 +114,11 @@ extension AppService {
         try connectedProcess(pid, channel: channel).app
     }
 
-    /// The app has acknowledged a command.
+    /// Handles an app's acknowledgement of a command.
     ///
     /// - Parameters:
-    ///   - result: for a wake, its result; ``RefreshResult/newData`` unless given.
-    ///   - presentation: for a notification, the parts to present; nil for all parts that the notification has.
+    ///   - result: the result of a wake; ``RefreshResult/newData`` by default.
+    ///   - presentation: the parts of a notification to present; nil for all parts that the notification has.
     package func acknowledge(
         process pid: Int32, channel: String? = nil, command: Int64, result: RefreshResult? = nil,
         presentation: Int? = nil
@@ -134,10 +136,10 @@ extension AppService {
         await perform(id) { $0.acknowledged(command, result: result ?? .newData, now: $1) }
     }
 
-    /// The app reports that it came to the foreground or left it.
+    /// Handles an app's report that it came to the foreground or left it.
     package func change(process pid: Int32, channel: String? = nil, to state: AppState) async throws(Problem) {
         guard state == .active || state == .inactive || state == .background else {
-            throw .invalid("An app can become active, inactive or background.", pointer: "/state")
+            throw .invalid("An app can report only the states active, inactive and background.", pointer: "/state")
         }
         let id = try app(ofProcess: pid, channel: channel)
         guard isOwn(pid) else { return }
@@ -174,13 +176,14 @@ extension AppService {
                 + "false.", pointer: "/sessionSendsLaunchEvents")
     }
 
-    /// Throws if no tasks can be added for the app: it is not installed, or its entry does not allow launches for them.
+    /// Throws if the service cannot accept tasks for the app: because it is not installed, or because its entry does
+    /// not allow launches for them.
     package func mayBeGivenTasks(_ app: AppID) throws(Problem) {
         try requireEntry(app)
         try mayKeepSessions(app, launchEvents: true)
     }
 
-    /// Whether the process is the app's own, which its machine manages.
+    /// Whether the process is the app's own process, which its machine manages.
     private func isOwn(_ pid: Int32) -> Bool {
         connections[pid].map { !$0.isGuest && !$0.isRunner } ?? false
     }
@@ -189,7 +192,7 @@ extension AppService {
         guard let connection = connections[pid], connection.number == number else { return }
         connections[pid] = nil
         if !connection.isGuest { endPresentations(of: connection.app) }
-        // The command and its time limit continue without the process that runs it.
+        // If the supervising process disconnects, the command and its time limit continue.
         guard !connection.isRunner, machines[connection.app] != nil else { return }
         await perform(connection.app) { machine, now in
             if connection.isGuest { return machine.guestLeft(pid, now: now) }
@@ -211,15 +214,16 @@ extension AppService {
         // The exit status of a command is known to its parent, not to the service.
         case .unknown: if machine.isManaged, !machine.isCommand { exit.cause = .unseen }
         }
-        // This includes child processes that live on: a new process of the app must not be confused with them.
+        // This also covers child processes that are still alive. The service must not confuse them with a new process
+        // of the app.
         endConnections(of: id)
         endPresentations(of: id)
-        // The next process reads messages again, even if this one ended while suspended.
+        // The app's next process can read messages, even if this one was suspended when it ended.
         await environment.transfers.setListening(id, true)
-        // Events that it handled last are no reason to launch it.
+        // The app may have handled some events just before it ended. It is not launched again for those.
         await refreshWantedWakes(of: id)
         await perform(id) { machine, now in
-            // A process that has connected since was taken for the one that is gone.
+            // A process that has connected since then was mistaken for the process that is gone.
             endConnections(of: id)
             return machine.exited(exit, now: now)
         }
@@ -236,7 +240,7 @@ extension AppService {
         await readWantedWakes(of: id)
     }
 
-    /// Ends the streams of an app's own processes. Those that live on connect again, and are identified again.
+    /// Ends the streams of an app's own processes. Processes that are still alive connect and are identified again.
     private func endConnections(of id: AppID) {
         for (pid, connection) in connections where connection.app == id && !connection.isGuest {
             connection.continuation.finish()

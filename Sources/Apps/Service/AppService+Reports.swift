@@ -3,7 +3,7 @@ import Mounts
 package import NightshiftAPI
 import Store
 
-/// Reports about apps for people.
+/// Reports about apps, for people to read.
 extension AppService {
     func status(_ id: AppID) async throws(Problem) -> AppStatus {
         await written(id)
@@ -34,7 +34,7 @@ extension AppService {
         return status
     }
 
-    /// Returns the app's state, the reason for it, and how it got there.
+    /// Returns the app's state, the reason for it, and the journal entries that led to it.
     package func explain(_ id: AppID) async throws(Problem) -> AppExplanation {
         try requireApp(id)
         let status = try await status(id)
@@ -48,9 +48,9 @@ extension AppService {
         return AppExplanation(app: status, sentence: sentence, endedBy: endedBy, history: history)
     }
 
-    /// Returns the files with the app's output, the older one first. One of them may not exist.
+    /// Returns the files with the app's output, the older file first. One of them may not exist.
     ///
-    /// They contain everything that the app has written before the call, unless it writes faster than its log keeper.
+    /// They contain all output that the app wrote before the call, unless the app writes faster than its log keeper.
     package func logFiles(_ id: AppID) async throws(Problem) -> [String] {
         try requireApp(id)
         let path = logPath(id)
@@ -63,7 +63,7 @@ extension AppService {
         return AppOutput.halves(path)
     }
 
-    /// The timeout for the log keeper to catch up. A stopped keeper must not block readers of the log.
+    /// The timeout for the log keeper to finish writing. A stopped keeper must not block readers of the log.
     private static let longestReading: Duration = .milliseconds(500)
 
     /// Returns the path of the app's snapshot.
@@ -79,13 +79,14 @@ extension AppService {
         throw .notFound("There is no snapshot of \(id) yet.")
     }
 
-    /// Whether the file exists. It also reads a byte, because some file systems report a file and then cannot read it.
+    /// Whether the file exists and is readable. This reads one byte, because some file systems report files that they
+    /// cannot read.
     private static func isThere(_ path: String) -> Bool {
         FileLook.read(path)
         return FileManager.default.fileExists(atPath: path)
     }
 
-    /// Returns nil also if the file system does not respond.
+    /// Returns the modification date of a file; nil if the file does not exist or its file system does not respond.
     private func modificationDate(_ path: String?) -> Date? {
         guard let path else { return nil }
         return environment.entries.fileSystems.answer(path) {
@@ -95,14 +96,14 @@ extension AppService {
 }
 
 extension AppID {
-    /// The last part of a program's path, or the id.
+    /// The last component of the program's path; the id if the app is not a program.
     fileprivate var programName: String {
         isProgram ? String(rawValue.split(separator: "/").last ?? "") : rawValue
     }
 }
 
 extension AppStatus {
-    /// The current situation in a sentence for people, and the event that will change it.
+    /// A sentence for people about the app's current state, and the event that will end that state.
     fileprivate var explanation: (sentence: String, endedBy: String?) {
         let reasons = wakes.map(\.sentence).joined(separator: " ")
         switch state {
@@ -139,7 +140,7 @@ extension AppStatus {
             }
             if let until = launchesPausedUntil {
                 return (
-                    "It should be woken, but failed \(faults) times in a row, so its launch waits.\(last) \(reasons)",
+                    "It should be woken, but failed \(faults) times in a row, so its next launch is delayed.\(last) \(reasons)",
                     "time, at \(until.formatted(.iso8601))"
                 )
             }
@@ -147,25 +148,25 @@ extension AppStatus {
         }
     }
 
-    /// For an app that has open background tasks, running or frozen by doze.
+    /// The explanation for an app that has open background tasks and runs or is frozen by doze.
     private var backgroundWork: (sentence: String, endedBy: String?) {
         let names = background.tasks.prefix(3).map(\.name).joined(separator: ", ")
         let more = background.tasks.count > 3 ? " and \(background.tasks.count - 3) more" : ""
         guard let remaining = background.remaining else {
             return (
-                "It works in the background: \(names)\(more). The service did not launch it and never suspends it.",
+                "It has background tasks: \(names)\(more). The service did not launch it and never suspends it.",
                 "the end of its tasks, or you"
             )
         }
         let left = "\(Int(saturating: remaining.rounded())) s of its background time are left (\(background.policy))."
         guard !background.standsStill else {
             return (
-                "It works in the background: \(names)\(more). The device dozes, so it is frozen. \(left)",
+                "It has background tasks: \(names)\(more). The device dozes, so it is frozen. \(left)",
                 "the next maintenance window, you opening it, or an event of its sessions"
             )
         }
         return (
-            "It works in the background: \(names)\(more). \(left)", "the end of its tasks, or of its background time"
+            "It has background tasks: \(names)\(more). \(left)", "the end of its tasks, or of its background time"
         )
     }
 }

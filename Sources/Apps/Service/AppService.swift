@@ -4,12 +4,12 @@ package import Logging
 package import NightshiftAPI
 package import Store
 
-/// The apps of one user: launches, wakes, suspends and ends them, and reports the reasons. All app operations of the
-/// local API are here.
+/// The apps of one user. This actor launches, wakes, suspends and ends them, and reports the reasons. It implements all
+/// app operations of the local API.
 ///
-/// When a method returns, its effects are on disk. The exception is an event of a process while the disk has failed:
-/// that is written when there is room. Every method throws only ``Problem``. One ``AppMachine`` per app decides; this
-/// actor executes.
+/// When a method returns, its effects are on disk. One exception is an event of a process while the disk fails: it is
+/// written when the disk has room again. Every method throws only ``Problem``. One ``AppMachine`` per app makes the
+/// decisions; this actor executes them.
 package actor AppService {
     /// The store, clock and other dependencies of the service.
     package struct Environment: Sendable {
@@ -20,15 +20,15 @@ package actor AppService {
         package var clock: any ServiceClock
         package var transfers: TransferHooks
         package var parts: FeatureHooks
-        /// The environment of the service. Launched processes get a part of it: ``AppEnvironment``.
+        /// The environment of the service. Launched processes get some of its variables: ``AppEnvironment``.
         package var variables: [String: String]
-        /// Returns the environment that the session's manager gives to the programs that it starts now; nil without
-        /// such a manager.
+        /// Returns the environment that the session's manager currently gives to the programs that it starts; nil if
+        /// the session has no manager.
         package var sessionVariables: @Sendable () -> [String: String]?
         package var homeDirectory: String
         /// The umask of launched processes.
         package var fileCreationMask: UInt32
-        /// Called with each change of the activity that keeps the device busy.
+        /// A callback that receives each change of the background activity that doze takes into account.
         package var activity: @Sendable (AppActivity) -> Void
         package var logger: Logger
 
@@ -55,12 +55,12 @@ package actor AppService {
         }
     }
 
-    /// Calls from apps to the transfers.
+    /// Calls from the app service to the transfers.
     package struct TransferHooks: Sendable {
-        /// Cancels every task of the app.
+        /// Cancels all tasks of the app.
         package var forceQuit: @Sendable (AppID) async -> Void
-        /// The app came to the foreground: tasks that were blocked because it was in the background may start. Their
-        /// rows are updated already.
+        /// Reports that the app came to the foreground. Tasks that were blocked because it was in the background may
+        /// start. Their rows are already updated.
         package var cameToFront: @Sendable (AppID) async -> Void
         /// Sets whether the app's process can read messages.
         package var setListening: @Sendable (AppID, Bool) async -> Void
@@ -82,20 +82,20 @@ package actor AppService {
 
     nonisolated let environment: Environment
     var machines = MachineTable()
-    /// Apps with unreadable rows. Nothing is done with them, so that their rows are not overwritten.
+    /// Apps with unreadable rows. The service does not touch these apps, so that it does not overwrite their rows.
     var unreadable: [AppID: UnreadableApp] = [:]
     /// Processes with an open command stream, by pid.
     var connections: [Int32: Connection] = [:]
     var nextConnection = 0
-    /// The number of steps of each app that are not on disk yet, with the callers that wait for them.
+    /// The steps of each app that are not on disk yet, and the callers that wait for them.
     var writes: [AppID: PendingWrites] = [:]
     /// Apps that came to the foreground in a step that could not be written. The next successful write unblocks their
     /// tasks.
     var unlifted: Set<AppID> = []
     var unwritten = UnwrittenSteps()
-    /// The users' settings of background time changed since the start of the service, as their transactions left them.
+    /// The users' settings of background time that have changed since the service started, as last stored.
     var policies: [AppID: StoredValue<BackgroundPolicy?>] = [:]
-    /// Ends of wakes that could not be written. The next successful step of the app writes them.
+    /// Ends of wakes that could not be written. They are written with the next successful step of the app.
     var unfinished: [AppID: [FinishedWake]] = [:]
     /// The callers that wait for the end of an app's process.
     var endWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
@@ -113,24 +113,24 @@ package actor AppService {
     /// The files from which processes read their background time.
     var clocks: [AppID: ClockFile] = [:]
     var front = Front()
-    /// Notifications whose presentation apps in the foreground were asked about.
+    /// Notifications about which an app in the foreground was asked how to present them.
     var presentations: [Presentation.Key: Presentation] = [:]
-    /// Apps whose process has a file with the payloads of its wakes.
+    /// Apps whose process has a payload file.
     var payloadFiles: Set<AppID> = []
     private var isPrepared = false
-    /// Actions decided when apps were adopted. They are executed by ``run()``, or earlier, before another input of the
-    /// app.
+    /// Actions decided when apps were adopted. ``run()`` executes them. If the app gets another input earlier, they are
+    /// executed before it.
     var recovered: [AppID: [AppAction]] = [:]
     private var isUpdatingWakes = false
     private var isUpdateRequested = false
-    /// The number of the last read of wanted wakes. `readings` has the number of the last read that each machine was
-    /// given.
+    /// The number of the last read of wanted wakes. For each machine, `readings` has the number of the last read that
+    /// it was given.
     private var lastReading = 0
     var readings: [AppID: Int] = [:]
     nonisolated let reporting = Mailbox<AppService>()
-    /// The pending reports about apps to the other features.
+    /// The queue of reports about apps to the other features.
     nonisolated let partCalls = CallSequence()
-    /// The last notices of features for each app. `lastNoticeNumber` is the number of the newest one.
+    /// The last notice of each kind for each app. `lastNoticeNumber` is the number of the newest notice.
     var sentNotices: [AppID: [ProcessEvent.NoticeKind: SentNotice]] = [:]
     var lastNoticeNumber = 0
     /// The callers that wait until the features have handled a desktop entry, by number.
@@ -138,7 +138,7 @@ package actor AppService {
     var lastAcknowledgement = 0
 
     struct Connection {
-        /// A number that distinguishes the streams of one process.
+        /// A number that distinguishes successive streams of one process.
         var number: Int
         /// A name that also distinguishes streams of different runs of the service: ``ProcessHello/channel``.
         let name = UUID().uuidString
@@ -154,17 +154,17 @@ package actor AppService {
         self.environment = environment
     }
 
-    /// Manages the apps until ``stop()``. ``prepare()`` must have returned before. It is a separate step, because it
-    /// must also end before the first request is handled.
+    /// Manages the apps until ``stop()``. ``prepare()`` must have returned before. `prepare()` is a separate step
+    /// because it must finish before the first request is handled.
     package func run() async {
         precondition(isPrepared, "Call prepare() first, to adopt the apps of the previous run.")
         environment.logger.info("Apps are suspended by \(environment.host.name)")
         for id in recovered.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             if recovered[id] != nil { await execute([], id) }
-            // A program without a desktop entry is kept only while it runs.
+            // A program without a desktop entry has a machine only while it runs.
             if id.isProgram, machines[id]?.record.process == nil { machines[id] = nil }
         }
-        // Read before the first update, so that rows added during that update cause the next one.
+        // The signals are read before the first update, so that rows added during that update cause another one.
         let (messages, wakes) = (store.messageSignal.last, store.wakeSignal.last)
         await updateWantedWakes()
         await reporting.run(
@@ -177,7 +177,7 @@ package actor AppService {
             ])
     }
 
-    /// Resumes all suspended apps, and lets ``run()`` return. The apps continue to run.
+    /// Resumes all suspended apps and makes ``run()`` return. The apps continue to run.
     package func stop() {
         guard !isStopping else { return }
         isStopping = true
@@ -198,9 +198,9 @@ package actor AppService {
     nonisolated var now: ClockReading { environment.clock.now() }
     nonisolated var store: Store { environment.store }
 
-    /// Adopts the apps that the previous run of the service has left. Must be called once, before their processes can
-    /// connect: a process that connects earlier would be taken for one that the user has started, and its connection
-    /// would be lost.
+    /// Adopts the apps that the previous run of the service left running. Callers must call it once, before processes
+    /// of these apps can connect. A process that connects earlier would be mistaken for one that the user started, and
+    /// its connection would be lost.
     ///
     /// - Throws: ``StoreError`` if the stored state cannot be read.
     package func prepare() async throws(StoreError) {
@@ -238,7 +238,7 @@ package actor AppService {
         unreadable = Dictionary(apps.map { ($0.id, $0) }) { $1 }
         for app in apps {
             environment.logger.error(
-                "An app cannot be read", metadata: ["app": "\(app.id)", "reason": "\(app.reason)"])
+                "The stored state of an app cannot be read", metadata: ["app": "\(app.id)", "reason": "\(app.reason)"])
         }
         try await store.write { [now] transaction in
             for app in apps {
@@ -248,16 +248,17 @@ package actor AppService {
         }
     }
 
-    /// A number of a command greater than all that an earlier run of the service can have used: it counts microseconds.
+    /// A first command number that is greater than all numbers of earlier runs of the service. It is the time in
+    /// microseconds.
     var firstNumber: Int64 { Int64(saturating: now.wallSeconds * 1_000_000) }
 
-    /// Updates the wanted wakes after each new message or new row of another source.
+    /// Updates the wanted wakes whenever the signal reports a new message or a new row of another source.
     private func follow(_ signal: GrowthSignal, past last: Int64) async {
         var seen = last
         while !Task.isCancelled {
             await signal.wait(past: seen)
             let last = signal.last
-            // The message signal is also sent for progress, which wakes no app.
+            // The message signal also reports progress, which does not wake apps.
             guard last > seen else { continue }
             seen = last
             await updateWantedWakes()
@@ -268,11 +269,11 @@ package actor AppService {
         for await (process, end) in environment.host.exits { await exited(process, end) }
     }
 
-    /// Gives every app's machine its wanted wakes. Only one update runs at a time; a request during an update starts
-    /// another one after it.
+    /// Gives every app's machine its wanted wakes. Only one update runs at a time. A request during an update causes
+    /// another update after it.
     func updateWantedWakes() async {
-        // Before that, it is not known which apps run: an app could be launched a second time for the wakes that it
-        // handles. ``run()`` updates the wakes later.
+        // Before `prepare()`, the service does not know which apps run. It could launch an app a second time for wakes
+        // that the app already handles. ``run()`` updates the wakes later.
         guard isPrepared else { return }
         isUpdateRequested = true
         guard !isUpdatingWakes else { return }
@@ -284,7 +285,8 @@ package actor AppService {
         isUpdatingWakes = false
     }
 
-    /// Updates the wanted wakes of an app that may have handled some in the meantime. No signal reports that.
+    /// Updates the wanted wakes of an app that may have handled some of them since the last update. No signal reports
+    /// that.
     func refreshWantedWakes(of id: AppID) async {
         guard machines[id]?.wanted.isEmpty == false else { return }
         await readWantedWakes(of: id)
@@ -320,9 +322,9 @@ package actor AppService {
         }
     }
 
-    /// Applies wanted wakes to an app. If they are unchanged and under way, nothing is done.
+    /// Applies wanted wakes to an app. Does nothing if they are unchanged and under way.
     ///
-    /// - Parameter reading: the number of the read; the result of an older read does not replace that of a newer one.
+    /// - Parameter reading: the number of the read. The result of an older read does not replace that of a newer one.
     private func apply(_ wakes: [WantedWake], to id: AppID, _ reading: Int) async {
         guard !id.isProgram || machines[id] != nil, readings[id] ?? 0 < reading else { return }
         readings[id] = reading
@@ -335,13 +337,14 @@ package actor AppService {
 package enum ProcessEvent: Hashable, Sendable {
     case hello(ProcessHello)
     case command(ProcessCommand)
-    /// Whether background refresh is on for the app. Sent after `hello`, and when it changes.
+    /// The setting of background refresh for the app. Sent after `hello`, and when it changes.
     case refresh(RefreshNotice)
-    /// The location permission. Sent after `hello` to an app that has asked, and when it changes.
+    /// The location permission of the app. Sent after `hello` to an app that has requested location, and when it
+    /// changes.
     case location(LocationNotice)
-    /// The token for remote notifications. Sent after `hello` to an app that has registered, and when it changes.
+    /// The app's token for remote notifications. Sent after `hello` to an app that has registered, and when it changes.
     case push(PushNotice)
-    /// The service was asked to stop: the app must not start it again unless it has a new request.
+    /// A notice that the service was asked to stop. The app must not start it again unless it has a new request.
     case stopping
 }
 

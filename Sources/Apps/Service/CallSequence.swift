@@ -1,7 +1,7 @@
-/// A queue of calls to other features. They run one after the other, in the order of the decisions that caused them,
-/// while the caller continues.
+/// A queue of calls to other features. The calls run one after the other, in the order of the decisions that caused
+/// them, while the caller continues.
 ///
-/// Copies are the same queue. Calls that remain when the service stops are not made. The features find out at the next
+/// Copies share one queue. When the service stops, the remaining calls are discarded. The features find out at the next
 /// start what they have missed.
 struct CallSequence: Sendable {
     typealias Call = @Sendable () async -> Void
@@ -16,7 +16,7 @@ struct CallSequence: Sendable {
     /// Appends a call to the queue.
     func add(_ call: @escaping Call) { continuation.yield(call) }
 
-    /// Makes the calls until it is cancelled. Must be called once.
+    /// Makes the queued calls until the task is cancelled. Callers must call this once.
     func run() async {
         for await call in calls { await call() }
     }

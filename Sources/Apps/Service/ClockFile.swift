@@ -3,10 +3,10 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// The file from which the process of an app reads its remaining background time. It stays mapped while this object
+/// The file from which an app's process reads its remaining background time. The file stays mapped while this object
 /// exists.
 ///
-/// A file left by a previous run of the service is used again, because a process may still have it mapped.
+/// The file of a previous run of the service is reused, because a process may still have it mapped.
 final class ClockFile {
     let path: String
     private let word: UnsafeMutableRawPointer
@@ -27,7 +27,7 @@ final class ClockFile {
         guard descriptor >= 0 else { throw Unavailable(path) }
         defer { close(descriptor) }
         guard ftruncate(descriptor, off_t(BackgroundClock.size)) == 0 else { throw Unavailable(path) }
-        // Without this, the first write to the mapping would end the service with SIGBUS if the file system is full.
+        // Without this, if the file system is full, the first write to the mapping would end the service with SIGBUS.
         let code = posix_fallocate(descriptor, 0, off_t(BackgroundClock.size))
         guard code == 0 else { throw Unavailable(path, code: code) }
         guard let mapped = mmap(nil, BackgroundClock.size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0),

@@ -1,4 +1,5 @@
-/// Deadlines by key, with the earliest of them: a heap that keeps an outdated deadline until it reaches the top.
+/// Deadlines by key, and the earliest of them. The implementation is a heap. Outdated deadlines stay in the heap until
+/// they reach its top.
 struct Deadlines<Key: Hashable> {
     private var current: [Key: Double] = [:]
     private var heap: [Element] = []
@@ -23,10 +24,11 @@ struct Deadlines<Key: Hashable> {
         }
     }
 
-    /// The number of elements beyond twice the keys at which the heap is rebuilt.
+    /// The number of outdated elements that is always allowed. The heap is rebuilt when it has more elements than twice
+    /// the keys plus this number.
     private static var spare: Int { 16 }
 
-    /// The earliest deadline.
+    /// Returns the earliest deadline.
     mutating func next() -> Double? {
         while let first = heap.first {
             if current[first.key] == first.deadline { return first.deadline }
@@ -35,7 +37,7 @@ struct Deadlines<Key: Hashable> {
         return nil
     }
 
-    /// Removes the deadlines up to the given time, and returns their keys, the earliest first.
+    /// Removes the deadlines up to the given time. Returns their keys, the earliest first.
     mutating func takeDue(_ now: Double) -> [Key] {
         var keys: [Key] = []
         while let first = heap.first, first.deadline <= now {

@@ -1,26 +1,26 @@
 package import NightshiftAPI
 
 extension AppService {
-    /// Reports about apps to another feature of the service, in the order of the events, and its notices for their
-    /// processes. The feature reads the ends of wakes from the store.
+    /// The calls between the app service and another feature of the service: reports about apps, in the order of the
+    /// events, and requests for the feature's notices. The feature reads the ends of wakes from the store.
     ///
-    /// Nothing waits for the feature except connecting, installing and removing. When the service starts, it reports
-    /// again which apps are force-quit and which are in the foreground.
+    /// The app service waits for the feature only when a process connects, and when an app is installed or removed.
+    /// When the service starts, it reports again which apps are force-quit and which are in the foreground.
     package struct FeatureHooks: Sendable {
-        /// The app came to the foreground or left it.
+        /// Reports that the app came to the foreground or left it.
         package var use: @Sendable (AppID, _ isInFront: Bool) async -> Void
-        /// The user has force-quit the app: it must not be woken before the user starts it.
+        /// Reports that the user has force-quit the app. The feature must not wake it until the user starts it.
         package var forceQuit: @Sendable (AppID) async -> Void
-        /// The user, or another program, has launched the app in the foreground.
+        /// Reports that the user, or another program, has launched the app in the foreground.
         package var launched: @Sendable (AppID) async -> Void
-        /// The app's process was suspended, so that it needs no notices, or it runs again.
+        /// Reports that the app's process was suspended, and so needs no notices, or that it runs again.
         package var suspended: @Sendable (AppID, _ isSuspended: Bool) async -> Void
-        /// The app's entry was installed or changed, and has this content now; nil if it was removed.
+        /// Reports that the app's entry was installed or changed, with its new content; nil if it was removed.
         package var installed: @Sendable (AppID, AppManifest?) async -> Void
-        /// The end of a wake is on disk.
+        /// Reports that the ends of wakes are on disk.
         package var wakesEnded: @Sendable () async -> Void
-        /// Returns the notices for a process of the app that connects, at most one of each kind. Changes are sent with
-        /// ``AppService/tell(_:_:)``.
+        /// Returns the feature's notices for a connecting process of the app, at most one of each kind. Later changes
+        /// are sent with ``AppService/tell(_:_:)``.
         package var notices: @Sendable (AppID) async -> [ProcessEvent]
 
         package init(
@@ -41,7 +41,7 @@ extension AppService {
             self.notices = notices
         }
 
-        /// Combines several features: each gets every report, in this order.
+        /// Combines several features. Each feature gets every report, in this order.
         package init(_ parts: [FeatureHooks]) {
             self.init(
                 use: { id, isInFront in for part in parts { await part.use(id, isInFront) } },

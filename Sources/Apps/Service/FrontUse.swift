@@ -1,9 +1,9 @@
 package import NightshiftAPI
 
-/// The app that the user has in the foreground according to the desktop, if nothing else reports its use.
+/// The app that the user has in the foreground according to the desktop, if the app's own states do not report its use.
 ///
-/// It is a pure value. An app whose process the service knows is counted by its states. An app that the user has
-/// started, and that does not report its state, is counted by its windows. So no use is counted twice.
+/// This is a pure value. The use of an app whose process the service knows is measured by its states. The use of an app
+/// that the user started and that reports no state is measured by its windows. So no use is counted twice.
 package struct FrontUse: Equatable, Sendable {
     /// The app in use; nil if no app is.
     package private(set) var app: AppID?
@@ -20,10 +20,12 @@ package struct FrontUse: Equatable, Sendable {
 
     package init() {}
 
+    /// Updates the app in use. Returns the resulting changes.
+    ///
     /// - Parameters:
     ///   - front: the installed app whose window has the focus.
     ///   - hasStates: whether the app's states report its use.
-    ///   - isUserAway: whether nobody uses the device; then the window does not count as in use.
+    ///   - isUserAway: whether the user is away. The window then does not count as in use.
     package mutating func update(front: AppID?, hasStates: Bool, isUserAway: Bool) -> [Change] {
         let next = hasStates || isUserAway ? nil : front
         guard next != app else { return [] }

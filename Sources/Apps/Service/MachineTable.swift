@@ -1,12 +1,12 @@
 import NightshiftAPI
 import Store
 
-/// The machines of all apps, with values computed over all of them: the next deadline, their activity, and the app of a
-/// process. A change of one machine costs the same for any number of machines.
+/// The machines of all apps, with values computed over all of them: the next deadline, the combined activity, and the
+/// app of a process. The cost of changing one machine does not depend on their number.
 struct MachineTable {
     private var machines: [AppID: AppMachine] = [:]
     private var deadlines = Deadlines<AppID>()
-    /// The apps of each pid.
+    /// The apps of each process, by pid.
     private var owners: [Int32: Set<AppID>] = [:]
     private var holders: [AppID: AwakeHolder] = [:]
     private var wakes = 0
@@ -38,11 +38,11 @@ struct MachineTable {
         return activity
     }
 
-    /// The awake seconds of the earliest deadline of any machine.
+    /// Returns the earliest deadline of any machine, in awake seconds.
     mutating func nextDeadline() -> Double? { deadlines.next() }
 
-    /// Returns the apps whose deadlines are over, the earliest first. An app has a deadline again when its machine is
-    /// set next.
+    /// Returns the apps whose deadlines are over, the earliest first, and clears these deadlines. An app gets a
+    /// deadline again when its machine is set next.
     mutating func takeDue(_ now: ClockReading) -> [AppID] { deadlines.takeDue(now.awakeSeconds) }
 
     /// Returns the app whose machine manages a process.

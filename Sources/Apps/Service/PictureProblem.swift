@@ -5,13 +5,14 @@ package enum PictureProblem: Error, Hashable, Sendable {
     case header
     case size(width: Int, height: Int)
 
-    /// The longest side in pixels: that of four 4K screens.
+    /// The longest side of a picture in pixels. It is the length of four 4K screens.
     package static let longestSide = 16_384
 
     private static let signatureBytes: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-    /// The length and the name of the header chunk.
+    /// The first bytes of the header chunk: its length and its name.
     private static let headerStart: [UInt8] = [0, 0, 0, 13] + Array("IHDR".utf8)
-    /// The length of the signature and the header chunk with its checksum.
+    /// The length in bytes of the shortest possible start of a PNG file: the signature, and the header chunk with its
+    /// checksum.
     private static let shortest = 8 + 8 + 13 + 4
 
     /// The bit depths that each colour type may have.
@@ -19,7 +20,7 @@ package enum PictureProblem: Error, Hashable, Sendable {
         0: [1, 2, 4, 8, 16], 2: [8, 16], 3: [1, 2, 4, 8], 4: [8, 16], 6: [8, 16],
     ]
 
-    /// Throws if the bytes do not begin as a PNG file of an allowed size does. The rest of the file is not checked.
+    /// Throws if the bytes do not begin like a PNG file of an allowed size. The rest of the file is not checked.
     package static func check(_ bytes: [UInt8]) throws(PictureProblem) {
         guard bytes.starts(with: signatureBytes) else { throw .signature }
         guard bytes.count >= shortest, bytes[8..<16].elementsEqual(headerStart) else { throw .header }

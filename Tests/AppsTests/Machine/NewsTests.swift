@@ -8,7 +8,7 @@ import Testing
 /// one counts.
 @Suite struct NewsTests {
     private static let news: [WakeSource] = [.push, .region, .significantChange, .response]
-    private static let replaced = WakeOutcome.dropped("A newer one replaced it.")
+    private static let replaced = WakeOutcome.dropped("A newer wake replaced it.")
 
     private func told(_ app: TestApp) -> [Int64?] { app.commands.filter { $0.action == .handleWake }.map(\.through) }
 
@@ -157,7 +157,7 @@ import Testing
         app.restartService(isAlive: true)
         app.setWantedWakes([.row(.push, 2)])
         app.connected()
-        #expect(told(app) == [2] && app.end(of: 1)?.detail == "A newer one replaced it.")
+        #expect(told(app) == [2] && app.end(of: 1)?.detail == "A newer wake replaced it.")
     }
 
     // MARK: - Ends of pushes

@@ -146,7 +146,7 @@ import Testing
         app.pass(0.5)
         #expect(app.ends == [])
         app.pass(0.6)
-        #expect(app.ends == [.finishWake(.row(.fetch, 1, expires: end), .dropped("Its time is over."))])
+        #expect(app.ends == [.finishWake(.row(.fetch, 1, expires: end), .dropped("The wake has expired."))])
         #expect(app.machine.nextDeadline == nil)
     }
 

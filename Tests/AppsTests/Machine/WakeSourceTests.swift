@@ -261,11 +261,11 @@ import Testing
         app.connected()
         app.pass(6)
         app.setWantedWakes(wakes)
-        #expect(app.taken == [.finishWake(wakes[1], .dropped("Its time is over."))])
+        #expect(app.taken == [.finishWake(wakes[1], .dropped("The wake has expired."))])
         #expect(app.commands.map(\.source) == [.push])
         app.acknowledgeAll()
         #expect(app.taken.contains(.finishWake(wakes[0], .acknowledged(.newData))))
-        #expect(app.notes(.appWakeDropped) == ["home: Its time is over."])
+        #expect(app.notes(.appWakeDropped) == ["home: The wake has expired."])
     }
 
     @Test func `A wake can expire during the pause after a crash`() {
