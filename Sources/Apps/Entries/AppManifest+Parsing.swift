@@ -3,10 +3,10 @@ package import NightshiftAPI
 extension AppManifest {
     /// The prefix of all keys that Nightshift defines.
     static let keyPrefix = "X-Nightshift-"
-    /// The allowed wake limits in seconds: longer than any reasonable wake takes, short enough that a stuck app does
-    /// not keep the machine busy.
+    /// The allowed wake limits in seconds. The longest exceeds every reasonable wake, but still prevents a stuck app
+    /// from keeping the machine busy.
     static let wakeLimits: ClosedRange<Double> = 1...600
-    /// The allowed sizes of a log in bytes: from one page to the largest file that a person would still open.
+    /// The allowed sizes of a log in bytes, from one memory page to the largest file that a person would open.
     static let logLimits: ClosedRange<Int64> = 4_096...1 << 30
 
     private enum Key {
@@ -26,14 +26,14 @@ extension AppManifest {
         ]
     }
 
-    /// Keys of Nightshift whose values are shown to people. They may have several locales, as `Name` may.
+    /// The keys of Nightshift whose values are shown to people. Like `Name`, they may have several locales.
     static let localizedKeys: Set = [Key.locationReason]
 
     /// Reads the desktop entry with the given path and text. An entry without keys of Nightshift is an app without
     /// background modes.
     ///
     /// `NoDisplay`, `OnlyShowIn` and similar keys concern menus and are ignored. An entry with `Hidden=true` counts as
-    /// deleted: ``EntryError/Code/hidden`` is thrown.
+    /// deleted; this throws ``EntryError/Code/hidden`` for it.
     package init(parsing text: String, id: AppID, path: String) throws(EntryError) {
         let entry = try DesktopEntry(parsing: text, file: id.rawValue + AppID.entrySuffix)
         try self.init(entry, id: id, path: path)
@@ -45,7 +45,7 @@ extension AppManifest {
                 .hidden, file: entry.file, line: entry["Hidden"]?.line, key: "Hidden", "the entry is marked as deleted")
         }
         try Self.checkKind(of: entry)
-        // Entries without keys of Nightshift, such as those of editors, are read only to find the app of a process.
+        // Entries without keys of Nightshift, such as those of editors, are read only to identify the app of a process.
         if entry.speaksOfBackground, try entry.boolean("Terminal") {
             throw entry.error(
                 "the service launches apps without a terminal; remove this key or all X-Nightshift keys",
@@ -84,8 +84,7 @@ extension AppManifest {
         }
     }
 
-    /// Throws for unknown keys with the prefix of Nightshift, because a misspelt key would otherwise have no visible
-    /// effect.
+    /// Throws for unknown keys with the prefix of Nightshift. Otherwise, a misspelt key would have no visible effect.
     private static func checkNames(in entry: DesktopEntry) throws(EntryError) {
         for key in entry.keys where key.name.lowercased().hasPrefix(keyPrefix.lowercased()) {
             guard Key.all.contains(key.name) else {
@@ -171,8 +170,8 @@ extension AppManifest {
         return text
     }
 
-    /// Returns the fault of a task identifier, or nil. Spaces and control characters are refused because programs read
-    /// identifiers one per line.
+    /// Returns what is wrong with a task identifier; nil if it is valid. Spaces and control characters are refused
+    /// because programs read identifiers one per line.
     private static func objection(toTaskIdentifier name: String) -> String? {
         guard (1...Limits.taskIdentifierLength).contains(name.utf8.count) else {
             return "does not have 1 to \(Limits.taskIdentifierLength) bytes"
@@ -188,7 +187,8 @@ extension AppManifest {
         _ key: String, in entry: DesktopEntry, range: ClosedRange<Number>, _ allowed: String
     ) throws(EntryError) -> Number? {
         guard let value = entry[key] else { return nil }
-        // Digits only: the initialisers of the types would also accept 'inf', '0x1p3' and '+7'.
+        // Only digits and a dot are allowed. The initialisers of the number types would also accept 'inf', '0x1p3' and
+        // '+7'.
         guard value.text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }),
             let number = Number(value.text), range.contains(number)
         else {

@@ -1,4 +1,4 @@
-/// Values by type (Desktop Entry Specification, "Possible value types").
+/// Access to values by type (Desktop Entry Specification, "Possible value types").
 extension DesktopEntry {
     func error(_ message: String, key: String, at line: Int?) -> EntryError {
         EntryError(.value, file: file, line: line, key: key, message)
@@ -10,7 +10,8 @@ extension DesktopEntry {
         return (try unescaped(value, of: key, separator: nil).first ?? "", value.line)
     }
 
-    /// Returns a list. Its elements end with `;`, and `\;` is a semicolon inside an element.
+    /// Returns a list; nil if the key is missing. Each element ends with `;`, and `\;` is a semicolon within an
+    /// element.
     func list(_ key: String) throws(EntryError) -> (parts: [String], line: Int)? {
         guard let value = self[key] else { return nil }
         return (try unescaped(value, of: key, separator: ";"), value.line)
@@ -26,7 +27,7 @@ extension DesktopEntry {
         }
     }
 
-    /// Returns a string that is an absolute path.
+    /// Returns an absolute path; nil if the key is missing. Throws if the value is not an absolute path.
     func absolutePath(_ key: String) throws(EntryError) -> String? {
         guard let (path, line) = try string(key) else { return nil }
         guard path.hasPrefix("/") else { throw error("'\(path)' is not an absolute path", key: key, at: line) }

@@ -1,19 +1,20 @@
 import NightshiftAPI
 
-/// A desktop entry as text: groups of keys, with their line numbers.
+/// The text of a desktop entry, split into groups of keys with their line numbers.
 ///
-/// Desktop Entry Specification 1.5, "Basic format of the file". Keys with a locale are checked and then ignored.
+/// The format is that of the Desktop Entry Specification 1.5, "Basic format of the file". Keys with a locale are
+/// checked and then ignored.
 struct DesktopEntry: Sendable {
-    /// The first group, which describes the app.
+    /// The name of the first group, which describes the app.
     static let mainGroup = "Desktop Entry"
 
-    /// The name of the file in errors.
+    /// The name of the file, for error messages.
     let file: String
     private var groups: [String: [String: Value]] = [:]
-    /// Every key without a locale, in the order of the file.
+    /// All keys without a locale, in the order of the file.
     private(set) var keys: [Key] = []
 
-    /// The text after `=`, with its escapes, and its line.
+    /// A value of a key: the text after `=` with unresolved escapes, and its line number.
     struct Value: Hashable, Sendable {
         let text: String
         let line: Int
@@ -53,7 +54,7 @@ struct DesktopEntry: Sendable {
         }
     }
 
-    /// The value of a key in the main group.
+    /// Returns the value of a key in the main group.
     subscript(key: String) -> Value? { groups[Self.mainGroup]?[key] }
 
     private mutating func beginGroup(_ line: String, at number: Int) throws(EntryError) -> String {

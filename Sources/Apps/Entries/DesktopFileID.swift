@@ -1,14 +1,14 @@
 package import NightshiftAPI
 
-/// Desktop-file ids (Desktop Entry Specification, "Desktop File ID").
+/// Desktop-file ids as app ids (Desktop Entry Specification, "Desktop File ID").
 extension AppID {
     static let entrySuffix = ".desktop"
-    /// The longest name in bytes that still fits into a file name with the suffix.
+    /// The largest length of a name in bytes. With its suffix, such a name still is a valid file name.
     static let longestName = 255 - entrySuffix.utf8.count
 
     /// Returns the reason why `name`, without its suffix, cannot be an app's id; nil if it can.
     ///
-    /// A colon is refused because it separates the app from the identifier in a session's id.
+    /// A colon is refused because it separates the app from the identifier in the id of a session.
     package static func objection(toName name: String) -> String? {
         if name.isEmpty || name.hasPrefix(".") { return "an app's id cannot be empty or begin with a dot" }
         if name.utf8.count > longestName { return "an app's id has at most \(longestName) bytes" }
@@ -21,7 +21,8 @@ extension AppID {
         return nil
     }
 
-    /// The id of the entry at `path`, which is relative to a directory of entries. Its folders are joined with `-`.
+    /// Returns the id of the entry at `path`, which is relative to a directory of entries. The folders in the path are
+    /// joined with `-`.
     static func ofEntry(at path: some StringProtocol) -> AppID? {
         guard path.hasSuffix(entrySuffix) else { return nil }
         let name = path.dropLast(entrySuffix.count).split(separator: "/", omittingEmptySubsequences: false)

@@ -4,9 +4,10 @@ import Glibc
 package import NightshiftAPI
 
 extension EntryDirectories {
-    /// Checks the entry at `path` and copies it into the user's own directory. It replaces an entry of the same name.
+    /// Checks the entry at `path` and copies it to the user's own directory. The copy replaces an entry of the same
+    /// name.
     ///
-    /// The complete copy is on disk when this returns.
+    /// When this returns, the complete copy is on disk.
     package func install(_ path: String) throws(EntryError) -> AppManifest {
         let file = String(path.split(separator: "/").last ?? "")
         guard path.hasPrefix("/") else { throw EntryError(.name, file: path, "give its absolute path") }
@@ -26,8 +27,7 @@ extension EntryDirectories {
         return manifest
     }
 
-    /// An entry that was removed from the user's own directory. Its file still exists in that directory under a hidden
-    /// name.
+    /// An entry that was removed from the user's own directory. Its file still exists there under a hidden name.
     package struct Removed: Sendable {
         fileprivate var path: String
         fileprivate var hidden: String
@@ -36,7 +36,7 @@ extension EntryDirectories {
     /// Deletes the entry from the user's own directory.
     package func remove(_ id: AppID) throws(EntryError) { discard(try take(id)) }
 
-    /// Removes the entry from the user's own directory, until it is discarded or put back.
+    /// Removes the entry from the user's own directory. Callers then discard it or put it back.
     package func take(_ id: AppID) throws(EntryError) -> Removed {
         guard let path = path(of: id) else {
             throw EntryError(.notFound, file: id.rawValue + AppID.entrySuffix, "the entry does not exist")
@@ -60,14 +60,14 @@ extension EntryDirectories {
 
     package func discard(_ removed: Removed) { unlink(removed.hidden) }
 
-    /// Restores a removed entry, unless another one was installed in the meantime.
+    /// Restores a removed entry, unless another entry was installed in the meantime.
     package func putBack(_ removed: Removed) {
         if nightshift_rename_exclusive(removed.hidden, removed.path) != 0, errno == EEXIST { discard(removed) }
     }
 
-    /// Deletes the remains of interrupted installations and removals in the user's own directory.
+    /// Deletes the files that interrupted installations and removals have left in the user's own directory.
     ///
-    /// No entry may be installed or removed at the same time.
+    /// Callers must not install or remove an entry at the same time.
     package func removeRemains() {
         guard let names = FileManager.default.enumerator(atPath: own) else { return }
         for case let path as String in names {
@@ -88,13 +88,13 @@ extension EntryDirectories {
 
     private static func write(_ text: String, to path: String, in directory: String) throws(EntryError) {
         do {
-            // The mode that the XDG Base Directory Specification requires for new folders.
+            // The XDG Base Directory Specification requires this mode for new folders.
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
             throw EntryError(.inputOutput, file: directory, "it cannot be created: \(error.localizedDescription)")
         }
-        // Hidden, so that it is not read as an entry.
+        // The name is hidden, so that the draft is not read as an entry.
         let draft = hiddenName(in: directory)
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw failure(of: directory, "nothing can be written to this directory") }

@@ -1,4 +1,4 @@
-import CDispatch  // stat(2): the compiler attributes it to CDispatch wherever that module is loaded
+import CDispatch  // .// for stat(2), which the compiler attributes to CDispatch wherever that module is loaded
 import Foundation
 import Glibc
 package import Mounts
@@ -6,24 +6,26 @@ package import NightshiftAPI
 
 /// The directories of desktop entries: the user's own directory, then those of the system.
 ///
-/// XDG Base Directory Specification and Desktop Menu Specification: an entry in an earlier directory overrides all
-/// entries of the same id in later ones. Every call reads the directories again. Calls block on the disk, but at most a
-/// second for a file system that does not respond: its entries are left out.
+/// According to the XDG Base Directory Specification and the Desktop Menu Specification, an entry in an earlier
+/// directory overrides all entries of the same id in later ones. Every call reads the directories again. Calls block on
+/// the disk, but wait at most one second for a file system that does not respond. The entries of such a file system are
+/// left out.
 package struct EntryDirectories: Sendable {
     /// The directory into which entries are installed.
     package let own: String
     /// The directories of the system, in order of precedence.
     package let shared: [String]
-    /// The `PATH` in which the programs of entries are searched.
+    /// The search for the programs of entries in `PATH`.
     let search: ExecutableSearch
     let fileSystems: FileSystems
 
-    /// The size limit of an entry in bytes; larger files are refused.
+    /// The size limit of an entry in bytes. Larger files are refused.
     static let largestEntry = 1 << 20
-    /// The number of nested folders that are searched.
+    /// The depth of nested folders to which entries are searched.
     static let deepestFolder = 8
 
-    /// With `NIGHTSHIFT_HOME` only the user's own directory is used: such a service shares nothing with the desktop.
+    /// Creates the directories of a service. If `NIGHTSHIFT_HOME` is set, only the user's own directory is used,
+    /// because such a service shares no entries with the desktop.
     package init(paths: ServicePaths, environment: [String: String], fileSystems: FileSystems? = nil) {
         let fileSystems = fileSystems ?? FileSystems(home: paths.state.path(percentEncoded: false))
         self.fileSystems = fileSystems
@@ -34,13 +36,13 @@ package struct EntryDirectories: Sendable {
             return
         }
         let value = environment["XDG_DATA_DIRS"].flatMap { $0.isEmpty ? nil : $0 } ?? "/usr/local/share:/usr/share"
-        // The specification says that relative paths are ignored.
+        // The specification requires that relative paths are ignored.
         shared = value.split(separator: ":").filter { $0.hasPrefix("/") }.map {
             Self.plain(String($0)) + "/applications"
         }
     }
 
-    /// Returns the contents of the entry with this id; nil if it does not exist or is marked as deleted.
+    /// Returns the manifest from the entry with this id; nil if the entry does not exist or is marked as deleted.
     package func find(_ id: AppID) throws(EntryError) -> AppManifest? {
         guard let path = path(of: id) else { return nil }
         let entry = try DesktopEntry(parsing: text(ofEntryAt: path), file: id.rawValue + AppID.entrySuffix)
@@ -57,9 +59,9 @@ package struct EntryDirectories: Sendable {
         return nil
     }
 
-    /// Returns every entry that has keys of Nightshift, even faulty ones, in the order of their ids.
+    /// Returns every entry that has keys of Nightshift, in the order of the ids. Faulty entries are included as errors.
     ///
-    /// A desktop has hundreds of other entries. They are apps as well, and ``find(_:)`` returns them.
+    /// A desktop has hundreds of other entries. These are apps as well, and ``find(_:)`` returns them.
     package func all() -> [Result<AppManifest, EntryError>] {
         var results: [Result<AppManifest, EntryError>] = []
         for (id, path) in entries().sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
@@ -72,9 +74,10 @@ package struct EntryDirectories: Sendable {
         return results
     }
 
-    /// Returns the app whose `Exec` starts the program at `path`; nil if there is no such app, or more than one.
+    /// Returns the app whose `Exec` starts the program at `path`; nil if no app or more than one app does.
     ///
-    /// An interpreter identifies no app. An entry with keys of Nightshift takes precedence over one without.
+    /// An interpreter does not identify an app. An entry with keys of Nightshift takes precedence over an entry without
+    /// them.
     package func app(ofExecutable path: String) -> AppManifest? {
         guard let file = search.identity(of: path), !search.isInterpreter(path) else { return nil }
         var manifests: [(manifest: AppManifest, speaks: Bool)] = []
@@ -92,7 +95,8 @@ package struct EntryDirectories: Sendable {
         return candidates.count == 1 ? candidates.first?.manifest : nil
     }
 
-    /// Returns nil for an entry without keys of Nightshift. Such entries are not checked, and may be unreadable.
+    /// Returns the manifest of an entry; nil for an entry without keys of Nightshift. Such entries are not checked, and
+    /// may be unreadable.
     private func backgroundManifest(of id: AppID, at path: String) throws(EntryError) -> AppManifest? {
         guard let text = try? text(ofEntryAt: path),
             text.range(of: AppManifest.keyPrefix, options: .caseInsensitive) != nil
@@ -112,7 +116,7 @@ package struct EntryDirectories: Sendable {
         }
     }
 
-    /// Throws if the program in `TryExec` is missing, because the entry is to be ignored then.
+    /// Throws if the program in `TryExec` is missing. The specification requires that such an entry is ignored.
     func checkPresence(_ entry: DesktopEntry) throws(EntryError) {
         guard entry.speaksOfBackground, let (program, line) = try entry.string("TryExec"), !program.isEmpty,
             search.find(program) == .nothing
@@ -122,7 +126,7 @@ package struct EntryDirectories: Sendable {
             key: "TryExec", at: line)
     }
 
-    /// Returns every id with the path of the entry that has precedence.
+    /// Returns every id, with the path of the entry that has precedence for it.
     func entries() -> [(id: AppID, path: String)] {
         var found: [AppID: String] = [:]
         for directory in [own] + shared {
@@ -143,7 +147,7 @@ package struct EntryDirectories: Sendable {
         for name in names.sorted() where !name.hasPrefix(".") {
             let path = prefix + name
             if let id = AppID.ofEntry(at: path) {
-                // If two files have the same id, the one in the outer folder has precedence, as in ``path(of:)``.
+                // If two files have the same id, the file in the outer folder has precedence, as in ``path(of:)``.
                 if found[id] == nil || depth == 0 { found[id] = "\(root)/\(path)" }
             } else {
                 if isFolder("\(root)/\(path)") {
@@ -153,8 +157,8 @@ package struct EntryDirectories: Sendable {
         }
     }
 
-    /// Returns the path of an id in a directory. A dash in an id may stand for a folder: each existing folder is
-    /// searched.
+    /// Returns the path of the entry with this id in a directory. A dash in an id may stand for a folder, so each
+    /// existing folder is searched.
     private static func path(of id: Substring, in directory: String) -> String? {
         let whole = "\(directory)/\(id)\(AppID.entrySuffix)"
         if access(whole, F_OK) == 0 { return whole }
@@ -171,7 +175,7 @@ package struct EntryDirectories: Sendable {
         return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
     }
 
-    /// Returns the text of an entry; it must be a regular file within the size limit.
+    /// Returns the text of an entry. Throws unless the entry is a regular file within the size limit.
     func text(ofEntryAt path: String) throws(EntryError) -> String {
         let text = fileSystems.answer(path) { () -> Result<String, EntryError> in
             do throws(EntryError) {
@@ -187,7 +191,7 @@ package struct EntryDirectories: Sendable {
     }
 
     private static func read(_ path: String) throws(EntryError) -> String {
-        // Without O_NONBLOCK, opening a pipe that has no writer would block.
+        // Without O_NONBLOCK, opening a pipe without a writer would block.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             let code = errno

@@ -1,9 +1,10 @@
-/// The reason why a desktop entry cannot be used, installed or removed, for people, with the line and the key.
+/// The reason why a desktop entry cannot be used, installed or removed. It is written for people, and names the line
+/// and the key.
 package struct EntryError: Error, Hashable, Sendable, CustomStringConvertible {
     package let code: Code
     /// The entry's file name, or the path that could not be read or written.
     package let file: String
-    /// The line number, from 1; nil if the fault does not belong to one line.
+    /// The line number, counted from 1; nil if the fault does not belong to one line.
     package let line: Int?
     package let key: String?
     package let message: String
@@ -11,9 +12,9 @@ package struct EntryError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Sendable, Hashable, CaseIterable {
         /// The file is not a desktop entry.
         case syntax
-        /// A value of the entry is invalid, or a required one is missing.
+        /// A value of the entry is invalid, or a required value is missing.
         case value
-        /// `Hidden=true`: the entry counts as deleted.
+        /// The entry has `Hidden=true`, and so counts as deleted.
         case hidden
         /// The file's name cannot be an app id.
         case name

@@ -1,12 +1,12 @@
 /// The parsed command line of an `Exec` key (Desktop Entry Specification, "The Exec key").
 ///
-/// No shell is involved. Field codes are left out, because a launch by the service has no files or names to put in
-/// their place.
+/// No shell interprets the command line. Field codes are removed, because a launch by the service has no files or names
+/// to insert for them.
 struct ExecLine: Hashable, Sendable {
-    /// The program, then its arguments; never empty.
+    /// The program and its arguments. The list is never empty.
     let words: [String]
 
-    /// The fault of an `Exec` value, without the name of the key.
+    /// The reason why an `Exec` value is invalid, without the name of the key.
     struct Malformed: Error, Hashable {
         let message: String
     }
@@ -25,7 +25,7 @@ struct ExecLine: Hashable, Sendable {
         self.words = words
     }
 
-    /// The word without its field codes; nil if it consists of one field code only.
+    /// Returns the word without its field codes; nil if the word is a single field code.
     private static func expanded(_ word: Reader.Word) throws(Malformed) -> String? {
         var result = String.UnicodeScalarView()
         var hadCode = false
@@ -38,7 +38,7 @@ struct ExecLine: Hashable, Sendable {
             switch scalars.next() {
             case "%": result.append("%")
             case "f", "F", "u", "U", "i", "c", "k": hadCode = true
-            // Deprecated; the specification says that they are ignored.
+            // These field codes are deprecated. The specification says that they are ignored.
             case "d", "D", "n", "N", "v", "m": hadCode = true
             case let code?:
                 throw Malformed(message: "'%\(code)' is not a field code; write a percent sign itself as '%%'")
@@ -51,7 +51,7 @@ struct ExecLine: Hashable, Sendable {
     }
 }
 
-/// Reads words from a command line.
+/// A reader that splits a command line into words.
 private struct Reader {
     var rest: Substring.UnicodeScalarView
 

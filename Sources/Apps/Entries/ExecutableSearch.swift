@@ -1,13 +1,13 @@
-import CDispatch  // stat(2): the compiler attributes it to CDispatch wherever that module is loaded
+import CDispatch  // .// for stat(2), which the compiler attributes to CDispatch wherever that module is loaded
 import Glibc
 import Mounts
 
-/// Finds programs as a shell does: by path, or by name in the folders of `PATH`.
+/// A search for programs as in a shell: by path, or by name in the folders of `PATH`.
 struct ExecutableSearch: Sendable {
     private let folders: [Substring]
     private let fileSystems: FileSystems
 
-    /// The default path of exec(3) when `PATH` is not set.
+    /// The path that exec(3) uses by default if `PATH` is not set.
     private static let usual = "/usr/local/bin:/usr/bin:/bin"
 
     init(environment: [String: String], fileSystems: FileSystems) {
@@ -19,11 +19,11 @@ struct ExecutableSearch: Sendable {
     enum Found: Hashable {
         case program(String)
         case nothing
-        /// The file system of this path does not respond.
+        /// The search failed because the file system of this path does not respond.
         case silence(String)
     }
 
-    /// Returns the absolute path of a program that may be executed.
+    /// Returns the absolute path of a program, if the file may be executed.
     func find(_ program: String) -> Found {
         if program.hasPrefix("/") { return find(at: program) }
         guard !program.isEmpty, !program.contains("/") else { return .nothing }
@@ -39,16 +39,17 @@ struct ExecutableSearch: Sendable {
         return isExecutable ? .program(path) : .nothing
     }
 
-    /// Returns the path of the program as in ``find(_:)``; nil also if its file system does not respond.
+    /// Returns the path of the program as in ``find(_:)``; nil if there is no such program or its file system does not
+    /// respond.
     func path(of program: String) -> String? {
         if case .program(let path) = find(program) { path } else { nil }
     }
 
-    /// Whether the file at `path`, after symbolic links, is an interpreter. The app of a process cannot be derived from
-    /// an interpreter.
+    /// Whether the file at `path`, after resolving symbolic links, is an interpreter. The program file of an
+    /// interpreter does not identify an app.
     func isInterpreter(_ path: String) -> Bool {
         let name = String((resolved(path) ?? path).split(separator: "/").last ?? "")
-        // Many names include a version: python3.11, perl5.36, lua5.4.
+        // Many names of interpreters include a version, such as python3.11, perl5.36 and lua5.4.
         return Self.interpreters.contains(String(name.prefix { !$0.isNumber }))
     }
 
@@ -59,7 +60,8 @@ struct ExecutableSearch: Sendable {
         "flatpak", "snap", "bwrap", "swift",
     ]
 
-    /// Returns the path without symbolic links; nil if nothing exists there, or its file system does not respond.
+    /// Returns the path with all symbolic links resolved; nil if no file exists there or its file system does not
+    /// respond.
     func resolved(_ path: String) -> String? {
         fileSystems.answer(path) { () -> String? in
             guard let pointer = realpath(path, nil) else { return nil }
@@ -68,7 +70,7 @@ struct ExecutableSearch: Sendable {
         } ?? nil
     }
 
-    /// Returns the identity of the file at a path; nil in the same cases as for ``resolved(_:)``.
+    /// Returns the identity of the file at a path; nil if no file exists there or its file system does not respond.
     func identity(of path: String) -> ExecutableIdentity? {
         fileSystems.answer(path) { ExecutableIdentity(of: path) } ?? nil
     }
@@ -84,7 +86,8 @@ struct ExecutableIdentity: Hashable, Sendable {
     let device: UInt64
     let inode: UInt64
 
-    /// Follows symbolic links; nil if the file does not exist.
+    /// Creates the identity of the file to which the path leads, after following symbolic links; nil if the file does
+    /// not exist.
     init?(of path: String) {
         var information = stat()
         guard stat(path, &information) == 0 else { return nil }

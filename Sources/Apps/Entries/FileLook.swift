@@ -1,10 +1,10 @@
 import Glibc
 
-/// Accesses files to find out whether their file system responds. A pipe without a writer does not block these calls.
+/// File accesses that show whether a file system responds. A pipe without a writer does not block them.
 enum FileLook {
     static func open(_ path: String) { look(at: path) { _ in } }
 
-    /// Opens the file and reads a byte.
+    /// Opens the file and reads one byte.
     static func read(_ path: String) {
         look(at: path) { descriptor in
             var byte: UInt8 = 0

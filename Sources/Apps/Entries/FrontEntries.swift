@@ -1,13 +1,13 @@
-import CDispatch  // stat(2): the compiler attributes it to CDispatch wherever that module is loaded
+import CDispatch  // .// for stat(2), which the compiler attributes to CDispatch wherever that module is loaded
 import Glibc
 import Mounts
 import NightshiftAPI
 
-/// The window-related values of installed entries. An unchanged entry is not read again.
+/// A cache of the values of installed entries that identify windows. An unchanged entry is not read again.
 struct FrontEntries {
     private var known: [String: (version: Version, entry: FrontEntry?)] = [:]
 
-    /// The file attributes that change with a file's content.
+    /// The attributes of a file that change with its content.
     private struct Version: Equatable, Sendable {
         let file: ExecutableIdentity
         let size: Int64
@@ -24,7 +24,7 @@ struct FrontEntries {
         }
     }
 
-    /// Returns the current entries; blocks on the disk.
+    /// Returns the values of the current entries. Blocks on the disk.
     mutating func current(in directories: EntryDirectories) -> [FrontEntry] {
         var latest: [String: (version: Version, entry: FrontEntry?)] = [:]
         for (id, path) in directories.entries() {
@@ -41,7 +41,7 @@ struct FrontEntries {
 }
 
 extension EntryDirectories {
-    /// Returns nil for a file that is not an app's entry.
+    /// Returns the values of an entry that identify windows; nil if the file is not an app's entry.
     fileprivate func frontEntry(of id: AppID, at path: String) -> FrontEntry? {
         guard let text = try? text(ofEntryAt: path),
             let entry = try? DesktopEntry(parsing: text, file: path),

@@ -3,9 +3,10 @@ package import NightshiftAPI
 /// The values of an installed entry that identify its app's windows.
 package struct FrontEntry: Hashable, Sendable {
     package var id: AppID
-    /// `StartupWMClass`.
+    /// The value of `StartupWMClass`.
     package var windowClass: String?
-    /// The file that `Exec` starts, after symbolic links; nil for an interpreter, which identifies no app.
+    /// The file that `Exec` starts, after resolving symbolic links; nil for an interpreter, which does not identify an
+    /// app.
     package var program: String?
     /// Whether the entry has keys of Nightshift.
     package var speaksOfBackground: Bool
@@ -18,11 +19,12 @@ package struct FrontEntry: Hashable, Sendable {
     }
 }
 
-/// The known facts about the process of a window.
+/// The information that the service has about the process of a window.
 package struct FrontProcess: Hashable, Sendable {
     /// The app that the process belongs to.
     package var app: AppID?
-    /// The app that has started the process: they share a session or a cgroup, or the process descends from the app's.
+    /// The app that started the process. The process has the app's session or cgroup, or descends from the app's
+    /// process.
     package var starter: AppID?
     /// The executable file of the process.
     package var program: String?
@@ -34,12 +36,12 @@ package struct FrontProcess: Hashable, Sendable {
     }
 }
 
-/// Finds the app of a window.
+/// A pure function that finds the app of a window.
 ///
-/// It is a pure function. Certain matches come first: the process of a known app, then names equal to those of an
-/// entry, then names that differ in case only, as those of X11 do. The last ones are the ancestors of the process and
-/// its program. Among equal matches, entries with keys of Nightshift come before others; several such entries mean no
-/// match.
+/// It tries the most certain matches first. These are, in order: the process of a known app, a name equal to that of an
+/// entry, and a name that differs only in case, as with X11. The last matches are the ancestors of the process and its
+/// program. Among equal matches, entries with keys of Nightshift come before others. If several such entries match, the
+/// result is nil.
 package struct FrontMatcher: Sendable {
     private let entries: [FrontEntry]
 
@@ -75,8 +77,8 @@ package struct FrontMatcher: Sendable {
         return left.count == 1 ? left.first?.id : nil
     }
 
-    /// Lowercases a name and replaces spaces, because window classes have capitals and spaces where names of entries do
-    /// not.
+    /// Lowercases a name and replaces its spaces. Window classes may have capitals and spaces where the names of
+    /// entries do not.
     private static func folded(_ name: String) -> String {
         name.lowercased().replacing(" ", with: "-")
     }

@@ -1,16 +1,16 @@
 package import NightshiftAPI
 package import Store
 
-/// An effect that an ``AppMachine`` requests. The effects are executed in order.
+/// An effect that an ``AppMachine`` requests. Effects are executed in order.
 package enum AppAction: Hashable, Sendable {
     /// Starts the program.
     ///
-    /// `wakes` are the wakes that it is launched for. For a launch in the foreground they are the user's responses to
-    /// notifications.
+    /// `wakes` are the wakes that the program is launched for. For a launch in the foreground, they are the user's
+    /// responses to notifications.
     case spawn(background: Bool, wakes: [WantedWake], arguments: [String])
     /// Sends a command on the process's command stream.
     case send(ProcessCommand)
-    /// Sends a command to a secondary process of the app, given by its pid.
+    /// Sends a command to a secondary process of the app. The number is the pid of that process.
     case tellGuest(Int32, ProcessCommand)
     case freeze
     case thaw
@@ -18,19 +18,19 @@ package enum AppAction: Hashable, Sendable {
     case terminate
     /// Sends SIGKILL to the process and everything it has started.
     case kill
-    /// Records the end of a wake, so that the app is not woken for it again.
+    /// Records the end of a wake, so that the wake does not run the app again.
     case finishWake(WantedWake, WakeOutcome)
     case cancelTransfers
-    /// The app came to the foreground: tasks that were blocked because it was in the background may start.
+    /// Unblocks the tasks that were blocked because the app was in the background. It has come to the foreground.
     case cameToFront
     case note(Decision, String?, inputs: [String: String] = [:])
 }
 
-/// The terms of an app's background time.
+/// The rules for an app's background time.
 package struct BackgroundTerms: Hashable, Sendable {
     package var policy: BackgroundPolicy
     package var source: BackgroundStatus.PolicySource
-    /// The warning time: seconds between the warning and the end of the background time.
+    /// The warning time: the seconds between the expiration warning and the end of the background time.
     package var lead: Double
     package var fileLocks: FileLockPolicy
 
@@ -44,8 +44,8 @@ package struct BackgroundTerms: Hashable, Sendable {
         self.fileLocks = fileLocks
     }
 
-    /// The user's setting for the app takes precedence over the app's desktop entry, and the entry over the device's
-    /// policy.
+    /// Creates the terms from settings of three levels. The user's setting for the app takes precedence over the app's
+    /// desktop entry, and the entry over the device's policy.
     package init(
         user: BackgroundPolicy?, manifest: BackgroundPolicy?, device: BackgroundPolicy, lead: Double,
         fileLocks: FileLockPolicy = .warn

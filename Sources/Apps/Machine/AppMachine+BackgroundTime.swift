@@ -1,9 +1,9 @@
 package import NightshiftAPI
 import Store
 
-/// Background tasks: they keep an app running in the background, until its background time is over.
+/// Background tasks. They keep an app running in the background until its background time is over.
 extension AppMachine {
-    /// The app begins a background task. A repeated number means the same task.
+    /// Begins a background task. A repeated number means the same task.
     ///
     /// - Parameter guest: the pid of the secondary process that begins the task; nil for the app's own process.
     package mutating func beginTask(
@@ -21,7 +21,7 @@ extension AppMachine {
             return .failure(.noTime(left: left))
         }
         var actions: [AppAction] = []
-        // The process sent the request before it was frozen, and must get the response.
+        // The process sent the request before it was frozen, so it must still get the response.
         if phase == .frozen {
             phase = .present
             enter(.background, now)
@@ -38,13 +38,13 @@ extension AppMachine {
         return .success(actions + suspendIfIdle(now))
     }
 
-    /// The app ends a background task. An unknown number is no error: the task may have ended already.
+    /// Ends a background task. An unknown number is not an error, because the task may have ended already.
     package mutating func endTask(_ number: Int64, of guest: Int32? = nil, now: ClockReading) -> [AppAction] {
         let ended = removeTasks(now) { $0.key == TaskKey(guest: guest, number: number) }
         return ended.isEmpty ? [] : ended + requestEnded(now)
     }
 
-    /// A secondary process of the app has ended, and its background tasks end with it.
+    /// Handles the end of a secondary process of the app. The background tasks of that process end with it.
     package mutating func guestLeft(_ guest: Int32, now: ClockReading) -> [AppAction] {
         let ended = removeTasks(now) { $0.guest == guest }
         return ended.isEmpty ? [] : ended + requestEnded(now)
@@ -53,13 +53,13 @@ extension AppMachine {
     /// Suspends the app if the task that has just ended was its last one.
     private mutating func requestEnded(_ now: ClockReading) -> [AppAction] {
         guard phase == .standing, !hasTasks else { return suspendIfIdle(now) }
-        // The app is frozen already, and stays frozen.
+        // The app is already frozen, and stays frozen.
         phase = .frozen
         return suspend(now)
     }
 
-    /// Warns the app that its background time is nearly over, or ends an app that still has open tasks when the time is
-    /// over.
+    /// Warns the app shortly before its background time is over. When the time is over, ends the app if it still has
+    /// open tasks.
     mutating func expire(_ now: ClockReading) -> [AppAction] {
         guard record.background.stint?.isExpiring == true else { return sendExpiration(now) }
         guard hasTasks else {
@@ -99,7 +99,7 @@ extension AppMachine {
 
     // MARK: - Broken connections
 
-    /// Awake seconds at which tasks that the process has not reported again are dropped.
+    /// The time, in awake seconds, at which tasks that the process has not reported again are dropped.
     var nextConfirmation: Double? { phase == .present ? confirmBy : nil }
 
     /// Starts the time within which the process must report its open tasks again.

@@ -1,9 +1,9 @@
 package import NightshiftAPI
 import Store
 
-/// Background work is paused while the device dozes.
+/// The pause of background work while the device dozes.
 extension AppMachine {
-    /// The phase of doze has changed: the device dozes, a maintenance window opens, or everything runs.
+    /// Applies a new phase of doze: the device dozes, a maintenance window opens, or doze ends.
     package mutating func apply(_ phase: DozePhase, now: ClockReading) -> [AppAction] {
         guard phase != device else { return [] }
         device = phase
@@ -12,7 +12,7 @@ extension AppMachine {
         return self.phase == .standing ? leaveStandstill(now) + suspendIfIdle(now) : []
     }
 
-    /// The terms of the app's background time may have changed.
+    /// Applies the current terms of the app's background time, which may have changed.
     package mutating func termsChanged(now: ClockReading) -> [AppAction] {
         noteHold(now)
         if phase == .standing, !mayStand { return leaveStandstill(now) + suspendIfIdle(now) }
@@ -32,7 +32,7 @@ extension AppMachine {
         guard mayStand, confirmBy == nil else { return [] }
         phase = .standing
         setCounting(false, now)
-        // The order matters: if freezing fails, the background time continues to count.
+        // The time stops before the app is frozen. If freezing then fails, the time counts again.
         return [.note(.backgroundTimeStopped, nil, inputs: ["left": Self.text(remaining(now) ?? 0)]), .freeze]
     }
 
@@ -44,7 +44,7 @@ extension AppMachine {
         return [.thaw, .note(.backgroundTimeResumed, nil, inputs: ["left": Self.text(remaining(now) ?? 0)])]
     }
 
-    /// Records locks on files that other processes have open, found just before the app is frozen.
+    /// Handles locks on files that other processes also have open. The locks were found just before the app is frozen.
     package mutating func found(_ locks: [HeldLock], now: ClockReading) -> [AppAction] {
         guard isFrozen, !locks.isEmpty else { return [] }
         var actions: [AppAction] = []

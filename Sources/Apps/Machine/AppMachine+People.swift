@@ -25,7 +25,7 @@ extension AppMachine {
             actions.append(.thaw)
             expectConfirmation(now)
         }
-        // An app in the foreground has no time limit. Wakes that were called off keep theirs.
+        // An app in the foreground has no time limit. Wakes that were called off keep their deadline.
         for index in begun.indices where !begun[index].isCalledOff { begun[index].deadline = nil }
         commands.removeAll { $0.command.action == .expire }
         connectBy = nil
@@ -33,7 +33,7 @@ extension AppMachine {
         return actions + transition(to: .active, now) + suspendIfIdle(now)
     }
 
-    /// The app's desktop entry was installed or replaced.
+    /// Handles the installation or replacement of the app's desktop entry.
     package mutating func installed(_ entry: String, now: ClockReading) -> [AppAction] {
         // The new entry may start another program.
         if phase == .absent { record.linksLibrary = false }
@@ -45,8 +45,7 @@ extension AppMachine {
         guard phase == .present, record.state == .active || record.state == .inactive, ending == nil else { return [] }
         var actions = dropChoices()
         let limit = isManaged ? Self.backgroundLimit : nil
-        // Commands sent in the foreground have no deadline. Without one they would keep the app awake in the
-        // background.
+        // Commands that were sent in the foreground have no deadline, and would keep the app awake in the background.
         for index in commands.indices where commands[index].command.action == .enter {
             commands[index].deadline = limit.map { now.awakeSeconds + $0 }
         }
@@ -54,17 +53,17 @@ extension AppMachine {
         actions += transition(to: .background, limit: limit, now)
         if isManaged { limitWakes(now) }
         needsSnapshot = true
-        // A process that was launched a moment ago may still be about to connect.
+        // A process that was launched a short time ago may still be about to connect.
         if !hasConnected, let limit = launchedAt.map({ $0 + Self.connectLimit }), limit > now.awakeSeconds {
             connectBy = limit
         }
-        // The commands above have a shorter deadline than the launch.
+        // The commands above have shorter deadlines than the launch.
         if isConnected { launchBy = nil }
         return actions + beginStint(now) + suspendIfIdle(now)
     }
 
-    /// The app reports that it came to the foreground or left it. From here on its reports count, not those of the
-    /// desktop.
+    /// Handles the app's report that it came to the foreground or left it. From now on the app's own reports decide its
+    /// state, not those of the desktop.
     package mutating func changed(to state: AppState, now: ClockReading) -> [AppAction] {
         if record.process != nil { windows.areToldByApp = true }
         switch state {
@@ -79,9 +78,9 @@ extension AppMachine {
 
     /// Returns the command that asks an app in the foreground how to present its notification.
     ///
-    /// The command is not kept: it does not keep the app awake, and is not sent again.
+    /// The command is not added to the pending commands. So it does not keep the app awake, and is not sent again.
     ///
-    /// - Returns: nil if the app is not in the foreground, or is not connected.
+    /// - Returns: nil if the app is not in the foreground or is not connected.
     package mutating func present(_ identifier: String, _ notification: Data) -> ProcessCommand? {
         guard record.isInFront, isConnected, ending == nil else { return nil }
         var command = newCommand(.present)
@@ -91,7 +90,7 @@ extension AppMachine {
         return command
     }
 
-    /// Ends the app: at once if it is suspended, otherwise after it has had time to finish.
+    /// Ends the app. A suspended app ends at once; any other app first gets time to finish.
     ///
     /// - Parameter force: whether this is the user's force quit.
     package mutating func quit(force: Bool, now: ClockReading) -> [AppAction] {
@@ -100,13 +99,14 @@ extension AppMachine {
             record.isForceQuit = true
             actions = dropOutdated(now)
         }
-        // The transfers end after the process. The next process, which the user launches, handles their messages.
+        // The transfers are cancelled after the process has ended. The app's next process, which the user launches,
+        // handles their messages.
         guard phase != .absent else { return force ? actions + [.cancelTransfers] : [] }
         let cause: ExitCause = force ? .forceQuit : .quit
         if phase == .standing { actions += leaveStandstill(now) }
         guard phase == .present, record.process != nil else {
             ending = RequestedEnd(cause: cause, deadline: nil)
-            // A suspended app is not notified, as on iOS.
+            // A suspended app is killed without notice, as on iOS.
             return actions + [.kill]
         }
         ending = RequestedEnd(cause: cause, deadline: now.awakeSeconds + Self.quitLimit)
@@ -120,7 +120,7 @@ extension AppMachine {
         return [.kill]
     }
 
-    /// Clears faults, the force quit and start delays, because the user has opened the app.
+    /// Clears the fault count, the force quit and the start delays, because the user has opened the app.
     mutating func clearFaults() -> [AppAction] {
         let wasInFront = record.state == .active || record.state == .inactive
         let mayStart = !wasInFront || record.startDelay > 0

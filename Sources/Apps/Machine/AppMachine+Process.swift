@@ -6,7 +6,7 @@ package import Store
 extension AppMachine {
     package var isManaged: Bool { record.process?.isManaged ?? false }
 
-    /// The process was launched as requested by ``AppAction/spawn(background:wakes:arguments:)``.
+    /// Records that the process was launched as requested by ``AppAction/spawn(background:wakes:arguments:)``.
     package mutating func spawned(_ process: StoredProcess, now: ClockReading) -> [AppAction] {
         phase = .present
         record.process = process
@@ -14,19 +14,19 @@ extension AppMachine {
         launchedAt = now.awakeSeconds
         isBackgroundLaunch = record.state == .background
         if record.state == .inactive {
-            // A program that does not link the library cannot report its state. One that does gets the command when
-            // it connects.
+            // A program that does not link the library cannot report its state, so the state is set here. A program
+            // that links it gets the command when it connects.
             enter(.active, now)
         } else if begun.isEmpty {
             connectBy = now.awakeSeconds + Self.connectLimit
         }
-        // The program of `X-Nightshift-Wake` need not link the library, even if the app does.
+        // The program of `X-Nightshift-Wake` may not link the library, even if the app does.
         if record.linksLibrary, begun.isEmpty || !hasWakeCommand { launchBy = now.awakeSeconds + Self.launchLimit }
         let how: LaunchWords = record.state == .background ? .inBackground : .forUser
         var actions: [AppAction] = [.note(.appLaunched, how.detail(process.processID))]
         if record.state == .active { actions.append(.note(.appEntered, AppState.active.rawValue)) }
         if record.state == .background { actions += beginStint(now) }
-        // The end was requested before the process existed.
+        // The end of the app was requested before the process existed.
         if ending != nil { actions.append(.kill) }
         return actions
     }
@@ -35,11 +35,11 @@ extension AppMachine {
         ended(AppExit(time: now.date, cause: .launchFailed, detail: message), now)
     }
 
-    /// The process has opened its command stream, for the first time or again.
+    /// Handles a process that opens its command stream, for the first time or again.
     package mutating func connected(_ process: StoredProcess, now: ClockReading) -> [AppAction] {
         var actions: [AppAction] = []
         if phase == .absent {
-            // The user has started this process, so the service may not suspend it.
+            // The user started this process, so the service may not suspend it.
             actions += clearFaults()
             phase = .present
             record.process = process
@@ -62,8 +62,8 @@ extension AppMachine {
             hasConnected = true
             switch record.state {
             case .active: actions += send(.enter, to: .active, limit: nil, now)
-            // The process was launched in the foreground and takes itself for active, but the app has been sent to
-            // the background since.
+            // The process was launched in the foreground and considers itself active, but the app has since been sent
+            // to the background.
             case .background where !isBackgroundLaunch:
                 actions += send(.enter, to: .background, limit: isManaged ? Self.backgroundLimit : nil, now)
             case .background, .inactive, .notRunning, .suspended: launchBy = nil
@@ -74,15 +74,15 @@ extension AppMachine {
         return actions + suspendIfIdle(now)
     }
 
-    /// Adopts a command that somebody runs as background work. It is not an app and was not launched by the service,
-    /// but the service limits it.
+    /// Adopts a command that the user runs as background work. The service limits the command, although it is not an
+    /// app and the service did not launch it.
     package mutating func adoptedCommand(_ process: StoredProcess, now: ClockReading) -> [AppAction] {
         guard phase == .absent else { return [] }
         phase = .present
         isCommand = true
         record.process = process
         enter(.background, now)
-        // By then the command must have its first background task, or it is suspended.
+        // The command must begin its first background task by this deadline. Otherwise it is suspended.
         connectBy = now.awakeSeconds + Self.confirmationLimit
         return [.note(.appLaunched, LaunchWords.asCommand.detail(process.processID))] + beginStint(now)
     }
@@ -91,7 +91,7 @@ extension AppMachine {
         isConnected = false
     }
 
-    /// The app has acknowledged a command.
+    /// Handles the app's acknowledgement of a command.
     ///
     /// - Parameter result: the result of a wake.
     package mutating func acknowledged(
@@ -109,7 +109,7 @@ extension AppMachine {
         return actions + suspendIfIdle(now)
     }
 
-    /// The process has ended.
+    /// Handles the end of the process.
     package mutating func exited(_ exit: AppExit, now: ClockReading) -> [AppAction] {
         var exit = exit
         if let ending {
@@ -123,8 +123,8 @@ extension AppMachine {
 
     /// Applies the exit status of a program to the wakes that it was launched for.
     ///
-    /// For fetches and scheduled tasks the status may also mean that there was no data, or a failure. Such a failure is
-    /// no fault of the program: the feature that requested the wake requests fewer.
+    /// For fetches and scheduled tasks, the status may also mean "no data" or "failed". Such a failure does not count
+    /// as a fault of the program. Instead, the feature that requested the wake requests fewer wakes.
     private mutating func applyStatus(
         of exit: inout AppExit, _ now: ClockReading
     ) -> (actions: [AppAction], isForgiven: Bool) {
@@ -162,19 +162,21 @@ extension AppMachine {
         return actions + givenUp + applyLimits(now, hasRoom: !givenUp.isEmpty)
     }
 
-    /// - Parameter hasRoom: whether a wake has just ended that kept the app from being suspended.
+    /// Executes the limits that are exceeded by now.
+    ///
+    /// - Parameter hasRoom: whether a wake that kept the app from being suspended has just ended.
     private mutating func applyLimits(_ now: ClockReading, hasRoom: Bool) -> [AppAction] {
         let time = now.awakeSeconds
         let late = commands.filter { $0.deadline ?? .infinity <= time }.map(\.command)
         commands.removeAll { late.contains($0.command) }
-        // A missing snapshot is no reason to end an app.
+        // A missing snapshot is not a reason to end an app.
         if late.contains(where: { $0.action == .enter }) { return end(.backgroundTimeout) }
         if let overdueWake, overdueWake.deadline <= time { return end(overdueWake.cause) }
         if launchBy ?? .infinity <= time { return end(.launchTimeout) }
         let isUnconnected = connectBy ?? .infinity <= time
         if isUnconnected {
             connectBy = nil
-            // No process is connected that could receive them.
+            // The process is not connected and cannot receive these commands.
             if !isConnected { commands.removeAll { $0.command.action == .enter || $0.command.action == .snapshot } }
         }
         let isConfirmed = nextConfirmation ?? .infinity <= time
@@ -193,7 +195,7 @@ extension AppMachine {
 
     mutating func ended(_ exit: AppExit, isForgiven: Bool = false, _ now: ClockReading) -> [AppAction] {
         let wasBackground = record.state == .background || record.state == .suspended
-        // The user may close an app in the middle of a continued task.
+        // The user may close an app during a continued task, so such a task does not count.
         let isUnanswered = begun.contains { $0.wake.source.rules.limit != .unlimited }
         let isFault = isUnanswered || wasBackground && exit.cause.isFault && exit.cause != .unseen
         if isFault, !isForgiven, exit.cause != .quit, exit.cause != .forceQuit {
@@ -217,14 +219,14 @@ extension AppMachine {
             + endOfTransfers + beginPossibleWakes(now)
     }
 
-    /// The effect on the app's transfers when its process is gone: a force quit cancels them.
+    /// The effect that the end of the process has on the app's transfers. After a force quit, they are cancelled.
     var endOfTransfers: [AppAction] {
         record.isForceQuit ? [.cancelTransfers] : []
     }
 }
 
 extension ExitCause {
-    /// Whether the service ended the process because of what the app did.
+    /// Whether the service ended the process because the app exceeded a limit.
     fileprivate var isTermination: Bool {
         switch self {
         case .launchTimeout, .backgroundTimeout, .eventsOverdue, .fetchOverdue, .pushOverdue, .locationOverdue,
@@ -236,7 +238,7 @@ extension ExitCause {
 }
 
 extension AppExit {
-    /// A sentence for people that says how the process ended.
+    /// A sentence that tells people how the process ended.
     package var sentence: String {
         var words = cause.sentence
         if let status, status != 0 { words += " Its status was \(status)." }

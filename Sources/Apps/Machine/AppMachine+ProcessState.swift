@@ -1,9 +1,9 @@
 package import NightshiftAPI
 import Store
 
-/// The known facts about the process, stored in the record.
+/// The machine's knowledge of the process. It is stored in the record.
 extension AppMachine {
-    /// The stored state of the process; a default value without a process.
+    /// The stored state of the process; a default value if there is no process.
     private var known: StoredProcessState {
         get { record.processState ?? StoredProcessState() }
         set { record.processState = newValue }
@@ -15,13 +15,13 @@ extension AppMachine {
         set { known.hasConnected = newValue }
     }
 
-    /// Whether it is a command that somebody runs as background work, not an app.
+    /// Whether this is a command that the user runs as background work, not an app.
     var isCommand: Bool {
         get { known.isCommand }
         set { known.isCommand = newValue }
     }
 
-    /// Awake seconds at which the service launched the process.
+    /// The time at which the service launched the process, in awake seconds.
     var launchedAt: Double? {
         get { known.launchedAt }
         set { known.launchedAt = newValue }
@@ -33,31 +33,32 @@ extension AppMachine {
         set { known.isBackgroundLaunch = newValue }
     }
 
-    /// The deadline by which a process launched in the background must connect, to be known to link the library.
+    /// The deadline for a process launched in the background to connect. A process that has not connected by then is
+    /// assumed not to link the library.
     var connectBy: Double? {
         get { known.connectBy }
         set { known.connectBy = newValue }
     }
 
-    /// The deadline by which an app that links the library must have connected and entered its first state.
+    /// The deadline for an app that links the library to connect and enter its first state.
     var launchBy: Double? {
         get { known.launchBy }
         set { known.launchBy = newValue }
     }
 
-    /// Commands that are not acknowledged, in order.
+    /// The commands that are not yet acknowledged, in order.
     var commands: [PendingCommand] {
         get { known.commands }
         set { known.commands = newValue }
     }
 
-    /// Wakes that have begun and are not completed.
+    /// The wakes that have begun and are not completed.
     var begun: [BegunWake] {
         get { known.begun }
         set { known.begun = newValue }
     }
 
-    /// The cause for which the process is being ended, and the time at which it is killed.
+    /// The reason why the process is being ended, and the time at which it will be killed.
     var ending: RequestedEnd? {
         get { known.ending }
         set { known.ending = newValue }
@@ -69,25 +70,25 @@ extension AppMachine {
         set { known.needsSnapshot = newValue }
     }
 
-    /// Background time that was left when the app was last suspended.
+    /// The background time that was left when the app was last suspended.
     var leftAtRest: Double? {
         get { known.leftAtRest }
         set { known.leftAtRest = newValue }
     }
 
-    /// Whether the locks that the process holds were recorded during this background run.
+    /// Whether the journal already has the locks that the process held in this background run.
     var hasToldLocks: Bool {
         get { known.hasToldLocks }
         set { known.hasToldLocks = newValue }
     }
 
-    /// Whether the app's own reports or its windows decide that it is in the foreground.
+    /// The source that decides whether the app is in the foreground: its own reports or its windows.
     var windows: StoredWindows {
         get { known.windows ?? StoredWindows() }
         set { known.windows = newValue }
     }
 
-    /// Returns a command with a new number.
+    /// Creates a command with a new number.
     mutating func newCommand(_ action: ProcessCommand.Action) -> ProcessCommand {
         let command = ProcessCommand(number: nextNumber, action: action)
         known.lastCommand = nextNumber
@@ -97,11 +98,11 @@ extension AppMachine {
 
     // MARK: - Restart of the service
 
-    /// Takes over the process that the previous run of the service has left.
+    /// Adopts the process that the previous run of the service left.
     ///
     /// - Parameters:
-    ///   - isAlive: whether the process of the record still exists; it is not frozen then.
-    ///   - hadBegun: whether the program of a process that has ended was ever executed; if not, the app is woken again.
+    ///   - isAlive: whether the process of the record still exists. If so, it is not frozen.
+    ///   - hadBegun: whether a process that has ended ever executed its program. If not, the app is woken again.
     package mutating func recover(isAlive: Bool, hadBegun: Bool = true, now: ClockReading) -> [AppAction] {
         guard record.process != nil else {
             record.state = .notRunning
@@ -114,9 +115,10 @@ extension AppMachine {
                 begun = []
                 return ended(AppExit(time: now.date, cause: .unseen, detail: "Its program was never executed."), now)
             }
-            // A process of an earlier boot may have been interrupted in the middle of its work.
+            // A process from an earlier boot may have been interrupted during its work, so its wakes are not dropped
+            // here.
             let heard = record.process?.bootID == now.bootID && ending == nil ? dropHeard(now) : []
-            // Unless the service ended the process, its result and its own fault are unknown.
+            // If the service did not end the process, the result of its wakes is unknown, and so is whether it failed.
             let why = "Its process ended while the service was not running."
             let dropped = heard + (ending == nil ? endUnseen(why, now) : dropLost(why, now))
             if ending == nil { begun = [] }
@@ -129,13 +131,13 @@ extension AppMachine {
         var actions: [AppAction] = [.note(.appAdopted, "Process \(record.process?.processID ?? 0).")]
         // The previous run of the service may have died before it could kill the process.
         if let ending, ending.deadline == nil { actions.append(.kill) }
-        // The service may have died between the user's force quit and the last of the transfers. If the process is
-        // still being ended, the transfers end after it.
+        // The service may have died after the user's force quit and before all transfers were cancelled. If the process
+        // is still being ended, the transfers are cancelled after that.
         return actions + recoverStint(now) + (ending == nil ? endOfTransfers : []) + suspendIfIdle(now)
     }
 
-    /// Gives processes time to connect again after a restart of the service, which breaks all connections.
-    /// Unacknowledged commands get their time from then on.
+    /// Gives processes time to reconnect after a restart of the service, which breaks all connections. The deadlines of
+    /// unacknowledged commands start again from then.
     private mutating func awaitConnection(_ now: ClockReading) {
         if record.processState == nil {
             // An earlier version of the service stored only `linksLibrary`.
@@ -151,8 +153,7 @@ extension AppMachine {
             needsSnapshot = true
         }
         for index in commands.indices { commands[index].deadline = nil }
-        // A program without the library does not connect to the service: its limit stays the one that it got at its
-        // launch.
+        // A program without the library does not connect to the service. It keeps the limit that it got at its launch.
         guard hasConnected || record.linksLibrary && !hasWakeCommand else { return }
         for index in begun.indices where begun[index].deadline != nil {
             begun[index].deadline = deadline(of: begun[index], now)

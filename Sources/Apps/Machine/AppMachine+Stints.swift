@@ -4,20 +4,20 @@ import Store
 
 /// Background runs, and the background time that an app has in each.
 extension AppMachine {
-    /// Seconds of background time that are left; nil where there is no limit.
+    /// Returns the seconds of background time that are left; nil if there is no limit.
     package func remaining(_ now: ClockReading) -> Double? {
         guard let stint = record.background.stint, let left = stint.left else { return nil }
         return max(0, left - (stint.countsFrom.map { now.awakeSeconds - $0 } ?? 0))
     }
 
-    /// The background time as the process reads it from its clock file.
+    /// The background time in the form in which the process reads it from its clock file.
     package var clock: BackgroundClock {
         guard let stint = record.background.stint, let left = stint.left else { return .unlimited }
         guard let from = stint.countsFrom else { return .standing(Int64(saturating: (left * 1e9).rounded())) }
         return .counting(until: Int64(saturating: ((from + left) * 1e9).rounded()))
     }
 
-    /// The status of the background time, for the API.
+    /// Returns the status of the background time for the API.
     package func background(now: ClockReading) -> BackgroundStatus {
         var status = BackgroundStatus(policy: terms.policy, policySource: terms.source)
         status.remaining = remaining(now)
@@ -30,7 +30,7 @@ extension AppMachine {
         return status
     }
 
-    /// The description of the app for the device's list of apps that hold it awake; nil if it does not.
+    /// The app's row in the device's list of apps that hold it awake; nil if the app does not hold it awake.
     package var holder: AwakeHolder? {
         guard let since = record.background.stint?.heldSince else { return nil }
         var names: [String] = []
@@ -41,10 +41,10 @@ extension AppMachine {
         return AwakeHolder(app: record.id, tasks: names, since: Date(timeIntervalSince1970: since))
     }
 
-    /// The number of wakes that have begun and are not completed, or 1 for a launch in the background that is in
+    /// The number of wakes that have begun and are not completed; 1 if instead a launch in the background is in
     /// progress.
     ///
-    /// Wakes without a limit are not counted, because the device could not wait for their end.
+    /// Wakes without a limit are not counted, because the device cannot wait for them to end.
     var wakesUnderWay: Int {
         let count = begun.count { wake in
             let rules = wake.wake.source.rules
@@ -53,16 +53,17 @@ extension AppMachine {
         return phase == .starting && record.state == .background ? max(1, count) : count
     }
 
-    /// Whether it has work in the background that runs, or waits for a maintenance window.
+    /// Whether the app has background tasks that run or wait for a maintenance window.
     var isWorking: Bool { hasTasks && isManaged && record.state == .background }
 
-    /// Awake seconds at which its background time is over; nil while the time is paused or has no limit.
+    /// The time at which the background time is over, in awake seconds; nil while it is paused or has no limit.
     private var end: Double? {
         guard let stint = record.background.stint, let left = stint.left else { return nil }
         return stint.countsFrom.map { $0 + left }
     }
 
-    /// Awake seconds of the next expiration step: the warning, or the end of the background time.
+    /// The time of the next expiration step, in awake seconds. The step is the warning, or the end of the background
+    /// time.
     var nextExpiration: Double? {
         guard phase == .present, ending == nil, let stint = record.background.stint, let end else { return nil }
         if stint.isExpiring { return hasTasks || commands.contains { $0.command.action == .expire } ? end : nil }
@@ -71,9 +72,9 @@ extension AppMachine {
 
     var hasTasks: Bool { !record.background.tasks.isEmpty }
 
-    /// Starts a background run. The app runs in the background from now on.
+    /// Starts a background run. From now on the app runs in the background.
     ///
-    /// - Parameter left: the seconds of background time; nil for as many as the policy gives.
+    /// - Parameter left: the seconds of background time; nil for the full time of the policy.
     mutating func beginStint(left: Double? = nil, _ now: ClockReading) -> [AppAction] {
         guard record.background.stint == nil, record.process != nil else { return [] }
         let seconds = isManaged && !isUnlimited ? left ?? terms.policy.seconds : nil
@@ -107,7 +108,7 @@ extension AppMachine {
         return [.note(.stintEnded, end.sentence, inputs: inputs)]
     }
 
-    /// Gives the app all of its background time again, because a wake begins.
+    /// Gives the app its full background time again, because a wake begins.
     mutating func refill(for wakes: [WantedWake], _ now: ClockReading) {
         guard var open = record.background.stint else { return }
         open.stint.add(wakes.map(\.reason))
@@ -122,8 +123,8 @@ extension AppMachine {
         limitStint(now)
     }
 
-    /// Removes the limit of the background time while a continued task is under way. After its end the app has all of
-    /// its time again.
+    /// Removes the limit of the background time while a continued task is under way. After the task ends, the app has
+    /// its full time again.
     mutating func limitStint(_ now: ClockReading) {
         guard isManaged, var open = record.background.stint, (open.left == nil) != isUnlimited else { return }
         open.stint = open.settled(now)
@@ -134,7 +135,7 @@ extension AppMachine {
         commands.removeAll { $0.command.action == .expire }
     }
 
-    /// Pauses or continues the background time.
+    /// Pauses or continues the countdown of the background time.
     mutating func setCounting(_ counts: Bool, _ now: ClockReading) {
         guard var open = record.background.stint else { return }
         let left = remaining(now)
@@ -144,19 +145,20 @@ extension AppMachine {
         record.background.stint = open
     }
 
-    /// Continues the background run that the previous run of the service has left.
+    /// Continues the background run from the previous run of the service.
     mutating func recoverStint(_ now: ClockReading) -> [AppAction] {
-        // A command is its own task: the process that ran it may be gone.
+        // The task of a command is the command itself. Its supervising process may be gone, so nobody reports the task
+        // again.
         if !isCommand { unconfirmed = Set(record.background.tasks.map(\.key)) }
         if !unconfirmed.isEmpty { confirmBy = now.awakeSeconds + Self.connectLimit }
         guard record.state == .background else { return [] }
         guard let open = record.background.stint else { return beginStint(now) }
-        // A process that doze had frozen has been running since the service ended, so its time counts from here.
+        // A process that doze had frozen has been running since the service ended. Its background time counts from now.
         if open.countsFrom == nil { setCounting(true, now) }
         return []
     }
 
-    /// Records since when the app holds the device awake, or that it does not.
+    /// Records when the app began to hold the device awake, or that it no longer does.
     mutating func noteHold(_ now: ClockReading) {
         guard record.background.stint != nil else { return }
         guard hasTasks, terms.policy.kind == .contiguous else {
@@ -167,7 +169,7 @@ extension AppMachine {
         if record.background.stint?.heldSince == nil { record.background.stint?.heldSince = now.wallSeconds }
     }
 
-    /// Returns seconds as text for people: whole seconds without a fraction, others to a thousandth.
+    /// Returns seconds as text for people. Whole seconds have no fraction; others are rounded to a thousandth.
     static func text(_ seconds: Double) -> String {
         let rounded = (seconds * 1_000).rounded() / 1_000
         return rounded == rounded.rounded() ? String(Int64(saturating: rounded)) : String(rounded)
@@ -175,7 +177,7 @@ extension AppMachine {
 }
 
 extension OpenBackgroundRun {
-    /// The background run as it would be if it ended now.
+    /// Returns the background run as it would be if it ended now.
     fileprivate func settled(_ now: ClockReading) -> BackgroundRun {
         var stint = stint
         if let countsFrom { stint.seconds += max(0, now.awakeSeconds - countsFrom) }

@@ -2,42 +2,44 @@ import Foundation
 import NightshiftAPI
 import Store
 
-/// The ends of wakes: completed, overdue, or dropped.
+/// The ends of wakes. A wake is completed, overdue or dropped.
 extension AppMachine {
-    /// The deadline of a wake whose time begins now, in awake seconds; nil if it has no limit.
+    /// Returns the deadline of a wake whose time begins now, in awake seconds; nil if the wake has no limit.
     ///
-    /// The limit of a source begins when the app receives the wake (``startDeadline(ofWake:_:)``). Until then the time
-    /// of a launch is added. The limit of a session includes the launch, and so does that of a program that does not
-    /// link the library. An app that has got the expiration warning of a wake has only the warning time left.
+    /// The limit of a source begins when the app receives the wake (``startDeadline(ofWake:_:)``). Until then, the
+    /// deadline includes the time allowed for a launch. For a session, and for a program that does not link the
+    /// library, the limit itself includes the launch. An app that has got the expiration warning of a wake has only the
+    /// warning time left.
     func deadline(of wake: BegunWake, _ now: ClockReading) -> Double? {
         let source = wake.wake.source
         let isHeardLater = source.rules.limit != .declared && !isConnected && !completesByExiting
         let seconds = wake.expiration == nil ? source.limit(declared: wakeLimit) : lead(of: source)
-        // Nothing may run without a limit for a wake that it has not received.
+        // The app must not run without a limit for a wake that it has not received.
         guard let seconds = seconds ?? (isHeardLater && wake.command == nil ? 0 : nil) else { return nil }
         return now.awakeSeconds + seconds + (isHeardLater ? Self.launchLimit : 0)
     }
 
-    /// Starts the time of every wake under way.
+    /// Starts the time limit of every wake under way.
     mutating func limitWakes(_ now: ClockReading) {
         for index in begun.indices { begun[index].deadline = deadline(of: begun[index], now) }
     }
 
-    /// Starts the time of a wake that the app receives now. The time of a session continues, unless it was over and the
-    /// launch had more time for another source.
+    /// Starts the time limit of a wake that the app receives now. The limit of a session continues instead, unless it
+    /// was exceeded while the launch had more time for another source.
     mutating func startDeadline(ofWake index: Int, _ now: ClockReading) {
         let rules = begun[index].wake.source.rules
         guard let end = begun[index].deadline, rules.limit != .declared || end <= now.awakeSeconds else { return }
         begun[index].deadline = deadline(of: begun[index], now)
     }
 
-    /// Whether the exit status of the process completes its wakes: either it does not link the library, as far as is
-    /// known, or wakes start a program of their own.
+    /// Whether the exit status of the process completes its wakes. That is so if it is not known to link the library,
+    /// or if the desktop entry names a separate program for wakes.
     var completesByExiting: Bool { !hasConnected && (hasWakeCommand || !record.linksLibrary) }
 
-    /// The awake seconds at which the app has exceeded the limit of a wake, and the cause for which it is ended then.
+    /// The time at which the app exceeds the limit of a wake, in awake seconds, and the cause for which it is then
+    /// ended.
     ///
-    /// A program that completes all wakes with one exit status has the time of the longest one.
+    /// A program that completes all wakes with one exit status has the time of the longest limit.
     var overdueWake: (deadline: Double, cause: ExitCause)? {
         let limited = begun.compactMap { wake in
             wake.deadline.flatMap { end in wake.wake.source.rules.overdue.map { (deadline: end, cause: $0) } }
@@ -49,7 +51,7 @@ extension AppMachine {
     /// Whether a wake without a limit is under way.
     var isUnlimited: Bool { begun.contains { $0.wake.source.rules.limit == .unlimited } }
 
-    /// Completes wakes that were under way.
+    /// Completes the wakes under way that match a condition.
     mutating func complete(
         _ outcome: WakeOutcome, _ now: ClockReading, where isMeant: (BegunWake) -> Bool = { _ in true }
     ) -> [AppAction] {
@@ -60,7 +62,7 @@ extension AppMachine {
         }
     }
 
-    /// Drops wakes that have expired, that do not outlive a force quit, or that can never begin.
+    /// Drops wakes that have expired, cannot outlive a force quit, or can never begin.
     mutating func dropOutdated(_ now: ClockReading) -> [AppAction] {
         sleptSeconds = now.bootSeconds - now.awakeSeconds
         var actions: [AppAction] = []
@@ -71,12 +73,13 @@ extension AppMachine {
         return actions
     }
 
-    /// The reason why a waiting wake is dropped; nil if it continues to wait.
+    /// Returns the reason why a waiting wake is dropped; nil if it continues to wait.
     private func reasonToDrop(_ wake: WantedWake, _ now: ClockReading) -> String? {
         let rules = wake.source.rules
         if record.isForceQuit, !rules.outlivesForceQuit { return Self.forceQuitReason }
         if wake.isExpired(now) { return "The wake has expired." }
-        // Other wakes wait until that changes. A feature waits for the result of these.
+        // A feature waits for the result of these wakes, so they are dropped now. Other wakes wait until the entry
+        // changes.
         guard wake.source.hasResult else { return nil }
         if let mode = rules.mode, !modes.contains(mode) {
             return "The app's entry does not declare the background mode '\(mode.rawValue)'."
@@ -86,20 +89,21 @@ extension AppMachine {
 
     private static let forceQuitReason = "You force-quit the app."
 
-    /// Awake seconds at which a waiting wake with a result expires, because a feature waits for that result. Other
-    /// wakes are dropped at the next step.
+    /// The time at which a waiting wake with a result expires, in awake seconds. Such wakes have a deadline, because a
+    /// feature waits for the result. Other wakes are dropped at the next step.
     var nextExpiry: Double? {
         let waiting = wanted.filter { $0.source.hasResult && isOpen($0) && !isUnderWay($0) }
-        // Later by more than a rounding error, so that the wake has expired by then.
+        // The added time is more than a rounding error, so that the wake has expired when the deadline arrives.
         return waiting.compactMap(\.expires).min().map { $0 - sleptSeconds + 0.001 }
     }
 
-    /// Drops the wakes of a process that are not tried again.
+    /// Drops wakes that are not tried again after their process has ended.
     mutating func dropLost(_ why: String, _ now: ClockReading) -> [AppAction] {
         dropBegun(why, now) { !$0.isTriedAgain }
     }
 
-    /// Ends the wakes that are not tried again, after a process whose end nobody saw: it may have completed them.
+    /// Ends wakes that are not tried again after their process has ended with an unknown status. The process may have
+    /// completed them.
     mutating func endUnseen(_ why: String, _ now: ClockReading) -> [AppAction] {
         endUnseen(removeBegun(now) { !$0.wake.source.rules.isTriedAgain }, why)
     }
@@ -108,8 +112,9 @@ extension AppMachine {
         wakes.flatMap { [.finishWake($0, .unseen(why)), .note(.appWakeDropped, "\($0.name): \(why)")] }
     }
 
-    /// Ends the fetches of an app that came to the foreground, without a result. The app fetches by itself there,
-    /// without a limit, and the wakes would stay under way for as long as it is in the foreground.
+    /// Ends the fetches of an app that came to the foreground, without a result. In the foreground the app fetches
+    /// without being woken. The wakes have no limit there, and would stay under way for as long as the app is in the
+    /// foreground.
     mutating func endFetchesInFront(_ now: ClockReading) -> [AppAction] {
         let why = "Its app came to the foreground."
         let waiting = wanted.filter { $0.source == .fetch && isOpen($0) && !isUnderWay($0) }
@@ -117,8 +122,8 @@ extension AppMachine {
         return endUnseen(removeBegun(now) { $0.wake.source == .fetch } + waiting, why)
     }
 
-    /// Ends the wakes with a payload of a program without the library that has ended with an unknown status. It has
-    /// received the payloads, and does not receive them again.
+    /// Ends the wakes with a payload after a program without the library has ended with an unknown status. The program
+    /// has received the payloads, so they are not sent again.
     mutating func dropHeard(_ now: ClockReading) -> [AppAction] {
         guard completesByExiting else { return [] }
         let heard = removeBegun(now) { $0.wake.source.handover == .payloads }
@@ -136,7 +141,7 @@ extension AppMachine {
         wakes.flatMap { [.finishWake($0, .dropped(why)), .note(.appWakeDropped, "\($0.name): \(why)")] }
     }
 
-    /// Removes wakes from those under way. Their commands no longer need an acknowledgement.
+    /// Removes wakes from the list of wakes under way. Their commands no longer need an acknowledgement.
     mutating func removeBegun(_ now: ClockReading, where isMeant: (BegunWake) -> Bool) -> [WantedWake] {
         let removed = begun.filter(isMeant)
         guard !removed.isEmpty else { return [] }
@@ -148,11 +153,10 @@ extension AppMachine {
         return removed.map(\.wake)
     }
 
-    /// Records that a wake has ended. A later wake of the same key may have ended before this one.
+    /// Records that a wake has ended. A newer wake of the same key may already have ended.
     mutating func finish(_ wake: WantedWake) {
         finished[wake.identity] = max(finished[wake.identity] ?? 0, wake.through)
-        // Keys of pushes and responses are not used again. Only the newest of them can still be returned by the
-        // store.
+        // The keys of pushes and responses are unique. The store can still return only the newest of these wakes.
         guard wake.source == .push || wake.source == .response else { return }
         let known = finished.filter { $0.key.source == wake.source }
         guard known.count > Self.mostFinished, let oldest = known.min(by: { $0.value < $1.value }) else { return }
@@ -165,7 +169,7 @@ extension AppMachine {
         begun.contains { $0.wake.identity == wake.identity && $0.wake.through == wake.through }
     }
 
-    /// Drops waiting wakes. Those that have ended already stay as they are.
+    /// Drops waiting wakes. Wakes that have already ended keep their result.
     mutating func discard(_ wakes: [WantedWake], _ why: String) -> [AppAction] {
         let open = wakes.filter { isOpen($0) }
         for wake in open { finish(wake) }
@@ -174,7 +178,7 @@ extension AppMachine {
 }
 
 extension WantedWake {
-    /// The name of the session, or the key of a wake from another source.
+    /// The name of the session for a session wake; the key for a wake from another source.
     var name: String { key.isEmpty ? source.rawValue : key }
 
     func isExpired(_ now: ClockReading) -> Bool { expires.map { $0 <= now.bootSeconds } ?? false }

@@ -1,13 +1,13 @@
 package import NightshiftAPI
 import Store
 
-/// Expiration warnings of wakes: the app is warned once for each, and has a little time left.
+/// Expiration warnings of wakes. The app is warned once for each wake, and then has only the warning time left.
 extension AppMachine {
-    /// Warns the app that a wake is called off: only its warning time is left. Each wake is warned of once.
+    /// Warns the app that a wake is called off. Only the warning time is left. The app is warned once for each wake.
     ///
     /// A wake that the app has not received is dropped at once.
     ///
-    /// - Returns: nil if no such wake is under way or wanted, or the source has no expiration warning.
+    /// - Returns: nil if no such wake is under way or wanted, or its source has no expiration warning.
     package mutating func expireWake(_ source: WakeSource, key: String, now: ClockReading) -> [AppAction]? {
         guard source.rules.isWarned else { return nil }
         let identity = WantedWake.Identity(source: source, key: key)
@@ -21,27 +21,27 @@ extension AppMachine {
             return warn(now) { $0.wake.identity == identity }
         }
         let dropped = drop(removeBegun(now) { $0.wake.identity == identity }, why)
-        // A process launched for this wake alone may still turn out to link the library.
+        // The process was launched for this wake alone, and may still turn out to link the library.
         if !hasConnected, connectBy == nil, phase == .present { connectBy = now.awakeSeconds + Self.connectLimit }
         return dropped + suspendIfIdle(now)
     }
 
-    /// The warning time of a source in seconds, at most half of its limit.
+    /// Returns the warning time of a source in seconds. It is at most half of the source's limit.
     func lead(of source: WakeSource) -> Double {
         let limit = source.limit(declared: wakeLimit)
         return min(terms.effectiveLead, limit.map { $0 / 2 } ?? .infinity)
     }
 
-    /// Awake seconds of the next expiration warning of a wake.
+    /// The time of the next expiration warning of a wake, in awake seconds.
     var nextWarning: Double? { warnings.map(\.time).min() }
 
-    /// Warns the app of the wakes whose time is nearly over.
+    /// Warns the app of wakes whose time is nearly over.
     mutating func warnOfEnds(_ now: ClockReading) -> [AppAction] {
         let due = Set(warnings.filter { $0.time <= now.awakeSeconds }.map(\.identity))
         return due.isEmpty ? [] : warn(now) { due.contains($0.wake.identity) }
     }
 
-    /// The wakes that still need an expiration warning, each with its time.
+    /// The wakes that still need an expiration warning, and the time of each warning.
     private var warnings: [(identity: WantedWake.Identity, time: Double)] {
         guard phase == .present, ending == nil else { return [] }
         guard completesByExiting else {
@@ -50,7 +50,7 @@ extension AppMachine {
                 return (wake.wake.identity, end - lead(of: wake.wake.source))
             }
         }
-        // SIGTERM concerns all wakes that a program was launched for.
+        // SIGTERM is a warning for all wakes that the program was launched for.
         guard begun.allSatisfy(\.isWarnable), let end = overdueWake?.deadline else { return [] }
         return begun.map { ($0.wake.identity, end - lead(of: $0.wake.source)) }
     }
@@ -72,7 +72,7 @@ extension AppMachine {
         return actions
     }
 
-    /// Warns a program that does not link the library: it gets SIGTERM, once.
+    /// Warns a program that does not link the library. It gets SIGTERM once.
     private mutating func warnProgram(_ now: ClockReading) -> [AppAction] {
         let number = newCommand(.expireWake).number
         var notes: [AppAction] = []
@@ -80,11 +80,11 @@ extension AppMachine {
         return notes.isEmpty ? [] : notes + [.terminate]
     }
 
-    /// Records the expiration warning of a wake, and sets its last deadline.
+    /// Records the expiration warning of a wake, and sets the wake's final deadline.
     ///
-    /// A wake without a deadline, because the app is in the foreground, stays without one. The exception is a source
-    /// without a limit: there the wake ends, not the app. An app that is warned late, because the service was down or
-    /// busy, still gets the full warning time.
+    /// A wake that has no deadline because the app is in the foreground still gets none. For a source without a limit,
+    /// there is an exception: its wake gets a deadline, at which the wake ends and the app continues. An app that is
+    /// warned late, because the service was down or busy, still gets the full warning time.
     private mutating func expire(_ index: Int, by number: Int64, _ now: ClockReading) -> AppAction {
         let source = begun[index].wake.source
         begun[index].expiration = number
@@ -96,12 +96,12 @@ extension AppMachine {
         return .note(.wakeExpiring, begun[index].wake.name, inputs: inputs)
     }
 
-    /// Awake seconds of the next deadline of a wake that ends without ending the app: it was called off, or the app has
-    /// not received it.
+    /// The next time, in awake seconds, at which an overdue wake is dropped without ending the app. The wake was called
+    /// off, or the app has not received it.
     var nextGivingUp: Double? { begun.filter(\.isGivenUp).compactMap(\.deadline).min() }
 
-    /// Drops wakes that were called off and have not ended, or that the app has not received. The app continues by the
-    /// ordinary rules.
+    /// Drops wakes that were called off and have not ended in time, and wakes that the app has not received in time.
+    /// The app continues to run under the usual rules.
     mutating func giveUpLate(_ now: ClockReading) -> [AppAction] {
         let late = begun.filter { $0.isGivenUp && $0.deadline ?? .infinity <= now.awakeSeconds }
         return late.flatMap { wake in
@@ -116,9 +116,9 @@ extension BegunWake {
     /// Whether the source has an expiration warning, and none was sent yet.
     fileprivate var isWarnable: Bool { expiration == nil && wake.source.rules.isWarned }
 
-    /// Whether an overdue wake is dropped, and the app is not ended.
+    /// Whether the wake is dropped when it is overdue, and the app is not ended.
     fileprivate var isGivenUp: Bool { wake.source.rules.overdue == nil }
 
-    /// Whether the app was warned that the wake ends, and the app itself continues to run.
+    /// Whether the app was warned that the wake ends, and the app may continue to run after that.
     var isCalledOff: Bool { isGivenUp && expiration != nil }
 }

@@ -1,27 +1,27 @@
 package import NightshiftAPI
 package import Store
 
-/// Wakes of an app: when they begin, and when the app is suspended after them.
+/// The wakes of an app: their beginning, and the suspension of the app after them.
 extension AppMachine {
-    /// Replaces the wanted wakes by those that the store has now, and begins those that may begin.
+    /// Replaces the wanted wakes with those that the store has now, and begins the wakes that may begin.
     package mutating func setWantedWakes(_ wakes: [WantedWake], now: ClockReading) -> [AppAction] {
         wanted = wakes
         return dropOutdated(now) + replaceUntold(now) + beginPossibleWakes(now)
     }
 
-    /// Whether ``setWantedWakes(_:now:)`` may have an effect: a waiting wake may be able to begin because of the clock
-    /// or a changed entry.
+    /// Returns whether ``setWantedWakes(_:now:)`` may have an effect with these wakes. A waiting wake may have become
+    /// able to begin with time or with a changed entry.
     package func isChanged(by wakes: [WantedWake]) -> Bool {
         wakes != wanted || wakes.contains { isOpen($0) && !isUnderWay($0) }
     }
 
-    /// The wakes that are under way or wanted, for the API.
+    /// Returns the wakes that are under way or wanted, for the API.
     package func wakes(now: ClockReading) -> [WakeStatus] {
         begun.map { WakeStatus($0.wake, deadline: $0.deadline.map { now.wallTime(ofAwakeSeconds: $0) }) }
             + fresh(now).map { WakeStatus($0, deadline: nil) }
     }
 
-    /// Wanted wakes that are not under way and may begin.
+    /// Returns the wanted wakes that are not under way and may begin.
     private func fresh(_ now: ClockReading) -> [WantedWake] {
         let isInFront = phase == .present && isUnhurried
         return wanted.filter { wake in
@@ -30,14 +30,14 @@ extension AppMachine {
         }
     }
 
-    /// Whether a wake may begin, apart from the state of the app.
+    /// Returns whether a wake may begin, regardless of the state of the app.
     func mayBegin(_ wake: WantedWake, _ now: ClockReading) -> Bool {
         isOpen(wake) && !wake.isExpired(now) && wake.source.rules.mode.map(modes.contains) ?? true
     }
 
-    /// Replaces wakes with a payload that the app has not received by newer ones of the same key.
+    /// Replaces wakes whose payload the app has not received with newer wakes of the same key.
     ///
-    /// A program that does not link the library has received what it was launched for.
+    /// This does not affect programs that do not link the library, because they get the payloads at their launch.
     mutating func replaceUntold(_ now: ClockReading) -> [AppAction] {
         guard !completesByExiting, ending == nil else { return [] }
         var actions: [AppAction] = []
@@ -74,29 +74,29 @@ extension AppMachine {
             enter(.background, now)
             return [note(wakes), .spawn(background: true, wakes: wakes, arguments: [])]
         case .frozen, .standing:
-            // A frozen program that does not link the library cannot receive a wake.
+            // A frozen program without the library cannot receive a wake.
             guard hasConnected else { return [] }
             let actions = phase == .standing ? leaveStandstill(now) : wakeUp(now)
             return actions + beginHere(wakes, now)
         case .present:
             guard hasConnected else { return [] }
-            // In the foreground the app reads the messages of its sessions itself. Once it is in the background,
-            // this runs again.
+            // An app in the foreground reads the messages of its sessions without being woken. This runs again when the
+            // app is in the background.
             guard !isUnhurried else { return beginUnhurried(wakes, now) }
             guard !begun.isEmpty || isAtRest else { return [] }
             return beginHere(wakes, now)
         }
     }
 
-    /// Begins wakes of a running process. A process with a broken connection receives them when it connects again; if
-    /// it does not, the wakes become overdue.
+    /// Begins wakes in a running process. A process whose connection is broken receives them when it connects again. If
+    /// it does not connect, the wakes become overdue.
     private mutating func beginHere(_ wakes: [WantedWake], _ now: ClockReading) -> [AppAction] {
         let first = begun.count
         begin(wakes, now)
         return [note(wakes)] + handle(from: first, now)
     }
 
-    /// Begins wakes of a process in the foreground, without a limit.
+    /// Begins wakes in a process in the foreground. They have no limit.
     private mutating func beginUnhurried(_ wakes: [WantedWake], _ now: ClockReading) -> [AppAction] {
         let first = begun.count
         begun += wakes.filter(\.source.rules.reachesForeground).map { BegunWake(wake: $0, deadline: nil) }
@@ -108,7 +108,7 @@ extension AppMachine {
         return (first..<begun.count).reduce(into: []) { $0 += handle($1, now) }
     }
 
-    /// Suspends the app if it has nothing left to do in the background.
+    /// Suspends the app if it has no work left in the background.
     mutating func suspendIfIdle(_ now: ClockReading) -> [AppAction] {
         guard phase == .present else { return [] }
         guard !isUnhurried else { return beginPossibleWakes(now) }
@@ -125,8 +125,8 @@ extension AppMachine {
         return suspend(now) + [.freeze]
     }
 
-    /// Handles a failed suspension, as when a thread of the process waits for a disk: the app continues to run, its
-    /// time counts, and suspending is tried again later.
+    /// Handles a failed suspension, for example because a thread of the process waits for a disk. The app continues to
+    /// run, its background time counts, and the suspension is tried again later.
     package mutating func suspensionFailed(now: ClockReading) -> [AppAction] {
         guard isFrozen else { return [] }
         suspensionPause = min(max(Self.firstSuspensionPause, suspensionPause * 2), Self.longestSuspensionPause)
@@ -140,7 +140,7 @@ extension AppMachine {
         return [.thaw, .note(.appEntered, record.state.rawValue)] + stint
     }
 
-    /// Lets a suspended app run in the background again.
+    /// Resumes a suspended app in the background.
     mutating func wakeUp(_ now: ClockReading) -> [AppAction] {
         phase = .present
         suspensionPause = 0
@@ -148,7 +148,7 @@ extension AppMachine {
         return [.thaw] + beginStint(now)
     }
 
-    /// Ends the background run, because nothing is left to do.
+    /// Ends the background run and suspends the app, because it has no work left.
     mutating func suspend(_ now: ClockReading) -> [AppAction] {
         leftAtRest = remaining(now)
         let actions = endStint(.suspended, now)
@@ -156,10 +156,12 @@ extension AppMachine {
         return actions + [.note(.appEntered, AppState.suspended.rawValue)]
     }
 
-    /// Whether the app is in the foreground, or the service may not suspend it: then wakes and commands have no limit.
+    /// Whether the app is in the foreground or the service may not suspend it. In both cases, wakes and commands have
+    /// no limit.
     var isUnhurried: Bool { !isManaged || record.state == .active || record.state == .inactive }
 
-    /// Whether every command was acknowledged, and no connection or end is awaited.
+    /// Whether every command is acknowledged, and the machine is waiting neither for a connection nor for the end of
+    /// the process.
     var isAtRest: Bool { commands.isEmpty && ending == nil && connectBy == nil }
 
     private mutating func begin(_ wakes: [WantedWake], _ now: ClockReading) {
@@ -198,12 +200,12 @@ extension AppMachine {
         command.through = wake.through
         command.limit = begun[index].deadline.map { max(0, $0 - now.awakeSeconds) }
         begun[index].command = command.number
-        // The command's limit is that of the wake.
+        // This command has no limit of its own: the limit of the wake applies.
         commands.append(PendingCommand(command: command))
         return [.send(command)]
     }
 
-    /// Enters a state, records it and notifies the app.
+    /// Enters a state, records it in the journal, and sends the app the command for it.
     mutating func transition(to state: AppState, limit: Double? = nil, _ now: ClockReading) -> [AppAction] {
         enter(state, now)
         return [.note(.appEntered, state.rawValue)] + send(.enter, to: state, limit: limit, now)

@@ -1,14 +1,14 @@
 package import NightshiftAPI
 package import Store
 
-/// The states of one app and its process: takes inputs, and returns actions.
+/// The state machine of one app and its process. It takes inputs and returns actions.
 ///
-/// It reads no clock and touches no process. Limits count awake seconds (``ClockReading/awakeSeconds``), pauses count
-/// seconds since 1970. The states and their transitions are UIKit's: not running → inactive → active → inactive →
-/// background → suspended, and from each of them to not running.
+/// The machine does not read clocks and does not touch processes. Limits count awake seconds
+/// (``ClockReading/awakeSeconds``), and pauses count seconds since 1970. The states and their transitions are UIKit's:
+/// not running → inactive → active → inactive → background → suspended, and from each of them to not running.
 ///
-/// Its knowledge of the process is in ``record`` and outlives the service (`AppMachine+ProcessState`). A service that
-/// starts determines everything else again.
+/// The machine's knowledge of the process is stored in ``record``, and so survives a restart of the service
+/// (`AppMachine+ProcessState`). After a restart, the service determines everything else again.
 package struct AppMachine: Sendable {
     /// The part of the state that is stored.
     package internal(set) var record: AppRecord
@@ -20,7 +20,7 @@ package struct AppMachine: Sendable {
     package var modes: Set<BackgroundMode> = []
     /// Whether wakes start a program of their own (`X-Nightshift-Wake`).
     package var hasWakeCommand = false
-    /// The terms of its background time.
+    /// The terms of the app's background time.
     package var terms = BackgroundTerms()
     /// The phase of doze, which says whether background work runs on the device.
     package internal(set) var device = DozePhase.awake
@@ -34,10 +34,10 @@ package struct AppMachine: Sendable {
     var wanted: [WantedWake] = []
     /// For each wake identity, the newest wake that has ended. The wakes that the store returns may be older.
     var finished: [WantedWake.Identity: Int64] = [:]
-    /// Boot seconds less awake seconds, at the last reading of the clocks.
+    /// The boot seconds minus the awake seconds, at the last reading of the clocks.
     var sleptSeconds: Double = 0
-    /// Background tasks that the process has not reported again since its connection broke. The deadline for that is
-    /// `confirmBy`.
+    /// Background tasks that the process has not reported again since its connection broke. `confirmBy` is the deadline
+    /// for these reports.
     var unconfirmed: Set<TaskKey> = []
     var confirmBy: Double?
     /// Whether the journal already has an entry for the current pause after faults.
@@ -45,24 +45,26 @@ package struct AppMachine: Sendable {
 
     enum Phase: Sendable {
         case absent
-        /// The launch is in progress.
+        /// A launch is in progress.
         case starting
         case present
-        /// Suspended: the app has nothing left to do.
+        /// The app is suspended, because it has no work left.
         case frozen
-        /// Frozen by doze with background tasks open, until a maintenance window.
+        /// The app is frozen by doze with background tasks open, until a maintenance window.
         case standing
     }
 
-    /// The key of a background task: its number, and the pid of the secondary process that began it; nil for the app's
-    /// own process.
+    /// The key of a background task. It consists of the task's number and the pid of the secondary process that began
+    /// it; the pid is nil for the app's own process.
     struct TaskKey: Hashable, Sendable {
         var guest: Int32?
         var number: Int64
     }
 
-    /// - Parameter firstNumber: the number of the first command; greater than any that a process can still hold from an
-    ///   earlier run of the service.
+    /// Creates the machine of an app from its stored record.
+    ///
+    /// - Parameter firstNumber: the number of the first command. It must be greater than all numbers that a process may
+    ///   still have from an earlier run of the service.
     package init(record: AppRecord, isInstalled: Bool, wakeLimit: Double, firstNumber: Int64) {
         self.record = record
         self.isInstalled = isInstalled
@@ -70,34 +72,34 @@ package struct AppMachine: Sendable {
         nextNumber = firstNumber
     }
 
-    /// Seconds that the app has for `didEnterBackground` (UIKit: about five).
+    /// The seconds that the app has for `didEnterBackground` (UIKit: about five).
     package static let backgroundLimit: Double = 5
-    /// Seconds that the app has for a snapshot; it is suspended even if none arrives.
+    /// The seconds that the app has to make a snapshot. After that it is suspended without one.
     package static let snapshotLimit: Double = 5
-    /// Seconds between the request to quit and the kill.
+    /// The seconds between the request to quit and the kill.
     package static let quitLimit: Double = 5
-    /// Seconds that an app in the foreground has to answer how to present a notification.
+    /// The seconds that an app in the foreground has to answer how to present a notification.
     package static let presentationLimit: Double = 5
-    /// Seconds that a process launched in the background has to connect. After that it is assumed not to link the
+    /// The seconds that a process launched in the background has to connect. After that it is assumed not to link the
     /// library.
     package static let connectLimit: Double = 20
-    /// Seconds between the launch of an app that links the library and its first state (Apple's watchdog).
+    /// The seconds that an app that links the library has from its launch to its first state (Apple's watchdog).
     package static let launchLimit: Double = 20
-    /// Seconds after a connection within which a process reports its background tasks again, or a command its first
-    /// one.
+    /// The seconds, counted from its connection, in which a process must report its background tasks again. A command
+    /// must begin its first task in the same time.
     package static let confirmationLimit: Double = 5
     /// The first and the longest pause in seconds before a failed suspension is tried again.
     static let firstSuspensionPause: Double = 10
     static let longestSuspensionPause: Double = 300
-    /// The first pause of launches after a fault, in seconds; each further fault doubles it.
+    /// The first pause of launches after a fault, in seconds. Each further fault doubles the pause.
     package static let firstFaultPause: Double = 1
     package static let longestFaultPause: Double = 3_600
     /// The first delay of tasks added in the background, in seconds. Apple's resume rate limiter was observed to begin
-    /// with this, and to double.
+    /// with 60 seconds, and to double.
     package static let firstStartDelay: Double = 60
     package static let longestStartDelay: Double = 86_400
 
-    /// Awake seconds at which ``tick(now:)`` has something to do.
+    /// The time, in awake seconds, at which ``tick(now:)`` must be called next.
     package var nextDeadline: Double? {
         // An app that is being ended has no other deadline.
         if let ending { return ending.deadline }
@@ -111,18 +113,19 @@ package struct AppMachine: Sendable {
             .compactMap(\.self).min()
     }
 
-    /// Whether ``tick(now:)`` has something to do.
+    /// Returns whether ``tick(now:)`` must be called now.
     package func isDue(_ now: ClockReading) -> Bool { nextDeadline ?? .infinity <= now.awakeSeconds }
 
     /// The end of the pause after faults, in awake seconds, computed at the last reading of the clocks.
     var faultPauseEnd: Double?
 
-    /// The time of the next try to suspend, in awake seconds. The pause before it is `suspensionPause`.
+    /// The time of the next attempt to suspend the app, in awake seconds. The pause before this attempt is
+    /// `suspensionPause`.
     var suspendAgain: Double?
     var suspensionPause: Double = 0
 
-    /// The time until which the app is not launched in the background after faults, in seconds since 1970; nil if it
-    /// may be.
+    /// Returns the time, in seconds since 1970, until which the app is not launched in the background after faults; nil
+    /// if it may be launched.
     package func launchesPausedUntil(now: ClockReading) -> Double? {
         guard record.faults > 0 else { return nil }
         var pause = Self.firstFaultPause
@@ -133,12 +136,13 @@ package struct AppMachine: Sendable {
     /// Whether the app runs in the background or is suspended. Tasks that it adds then are discretionary.
     package var isInBackground: Bool { record.isInBackground }
 
-    /// The time until which tasks that the app adds in the background do not start, in seconds since 1970.
+    /// Returns the time, in seconds since 1970, until which tasks that the app adds in the background do not start.
     package func startsPausedUntil(now: ClockReading) -> Double? {
         record.startsPausedUntil(now: now)
     }
 
-    /// The end of a pause; nil if it is over. Setting the wall clock back does not make it longer.
+    /// Returns the end of a pause; nil if the pause is over. If the wall clock is set back, the pause does not become
+    /// longer.
     static func end(of pause: Double, from start: Double, now: ClockReading) -> Double? {
         let end = start + pause
         return now.wallSeconds >= start && now.wallSeconds < end ? end : nil

@@ -1,12 +1,12 @@
 import NightshiftAPI
 
-/// Apps whose last step could not be written to the store, and the time of the next try.
+/// The apps whose last step could not be written to the store, and the time of the next attempt.
 struct UnwrittenSteps: Sendable {
     private(set) var apps: Set<AppID> = []
-    /// The time of the next try in awake seconds; nil if nothing has to be written.
+    /// The time of the next attempt, in awake seconds; nil if all steps are written.
     private(set) var again: Double?
 
-    /// Seconds until the next try, unless a step of the app is written before.
+    /// The seconds until the next attempt, unless a step of the app is written earlier.
     private static let pause = 30.0
 
     mutating func failed(_ app: AppID, now: ClockReading) {
@@ -19,7 +19,7 @@ struct UnwrittenSteps: Sendable {
         if apps.isEmpty { again = nil }
     }
 
-    /// Returns the apps that are due for another try.
+    /// Returns the apps that are due for another attempt, and clears the time of that attempt.
     mutating func takeDue(_ now: ClockReading) -> Set<AppID> {
         guard let again, again <= now.awakeSeconds else { return [] }
         self.again = nil

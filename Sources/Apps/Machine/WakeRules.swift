@@ -1,31 +1,31 @@
 package import NightshiftAPI
 package import Store
 
-/// The rules for the wakes of one source: their limit, which apps receive them, and what happens if they are not
-/// completed.
+/// The rules for the wakes of one source: the time limit, the apps that receive them, and the consequence if they are
+/// not completed.
 ///
-/// Wakes of several sources can share one launch. Each has its own completion and limit.
+/// Wakes of several sources can share one launch. Each wake is completed and limited separately.
 package struct WakeRules: Hashable, Sendable {
-    /// The time between the beginning of a wake and its completion.
+    /// The time limit from the beginning of a wake to its completion.
     package var limit: Limit
-    /// The background mode that the app's entry must declare. Nil if none is needed, and for sessions: there the check
-    /// is made when a task is added.
+    /// The background mode that the app's entry must declare; nil if no mode is needed. It is also nil for sessions,
+    /// whose mode is checked when a task is added.
     package var mode: BackgroundMode?
     /// The cause that is recorded when an app is ended because it did not complete the wake in time. If nil, the wake
     /// is dropped and the app continues.
     package var overdue: ExitCause?
-    /// Whether the app is woken again if its process ends before it has completed the wake. If false, the wake was an
-    /// opportunity, and is dropped.
+    /// Whether the app is woken again if its process ends before it has completed the wake. If false, the wake is
+    /// dropped.
     package var isTriedAgain: Bool
     /// Whether a wake of a force-quit app is kept until the user starts the app.
     package var outlivesForceQuit: Bool
-    /// Whether an app in the foreground, or one that the service does not suspend, receives the wake at once and
-    /// without a limit.
+    /// Whether the wake reaches an app in the foreground, or one that the service does not suspend, at once and without
+    /// a limit.
     package var reachesForeground: Bool
-    /// Whether each such wake lengthens the delay of tasks that the app adds in the background (Apple's resume rate
-    /// limiter, which applies to background sessions).
+    /// Whether each such wake lengthens the delay of tasks that the app adds in the background. Apple's resume rate
+    /// limiter does this for background sessions.
     package var delaysStarts: Bool
-    /// Whether the app gets a warning before the wake's time is over, or when the wake is called off
+    /// Whether the app gets a warning before the wake's time is over or when the wake is called off
     /// (`expirationHandler`).
     package var isWarned: Bool
 
@@ -41,7 +41,7 @@ extension WakeSource {
     package var rules: WakeRules {
         switch self {
         case .session:
-            // In the foreground an app reads the messages of its sessions itself.
+            // An app in the foreground reads the messages of its sessions without being woken.
             WakeRules(
                 limit: .declared, mode: nil, overdue: .eventsOverdue, isTriedAgain: true, outlivesForceQuit: true,
                 reachesForeground: false, delaysStarts: true, isWarned: false)
@@ -50,41 +50,43 @@ extension WakeSource {
                 limit: .seconds(30), mode: .fetch, overdue: .fetchOverdue, isTriedAgain: false,
                 outlivesForceQuit: false, reachesForeground: false, delaysStarts: false, isWarned: true)
         case .push:
-            // A force quit discards waiting pushes (WWDC 2013, session 204). The alert of a push waits for the end
-            // of its wake, and so is shown when the process ends.
+            // A force quit discards waiting pushes (WWDC 2013, session 204). The alert of a push waits for the end of
+            // its wake, so it is shown when the process ends.
             WakeRules(
                 limit: .seconds(30), mode: .remoteNotification, overdue: .pushOverdue, isTriedAgain: false,
                 outlivesForceQuit: false, reachesForeground: true, delaysStarts: false, isWarned: false)
         case .response:
-            // The user waits for this: the app receives it in any state, and it is kept until the app is started.
+            // The user waits for the effect of a response. The app receives it in any state, and it is kept until the
+            // app is started.
             WakeRules(
                 limit: .seconds(30), mode: nil, overdue: .pushOverdue, isTriedAgain: true, outlivesForceQuit: true,
                 reachesForeground: true, delaysStarts: false, isWarned: false)
         case .region, .significantChange:
-            // Apple requires no background mode for either, and gives "about ten seconds".
+            // Apple requires no background mode for these two sources, and gives the app "about ten seconds".
             WakeRules(
                 limit: .seconds(10), mode: nil, overdue: .locationOverdue, isTriedAgain: true,
                 outlivesForceQuit: true, reachesForeground: true, delaysStarts: false, isWarned: false)
         case .processing:
-            // Apple's documentation says "minutes".
+            // Apple's documentation allows the task "minutes".
             WakeRules(
                 limit: .seconds(300), mode: .processing, overdue: .processingOverdue, isTriedAgain: false,
                 outlivesForceQuit: false, reachesForeground: false, delaysStarts: false, isWarned: true)
         case .continued:
-            // The user sees the task and can cancel it, so it has no limit, and the app is not ended for it.
+            // The user sees the task and can cancel it. So the task has no limit, and the app is not ended because of
+            // it.
             WakeRules(
                 limit: .unlimited, mode: nil, overdue: nil, isTriedAgain: false, outlivesForceQuit: false,
                 reachesForeground: true, delaysStarts: false, isWarned: true)
         }
     }
 
-    /// How a program that does not link the library learns which wakes it was launched for.
+    /// The way in which a program that does not link the library learns which wakes it was launched for.
     enum Handover: Hashable, Sendable {
-        /// Through the names of the sessions.
+        /// The program gets the names of the sessions.
         case sessions
-        /// Through the identifiers of the tasks.
+        /// The program gets the identifiers of the tasks.
         case identifiers
-        /// Through a file with the payloads of all waiting wakes. Only the newest payload of each key counts.
+        /// The program gets a file with the payloads of all waiting wakes. Of each key, only the newest payload counts.
         case payloads
     }
 
@@ -96,7 +98,7 @@ extension WakeSource {
         }
     }
 
-    /// The limit of a wake in seconds; nil if there is no limit.
+    /// Returns the limit of a wake in seconds; nil if there is no limit.
     ///
     /// - Parameter declared: the limit from the app's entry, for sources that have no limit of their own.
     package func limit(declared: Double) -> Double? {
@@ -108,16 +110,16 @@ extension WakeSource {
     }
 }
 
-/// How a wake ended.
+/// The way in which a wake ended.
 package enum WakeOutcome: Hashable, Sendable {
-    /// The app has acknowledged the command of the wake, with this result.
+    /// The app has acknowledged the command of the wake with this result.
     case acknowledged(RefreshResult)
-    /// The program has exited with a status that completes the wake; the messages of a session are acknowledged with
-    /// it.
+    /// The program has exited with a status that completes the wake. For a session, this also acknowledges its
+    /// messages.
     case exited(Int32)
-    /// The wake was dropped for this reason: the app has not completed it, and is not woken for it again.
+    /// The wake was dropped for this reason. The app has not completed the wake, and is not woken for it again.
     case dropped(String)
-    /// The process has ended with an unknown status, so it may have completed the wake.
+    /// The process has ended with an unknown status, and may have completed the wake.
     case unseen(String)
 
     /// The result of the wake; nil if it is unknown.
@@ -130,7 +132,7 @@ package enum WakeOutcome: Hashable, Sendable {
         }
     }
 
-    /// The form in which features that wait for the result read it.
+    /// Returns the end of the wake, in the form that features that wait for the result read.
     package func end(at time: Double) -> WakeEnd {
         let detail: String? =
             switch self {

@@ -3,21 +3,24 @@ import Foundation
 import Glibc
 package import NightshiftAPI
 
-/// The path of an app's output into its log: a FIFO, a log keeper that reads it, and the two halves of the log.
+/// The path that an app's output takes to its log. It leads through a FIFO and the log keeper that reads the FIFO, and
+/// ends in the two halves of the log.
 ///
 /// The app has both ends of the FIFO open. So it never gets SIGPIPE, even if its log keeper is gone. If the FIFO is
-/// full, the app waits until there is another keeper.
+/// full, the app waits until another keeper runs.
 package struct AppOutput: Hashable, Sendable {
     let fifo: String
     /// The lock file that the log keeper holds while it runs.
     let lock: String
-    /// The file with the pid of the last process that has executed its program.
+    /// The file with the pid of the last process that executed the app's program.
     let begun: String
-    /// The newer half; the older one has the suffix `.1`.
+    /// The newer half of the log. The older half has the suffix `.1`.
     let log: String
     /// The size limit of each half in bytes.
     let limit: Int64
 
+    /// Derives the paths of an app's output.
+    ///
     /// - Parameter log: an absolute path.
     package init(_ paths: ServicePaths, app: AppID, log: String, limit: Int64) {
         let name = Self.folder(paths) + app.shortFileName
@@ -37,12 +40,12 @@ package struct AppOutput: Hashable, Sendable {
     /// Returns the halves of the log at `path`, the older one first.
     package static func halves(_ path: String) -> [String] { [path + ".1", path] }
 
-    /// Opens the FIFO for the outputs of a process, and creates it if it does not exist.
+    /// Opens the FIFO for the output of a process, and creates the FIFO if it does not exist.
     ///
-    /// As long as the descriptor is open, the FIFO has a writer.
+    /// The FIFO has a writer while the descriptor is open.
     func open() throws(LaunchFailure) -> Int32 {
         try Self.makeFolder(of: log)
-        // Opening the log here finds errors that could not be reported to the user later.
+        // Opening the log here finds errors early. The log keeper could not report them to the user later.
         let file = Glibc.open(log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw LaunchFailure("The log \(log) cannot be opened", code: errno) }
         close(file)
@@ -55,7 +58,7 @@ package struct AppOutput: Hashable, Sendable {
         return descriptor
     }
 
-    /// Whether a process has the FIFO open for writing. Such a process can read it as well.
+    /// Whether a process has the FIFO open for writing. Such a process also has it open for reading.
     var hasWriters: Bool {
         let descriptor = Glibc.open(fifo, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
@@ -63,7 +66,7 @@ package struct AppOutput: Hashable, Sendable {
         return true
     }
 
-    /// Whether everything that was written is in the log.
+    /// Whether all output that was written is in the log.
     var isRead: Bool {
         let descriptor = Glibc.open(fifo, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { return true }
@@ -78,8 +81,8 @@ package struct AppOutput: Hashable, Sendable {
         unlink(lock)
     }
 
-    /// Starts a log keeper if none is running. Returns the running one, which may have been started by a previous run
-    /// of the service.
+    /// Starts a log keeper if none is running. Returns the pid of the running keeper, which a previous run of the
+    /// service may have started.
     func ensureKeeper() throws(LaunchFailure) -> pid_t {
         let lock = Glibc.open(lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw LaunchFailure("\(self.lock) cannot be opened", code: errno) }
@@ -89,7 +92,7 @@ package struct AppOutput: Hashable, Sendable {
         let input = Glibc.open(fifo, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
         guard input >= 0 else { throw LaunchFailure("The output \(fifo) cannot be opened", code: errno) }
         defer { close(input) }
-        // A half may be too long if its app wrote without a log keeper, or with another limit.
+        // A half may exceed the limit if the app wrote without a log keeper, or with another limit.
         for half in Self.halves(log) { LogFile.trim(half, limit: limit / 2) }
         var process: pid_t = 0
         let code = log.withCString { log in
@@ -102,7 +105,7 @@ package struct AppOutput: Hashable, Sendable {
 
     private static func makeFolder(of path: String) throws(LaunchFailure) {
         let folder = URL(filePath: path).deletingLastPathComponent()
-        // If it cannot be created, opening the file reports the error.
+        // If this fails, opening the file reports the error.
         try? FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }

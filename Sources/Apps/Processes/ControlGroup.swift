@@ -2,14 +2,14 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// One cgroup (v2) whose processes are frozen, thawed and killed together.
+/// A cgroup (v2) whose processes are frozen, thawed and killed together.
 struct ControlGroup: Hashable, Sendable {
     let path: String
 
     /// The file that freezes and thaws the cgroup.
     var freezeFile: String { "\(path)/cgroup.freeze" }
 
-    /// Begins to freeze; ``waitUntilFrozen(within:)`` waits for the end.
+    /// Begins to freeze the cgroup. ``waitUntilFrozen(within:)`` waits until it is frozen.
     func freeze() -> Bool { Self.write("1", to: freezeFile) }
 
     func thaw() -> Bool { Self.write("0", to: freezeFile) }
@@ -17,19 +17,20 @@ struct ControlGroup: Hashable, Sendable {
     /// Moves the calling process into the cgroup.
     func takeIn() -> Bool { Self.write("0", to: "\(path)/cgroup.procs") }
 
-    /// Opens the file through which a process moves itself into the cgroup; returns -1 and sets errno on failure.
+    /// Opens the file through which a process moves itself into the cgroup. Returns -1 and sets errno on failure.
     func openProcesses() -> Int32 { open("\(path)/cgroup.procs", O_WRONLY | O_CLOEXEC) }
 
-    /// Blocks until every process in it is frozen; returns false if that takes longer than ``CheckTimeout`` of `bound`.
+    /// Blocks until every process in the cgroup is frozen. Returns false if a ``CheckTimeout`` of `bound` expires
+    /// first.
     func waitUntilFrozen(within bound: Duration) -> Bool {
         let descriptor = open("\(path)/cgroup.events", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        // A notification of the kernel file ends a pause early.
+        // A notification from the kernel file ends a pause early.
         var timeout = CheckTimeout(bound, first: .milliseconds(100), longest: .milliseconds(100))
         var buffer = [UInt8](repeating: 0, count: 256)
         while true {
-            // Reading also re-arms the notification of the next change.
+            // Reading the file also re-arms its change notification.
             let count = pread(descriptor, &buffer, buffer.count, 0)
             guard count >= 0 else { return false }
             let lines = String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n")
@@ -40,28 +41,28 @@ struct ControlGroup: Hashable, Sendable {
         }
     }
 
-    /// Sends SIGKILL to every process in it.
+    /// Sends SIGKILL to every process in the cgroup.
     func kill() {
         if Self.write("1", to: "\(path)/cgroup.kill") { return }
-        // Before Linux 5.14 there is no cgroup.kill: freezing prevents forks between reading the pids and the
-        // signal. SIGKILL ends frozen processes.
+        // Linux before 5.14 has no cgroup.kill. Freezing then prevents forks between reading the pids and sending the
+        // signal. SIGKILL also ends frozen processes.
         _ = freeze()
         for process in processes { Glibc.kill(process, SIGKILL) }
         _ = thaw()
     }
 
-    /// Removes the cgroup; returns false if it still has processes.
+    /// Removes the cgroup. Returns false if it still has processes.
     @discardableResult
     func removeIfEmpty() -> Bool { rmdir(path) == 0 || errno != EBUSY }
 
-    /// Opens the file that notifies when the last process leaves; returns -1 on failure.
+    /// Opens the file that reports when the last process leaves the cgroup. Returns -1 on failure.
     func openEvents() -> Int32 {
         let descriptor = open("\(path)/cgroup.events", O_RDONLY | O_CLOEXEC)
         Self.expectNotice(descriptor)
         return descriptor
     }
 
-    /// Re-arms the notification of the next change by reading; returns false if the cgroup is gone.
+    /// Reads the file to re-arm its change notification. Returns false if the cgroup is gone.
     @discardableResult
     static func expectNotice(_ descriptor: Int32) -> Bool {
         var byte: UInt8 = 0

@@ -2,13 +2,14 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// The part of the cgroup v2 tree that belongs to one service: a cgroup below its own, with one child per app.
+/// The part of the cgroup v2 tree that belongs to one service. It is a cgroup below the service's own cgroup, with one
+/// child per app.
 struct ControlGroups: Sendable {
     /// The mount point of the cgroup tree.
     private let mount: String
-    /// `nightshift-` and 16 hexadecimal digits that are unique to a service's home.
+    /// The name of the service's cgroup: `nightshift-` and 16 hexadecimal digits that are unique to the service's home.
     private let name: String
-    /// The cgroup that contains those of the apps.
+    /// The path of the cgroup that contains the cgroups of the apps.
     let path: String
 
     /// The reason why cgroups cannot be used.
@@ -18,7 +19,7 @@ struct ControlGroups: Sendable {
 
     private static let prefix = "nightshift-"
 
-    /// Creates the cgroup of the service, and thaws everything in it that a previous run has left frozen.
+    /// Creates the cgroup of the service, and thaws all processes in it that a previous run left frozen.
     init(home: String) throws(Unavailable) {
         guard let mount = Self.mountPoint() else { throw Unavailable(message: "no cgroup v2 is mounted") }
         self.mount = mount
@@ -43,7 +44,8 @@ struct ControlGroups: Sendable {
     }
 
     /// Thaws every process that a service with this home has frozen, anywhere in the tree. The previous run may have
-    /// been in another cgroup, and this one may not be able to use cgroups. Processes whose app has ended are included.
+    /// been in another cgroup, and this run may not be able to use cgroups. Processes whose app has ended are also
+    /// thawed.
     static func thawAll(home: String) {
         guard let mount = mountPoint(),
             let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc")
@@ -61,10 +63,10 @@ struct ControlGroups: Sendable {
         for group in groups { _ = group.thaw() }
     }
 
-    /// Returns a cgroup for a process of an app, and creates it if necessary. Everything in it is thawed.
+    /// Returns a cgroup for a process of an app, and creates it if necessary. All processes in it are thawed.
     ///
-    /// A further process of the app, next to one whose cgroup is in `taken`, gets a cgroup of its own, so that it is
-    /// suspended separately.
+    /// If the cgroup of another process of the app is in `taken`, the new process gets a separate cgroup. So the two
+    /// processes are suspended separately.
     func group(of app: AppID, besides taken: Set<ControlGroup>) -> ControlGroup? {
         var group = ControlGroup(path: "\(path)/\(Self.appPrefix)\(app.shortFileName)")
         var number = 1
@@ -76,9 +78,9 @@ struct ControlGroups: Sendable {
         return group
     }
 
-    /// Returns the cgroup of an app's process, if a service with this home has put it there.
+    /// Returns the cgroup of an app's process, if a service with this home has put the process there.
     ///
-    /// That service may itself have been in another cgroup, so only the end of the path is compared.
+    /// That service may have been in another cgroup itself, so only the end of the path is compared.
     func group(ofProcess process: pid_t) -> ControlGroup? {
         guard let path = Self.path(ofProcess: "\(process)") else { return nil }
         let folders = path.split(separator: "/")
@@ -92,7 +94,7 @@ struct ControlGroups: Sendable {
         ControlGroup(path: path).removeIfEmpty()
     }
 
-    /// Returns the app cgroup that a process is in, for any home; nil if it is in none.
+    /// Returns the app cgroup that contains a process, for any home; nil if the process is in no app cgroup.
     static func appFolder(ofProcess process: pid_t) -> String? {
         guard let path = path(ofProcess: "\(process)") else { return nil }
         let folders = path.split(separator: "/")
@@ -104,7 +106,7 @@ struct ControlGroups: Sendable {
 
     private func folders() -> [String] {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else { return [] }
-        // The kernel's own files in a cgroup have dots in their names; cgroups of apps begin with `app-`.
+        // The kernel's own files in a cgroup have dots in their names. Names of app cgroups begin with `app-`.
         return names.filter { $0.hasPrefix(Self.appPrefix) }.map { "\(path)/\($0)" }
     }
 
@@ -112,7 +114,8 @@ struct ControlGroups: Sendable {
 
     /// Returns the path of the service's own cgroup.
     ///
-    /// A service that an app has started is in the app's cgroup, and would be frozen with it. It first moves out.
+    /// A service that an app started is in the app's cgroup, and would be frozen with the app. So this first moves the
+    /// service out of that cgroup.
     private static func base(mount: String) throws(Unavailable) -> String {
         guard let own = path(ofProcess: "self") else {
             throw Unavailable(message: "the service has no cgroup v2 of its own")
@@ -139,8 +142,8 @@ struct ControlGroups: Sendable {
         guard let text = KernelFile.text("/proc/mounts") else { return nil }
         for line in text.split(separator: "\n") {
             let fields = line.split(separator: " ")
-            // A space or a backslash in the path would be written as an octal number (fstab(5)); such a mount is not
-            // used.
+            // The kernel writes spaces and backslashes in paths as octal numbers (fstab(5)). Mounts with such paths are
+            // not used.
             if fields.count > 2, fields[2] == "cgroup2", !fields[1].contains("\\") { return String(fields[1]) }
         }
         return nil

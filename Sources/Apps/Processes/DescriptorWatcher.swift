@@ -2,15 +2,15 @@ import CNightshift
 import Glibc
 import Synchronization
 
-/// One thread that sleeps until a watched descriptor becomes readable, and then calls a closure.
+/// A thread that sleeps until a watched descriptor becomes readable, and then calls a closure.
 ///
-/// The thread keeps the closure until ``stop()``.
+/// The thread retains the closure until ``stop()``.
 final class DescriptorWatcher: Sendable {
     private let epoll: Int32
     private let wakeup: Int32
     private let thread = Mutex<pthread_t?>(nil)
 
-    /// The state that the thread uses.
+    /// The state that the thread and the watcher share.
     private final class Body: Sendable {
         let epoll: Int32
         let onReadable: @Sendable (UInt64) -> Void
@@ -21,7 +21,7 @@ final class DescriptorWatcher: Sendable {
         }
     }
 
-    /// The token of ``wakeup``; all other tokens are larger.
+    /// The token of ``wakeup``. All other tokens are larger.
     private static let stopToken: UInt64 = 0
 
     init() {
@@ -36,29 +36,29 @@ final class DescriptorWatcher: Sendable {
         close(epoll)
     }
 
-    /// Watches a descriptor for being readable, or for notifications of a kernel file. `token` must not be 0.
+    /// Watches a descriptor until it becomes readable, or, with `notices`, for notifications of a kernel file. `token`
+    /// must not be 0.
     func add(_ descriptor: Int32, token: UInt64, notices: Bool = false) -> Bool {
         let events = notices ? EPOLLPRI.rawValue : EPOLLIN.rawValue
         var event = epoll_event(events: events, data: epoll_data_t(u64: token))
         return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0
     }
 
-    /// Stops watching a descriptor. Must be called before it is closed.
+    /// Stops watching a descriptor. Callers must call this before they close the descriptor.
     func remove(_ descriptor: Int32) {
         epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
     }
 
-    /// Ends the thread and waits for it. Must not be called on that thread.
+    /// Ends the thread and waits for its end. Callers must not call this on that thread.
     func stop() {
         guard let thread = thread.withLock({ $0.take() }) else { return }
         eventfd_write(wakeup, 1)
         pthread_join(thread, nil)
     }
 
-    /// Starts the thread. Must be called once.
+    /// Starts the thread. Callers must call this once.
     ///
-    /// `onReadable` is called on that thread with the token of each readable descriptor, until the descriptor is
-    /// removed.
+    /// The thread calls `onReadable` with the token of each readable descriptor, until the descriptor is removed.
     func start(_ onReadable: @escaping @Sendable (UInt64) -> Void) {
         let body = Body(epoll: epoll, onReadable: onReadable)
         var thread = pthread_t()
@@ -68,7 +68,7 @@ final class DescriptorWatcher: Sendable {
             { context in
                 guard let context else { return nil }
                 nightshift_name_thread("nightshift-apps")
-                // The thread blocks all signals: other threads of the program handle them.
+                // The thread blocks all signals. Other threads of the program handle them.
                 var signals = sigset_t()
                 sigfillset(&signals)
                 pthread_sigmask(SIG_BLOCK, &signals, nil)

@@ -8,9 +8,9 @@ struct FileLock: Hashable, Sendable {
     let process: pid_t
     /// Device and inode, as the kernel writes them.
     let file: Substring
-    /// The first and the last byte.
+    /// The first and the last byte of the locked range.
     let range: [Substring]
-    /// Whether a process waits for the lock and does not hold it.
+    /// Whether the process waits for the lock, and so does not hold it.
     let isAwaited: Bool
 
     enum Kind: String, Sendable {
@@ -20,8 +20,8 @@ struct FileLock: Hashable, Sendable {
         case lease
     }
 
-    /// Parses `1: POSIX  ADVISORY  WRITE 3548 08:01:131105 0 EOF`. After the number, `->` marks a lock that is waited
-    /// for.
+    /// Parses a line such as `1: POSIX  ADVISORY  WRITE 3548 08:01:131105 0 EOF`. An arrow `->` after the number marks
+    /// a lock that a process waits for.
     init?(parsing line: some StringProtocol) {
         var words = line.split(whereSeparator: \.isWhitespace).map { Substring($0) }
         guard words.count > 1 else { return nil }
@@ -42,13 +42,13 @@ struct FileLock: Hashable, Sendable {
         range = [words[5], words[6]]
     }
 
-    /// Whether this is the lock of an SQLite database that is merely open. It blocks no other process.
+    /// Whether this lock shows only that an SQLite database is open. Such a lock does not block other processes.
     ///
-    /// In WAL mode every connection holds two shared locks for as long as it is open: one on the database (os_unix.c,
-    /// `SHARED_FIRST`), and one on the byte of the index after those that readers and writers lock (`UNIX_SHM_DMS`). In
-    /// other modes the first one means a reader.
+    /// In WAL mode, every open connection holds two shared locks. One is on the database (os_unix.c, `SHARED_FIRST`).
+    /// The other is on the byte of the index that follows the bytes locked by readers and writers (`UNIX_SHM_DMS`). In
+    /// other modes, the first lock means that a reader is active.
     ///
-    /// - Parameter isWriteAhead: whether `path` is a database in WAL mode, or its index.
+    /// - Parameter isWriteAhead: whether `path` is a database in WAL mode, or the index of one.
     func isLifeSign(path: String, isWriteAhead: Bool) -> Bool {
         guard kind == .posix, !isExclusive, isWriteAhead else { return false }
         return range == (path.hasSuffix("-shm") ? ["128", "128"] : ["1073741826", "1073742335"])

@@ -2,37 +2,39 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// The guardian: a process that thaws everything if the service dies. It exists only while something is frozen.
+/// The guardian: a process that thaws all frozen processes if the service dies. It exists only while a process is
+/// frozen.
 ///
-/// It is a fork without descriptors of its own. The service sends it the list of frozen processes over a socket. It
-/// thaws them when the other end is closed, by the service or by the kernel.
+/// The guardian is a fork without descriptors except for a socket. The service sends it the list of frozen processes
+/// over this socket. The guardian thaws them when the service, or the kernel, closes the other end.
 struct Guardian {
     private let watcher: DescriptorWatcher
     private var current: (pid: pid_t, socket: Int32)?
     /// Child processes that have not been reaped, with their pidfds.
     private var children: [pid_t: Int32] = [:]
-    /// Frozen processes, each with the freeze file of its cgroup; nil if it was stopped by signals.
+    /// The frozen processes, each with the freeze file of its cgroup; nil if the process was stopped by signals.
     private var guarded: [ProcessIdentity: String?] = [:]
 
-    /// The number of processes that one guardian can hold: more than any desktop has apps.
+    /// The number of processes that one guardian can hold. It is more than the number of apps on any desktop.
     static let capacity = Int(NIGHTSHIFT_GUARDIAN_CAPACITY)
-    /// The bit that marks tokens of guardians; the other bits are the pid.
+    /// The bit that marks the tokens of guardians. The other bits of a token are the pid.
     private static let tokenBit: UInt64 = 1 << 63
-    /// How long to wait for the guardian's end. All it does is thaw.
+    /// The timeout for the guardian to end. It only has to thaw processes.
     private static let longestEnd: Duration = .seconds(5)
 
     init(watcher: DescriptorWatcher) {
         self.watcher = watcher
     }
 
-    /// The pid of the guardian that runs now.
+    /// The pid of the running guardian; nil if none runs.
     var pid: pid_t? { current?.pid }
 
     static func owns(_ token: UInt64) -> Bool { token & tokenBit != 0 }
 
-    /// Adds a process that is about to be frozen. `freezeFile` is the file that freezes it; nil if signals do.
+    /// Adds a process that is about to be frozen. `freezeFile` is the file that freezes it; nil if it is stopped by
+    /// signals.
     ///
-    /// Returns false if no guardian can run; the process must not be frozen then.
+    /// Returns false if no guardian can run. In that case, the caller must not freeze the process.
     mutating func add(_ process: ProcessIdentity, freezeFile: String?) -> Bool {
         guard guarded.count < Self.capacity, ensureRunning() else { return false }
         guard sendToGuardian(process, isFrozen: true, freezeFile: freezeFile) else { return false }
@@ -40,16 +42,16 @@ struct Guardian {
         return true
     }
 
-    /// Removes a process that was thawed. The guardian ends with the last one.
+    /// Removes a thawed process. The guardian ends after the last process is removed.
     mutating func remove(_ process: ProcessIdentity) {
         guard guarded.removeValue(forKey: process) != nil else { return }
-        // The guardian must know before it is released: otherwise it would thaw a process that has been frozen again
-        // by then.
+        // The guardian must get this before it ends. Otherwise, it would thaw a process that has been frozen again by
+        // then.
         _ = sendToGuardian(process, isFrozen: false, freezeFile: nil)
         if guarded.isEmpty { release() }
     }
 
-    /// A child process has ended. If it was the current guardian, another one is started.
+    /// Handles the end of a child process. If it was the current guardian, another guardian is started.
     mutating func childEnded(token: UInt64) {
         let pid = pid_t(token & ~Self.tokenBit)
         guard let pidfd = children.removeValue(forKey: pid) else { return }
@@ -61,7 +63,7 @@ struct Guardian {
         for (process, freezeFile) in guarded { _ = sendToGuardian(process, isFrozen: true, freezeFile: freezeFile) }
     }
 
-    /// Ends the guardian and waits for it. It thaws everything that it still has in its list.
+    /// Ends the guardian and waits for its end. The guardian thaws all processes that are still in its list.
     mutating func shutdown() {
         release()
         for (_, pidfd) in children {

@@ -4,21 +4,22 @@ package import NightshiftAPI
 /// The program, environment and limits with which a process is started.
 package struct LaunchPlan: Hashable, Sendable {
     package var app: AppID
-    /// An absolute path, or a name that is searched in the `PATH` of ``environment``.
+    /// The absolute path of the program, or a name to search in the `PATH` of ``environment``.
     package var program: String
     /// The arguments after the program's name.
     package var arguments: [String]
-    /// The complete environment; nothing is added.
+    /// The complete environment. The service does not add variables to it.
     package var environment: [String: String]
     package var directory: String
-    /// The file to which both outputs are appended. It is created with its folders if it does not exist.
+    /// The file to which standard output and standard error are appended. The file and its folders are created if they
+    /// do not exist.
     package var log: String
-    /// The size limit of each half of the log in bytes. At least that many of the last bytes are kept, and at most
-    /// twice as many.
+    /// The size limit of each half of the log in bytes. The log contains at least that many of the last bytes, and at
+    /// most twice as many.
     package var logLimit = AppManifest.defaultLogLimit
-    /// The umask of the process; nil for that of the service.
+    /// The umask of the process; nil for the service's umask.
     package var fileCreationMask: UInt32?
-    /// The soft limit of open descriptors; nil for that of the service.
+    /// The soft limit of open descriptors; nil for the service's limit.
     package var openFiles: UInt64?
 
     package init(
@@ -34,7 +35,7 @@ package struct LaunchPlan: Hashable, Sendable {
     }
 }
 
-/// An error from starting a program; no process remains.
+/// The error of a failed start of a program. The process no longer exists.
 package struct LaunchFailure: Error, Hashable, Sendable, CustomStringConvertible {
     /// The errno of the system call that failed, if one did.
     package let reason: Int32?
@@ -54,7 +55,7 @@ package struct LaunchFailure: Error, Hashable, Sendable, CustomStringConvertible
         LaunchFailure(reason: EAGAIN, "The file system of \(path) does not respond")
     }
 
-    /// Whether another try cannot succeed. False if the machine was only short of a resource.
+    /// Whether another attempt would fail too. False if the machine was only short of a resource.
     package var isPermanent: Bool {
         switch reason {
         case EAGAIN, ENOMEM, EMFILE, ENFILE, ETXTBSY, ENOSPC, EDQUOT: false

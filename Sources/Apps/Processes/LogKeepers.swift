@@ -1,14 +1,14 @@
 import CNightshift
 import Glibc
 
-/// The log keepers of the running apps. A keeper that ends while its app runs is replaced.
+/// The log keepers of the running apps. A keeper that ends before its app is replaced.
 ///
-/// Keepers outlive the service, as the apps do, and end with their apps.
+/// Like the apps, keepers continue to run after the service has ended. They end with their apps.
 struct LogKeepers {
     private let watcher: DescriptorWatcher
     private var watched: [pid_t: (pidfd: Int32, output: AppOutput)] = [:]
 
-    /// The bit that marks tokens of keepers; the other bits are the pid.
+    /// The bit that marks the tokens of keepers. The other bits of a token are the pid.
     private static let tokenBit: UInt64 = 1 << 62
 
     init(watcher: DescriptorWatcher) {
@@ -20,12 +20,12 @@ struct LogKeepers {
     /// The pids of the running keepers.
     var processes: [pid_t] { watched.keys.sorted() }
 
-    /// Starts a keeper if none runs. The FIFO must have a writer.
+    /// Starts a keeper if none runs. The FIFO must have a writer at this time.
     mutating func ensure(_ output: AppOutput) throws(LaunchFailure) {
         let process = try output.ensureKeeper()
         guard watched[process] == nil else { return }
         let pidfd = nightshift_pidfd_open(process)
-        // The process has ended already, because another keeper holds the lock.
+        // The process has already ended, because another keeper holds the lock.
         guard pidfd >= 0 else { return }
         guard watcher.add(pidfd, token: Self.tokenBit | UInt64(process)) else {
             _ = close(pidfd)
@@ -34,17 +34,17 @@ struct LogKeepers {
         watched[process] = (pidfd, output)
     }
 
-    /// A keeper has ended: with its app, or because it was killed.
+    /// Handles the end of a keeper, which ended with its app or was killed.
     mutating func ended(token: UInt64) {
         guard let (pidfd, output) = watched.removeValue(forKey: pid_t(token & ~Self.tokenBit)) else { return }
         watcher.remove(pidfd)
         close(pidfd)
         guard output.hasWriters else { return }
-        // On failure the app blocks once its FIFO is full, until the next launch or start of the service.
+        // If this fails, the app blocks once its FIFO is full, until its next launch or the next start of the service.
         try? ensure(output)
     }
 
-    /// Stops watching the keepers; they continue to run.
+    /// Stops watching the keepers. They continue to run.
     mutating func shutdown() {
         for (pidfd, _) in watched.values {
             watcher.remove(pidfd)

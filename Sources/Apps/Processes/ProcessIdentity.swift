@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// A process, identified uniquely: the kernel uses pids again, but not with the same start time in the same boot.
+/// The unique identity of a process. The kernel reuses pids, but not with the same start time in the same boot.
 package struct ProcessIdentity: Codable, Hashable, Sendable, CustomStringConvertible {
     package let pid: Int32
     /// The start time in clock ticks since boot.
@@ -16,29 +16,29 @@ package struct ProcessIdentity: Codable, Hashable, Sendable, CustomStringConvert
         self.bootID = bootID
     }
 
-    /// Returns the process that has this pid now; nil if no process has it.
+    /// Returns the process that currently has this pid; nil if no process has it.
     package static func of(_ pid: Int32, bootID: String) -> ProcessIdentity? {
         guard let statistics = ProcessStatistics(of: pid) else { return nil }
         return ProcessIdentity(pid: pid, startTime: statistics.startTime, bootID: bootID)
     }
 
-    /// Whether the process exists and is no zombie. A stopped process counts as alive.
+    /// Whether the process exists and is not a zombie. A stopped process counts as alive.
     package var isAlive: Bool {
         guard bootID == Self.currentBootID, let statistics = ProcessStatistics(of: pid) else { return false }
         return statistics.startTime == startTime && !statistics.isZombie
     }
 
-    /// The kernel's id of this boot; empty without /proc.
+    /// The kernel's id of this boot; empty if /proc is not mounted.
     package static let currentBootID =
         KernelFile.text("/proc/sys/kernel/random/boot_id")?
         .trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
 
     package var description: String { "process \(pid)" }
 
-    /// Sends a signal to the process group that the process leads or led; returns false if the group is gone.
+    /// Sends a signal to the process group that the process leads or led. Returns false if the group is gone.
     ///
-    /// While a group has members, the kernel gives its number to no process. So another process with that pid means
-    /// that the group is gone. No process with that pid means that the group's leader has ended.
+    /// While a group has members, the kernel does not reuse its number as a pid. So if another process has that pid,
+    /// the group is gone. If no process has that pid, only the leader of the group is known to have ended.
     @discardableResult
     func signalGroup(_ signal: Int32) -> Bool {
         if let statistics = ProcessStatistics(of: pid), statistics.startTime != startTime { return false }

@@ -11,7 +11,7 @@ extension SystemProcessHost {
         }
     }
 
-    /// Handles the end of a process, a guardian or a keeper, or a cgroup that became empty. Runs on the watcher's
+    /// Handles the end of a process, a guardian or a keeper, and cgroups that became empty. Runs on the watcher's
     /// thread.
     func descriptorBecameReadable(_ token: UInt64) {
         if Guardian.owns(token) {
@@ -27,8 +27,8 @@ extension SystemProcessHost {
                 state.leftoverChanged(token)
                 return nil
             }
-            // Processes that it has started may live on, and must not stay frozen. This comes before its status is
-            // read: until then its pid is not used again.
+            // Processes that this one has started may still be alive, and must not stay frozen. They are thawed before
+            // the status of this process is read, because its pid cannot be reused until then.
             state.thaw(identity)
             let end = Self.readStatus(of: hosted.pidfd)
             state.forget(identity)
@@ -48,7 +48,7 @@ extension SystemProcessHost {
 }
 
 extension SystemProcessHost.State {
-    /// Whether the end of a process is reported now, and not by ``begin(_:)``.
+    /// Returns whether the end of a process is reported now. If not, ``begin(_:)`` reports it.
     fileprivate mutating func tells(_ end: ProcessEnd, of process: ProcessIdentity) -> Bool {
         switch waiting[process]?.phase {
         case nil: return true
@@ -64,10 +64,10 @@ extension SystemProcessHost.State {
         }
     }
 
-    /// Removes a cgroup, at once or when the last process in it has ended.
+    /// Removes a cgroup now, or when the last process in it has ended.
     fileprivate mutating func remove(_ group: ControlGroup) {
         let notices = group.openEvents()
-        // An earlier process of the app has left processes here, and their end is watched already.
+        // An earlier process of the app left processes in this cgroup, and their end is already watched.
         let known = leftovers.filter { $0.value.group == group }.map(\.key)
         let isGone = group.removeIfEmpty()
         guard !isGone, known.isEmpty, notices >= 0 else {
@@ -82,7 +82,7 @@ extension SystemProcessHost.State {
 
     fileprivate mutating func leftoverChanged(_ token: UInt64) {
         guard let leftover = leftovers[token] else { return }
-        // A cgroup that is gone produces endless notifications, even if another one has its name by now.
+        // A removed cgroup produces endless notifications, even if a new cgroup has the same name.
         guard !ControlGroup.expectNotice(leftover.notices) || leftover.group.removeIfEmpty() else { return }
         forgetLeftover(token)
     }

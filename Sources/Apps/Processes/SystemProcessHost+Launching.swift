@@ -35,8 +35,8 @@ extension SystemProcessHost {
         return identity
     }
 
-    /// Finds the program of a launch as the kernel will, and checks its directory. A file system that does not respond
-    /// would block the new process, and the service with it.
+    /// Finds the program of a launch in the way the kernel does, and checks its directory. A file system that does not
+    /// respond would block the new process, and with it the service.
     private func findProgram(of plan: LaunchPlan) throws(LaunchFailure) -> String {
         let path: String
         switch ExecutableSearch(environment: plan.environment, fileSystems: fileSystems).find(plan.program) {
@@ -75,7 +75,7 @@ extension SystemProcessHost {
     package func hadBegun(_ process: ProcessIdentity, of app: AppID) -> Bool {
         guard process.bootID == bootID else { return true }
         let descriptor = open(AppOutput.begun(paths, app), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        // An earlier version of the service has launched it without this file.
+        // An earlier version of the service launched the process without this file.
         guard descriptor >= 0 else { return true }
         defer { close(descriptor) }
         var written: Int32 = 0
@@ -88,13 +88,14 @@ extension SystemProcessHost {
         guard process.bootID == bootID, let statistics = ProcessStatistics(of: process.pid),
             statistics.startTime == process.startTime, !statistics.isZombie
         else {
-            // Its child processes may live on, stopped by a run of the service that could not resume them.
+            // Child processes of the ended process may still be alive. An earlier run of the service may have stopped
+            // them and failed to resume them.
             if process.bootID == bootID { process.signalGroup(SIGCONT) }
             return false
         }
         let group = groups?.group(ofProcess: process.pid)
         guard host(process, group: group, waiting: nil) else { return false }
-        // The previous run of the service and its guardian may both have been killed before they could thaw.
+        // The previous run of the service and its guardian may both have been killed before they could thaw the group.
         _ = group?.thaw()
         if statistics.isStopped(as: process.pid) { process.signalGroup(SIGCONT) }
         return true
@@ -102,9 +103,9 @@ extension SystemProcessHost {
 
     package func keepLog(of app: AppID, log: String, limit: Int64) {
         let output = AppOutput(paths, app: app, log: log, limit: limit)
-        // An app launched by an earlier version of the service writes to the log directly.
+        // If an earlier version of the service launched the app, the app writes to the log directly.
         guard output.hasWriters else { return }
-        // On failure the app blocks once its FIFO is full, until the next launch or start of the service.
+        // If this fails, the app blocks once its FIFO is full, until its next launch or the next start of the service.
         try? keep(output)
     }
 
@@ -120,12 +121,12 @@ extension SystemProcessHost {
         try result.get()
     }
 
-    /// Starts watching a process; returns false if that fails, or the pid belongs to another process.
+    /// Starts watching a process. Returns false if that fails or the pid belongs to another process.
     private func host(_ process: ProcessIdentity, group: ControlGroup?, waiting: Waiting?) -> Bool {
         let pidfd = nightshift_pidfd_open(process.pid)
         guard pidfd >= 0 else { return false }
         let isHosted = state.withLock { state in
-            // Compared again, because from here on the descriptor refers to one process for certain.
+            // The start time is compared again, because from here on the descriptor certainly refers to one process.
             guard !state.isShutDown, ProcessStatistics(of: process.pid)?.startTime == process.startTime else {
                 return false
             }
@@ -144,12 +145,12 @@ extension SystemProcessHost {
         return isHosted
     }
 
-    /// Starts the process in a cgroup of its own. If that cgroup cannot be used, it runs without one and is suspended
-    /// by signals.
+    /// Starts the process in a separate cgroup. If that cgroup cannot be used, the process runs without it and is
+    /// suspended by signals.
     private func start(
         _ program: String, _ plan: LaunchPlan, output: Int32, begun: Int32, besides taken: Set<ControlGroup>
     ) throws(LaunchFailure) -> (Started, ControlGroup?) {
-        // Two tries, because the cgroup of an earlier process may be removed at this moment.
+        // This tries twice, because the cgroup of an earlier process may be removed at the same time.
         for _ in 0..<2 {
             guard let group = groups?.group(of: plan.app, besides: taken) else { break }
             do {
@@ -166,7 +167,7 @@ extension SystemProcessHost {
         }
     }
 
-    /// A process that waits at its exec barrier.
+    /// A started process that waits at its exec barrier.
     private struct Started {
         var pid: pid_t = 0
         var gate: Int32 = -1
@@ -224,7 +225,7 @@ extension SystemProcessHost {
             for pointer in pointers { free(pointer) }
         }
         return pointers.withUnsafeMutableBufferPointer { buffer in
-            // Never empty, because the last element is nil.
+            // The buffer is never empty, because its last element is nil.
             body(buffer.baseAddress!)
         }
     }

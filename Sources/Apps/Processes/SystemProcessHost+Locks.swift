@@ -1,4 +1,4 @@
-import CDispatch  // stat(2): the compiler attributes it to CDispatch wherever that module is loaded
+import CDispatch  // .// for stat(2), which the compiler attributes to CDispatch wherever that module is loaded
 import Clock
 import Foundation
 import Glibc
@@ -25,7 +25,7 @@ extension SystemProcessHost {
         let awaited = Set(
             text.split(separator: "\n").compactMap { FileLock(parsing: $0) }
                 .filter { $0.isAwaited && !members.contains($0.process) }.map(\.file))
-        // One per file and kind: several ranges of a file are reported once.
+        // The set has one element per file and kind. Several locked ranges of a file are reported once.
         var result: Set<HeldLock> = []
         for (file, locks) in held {
             for (lock, process, path) in locks where shared.contains(file) || awaited.contains(lock.file) {
@@ -36,7 +36,7 @@ extension SystemProcessHost {
         return result.sorted { ($0.path, $0.kind) < ($1.path, $1.kind) }
     }
 
-    /// The identity of an open file, equal in all processes that have it open.
+    /// The identity of an open file. It is equal in all processes that have the file open.
     private struct OpenFile: Hashable {
         let device: dev_t
         let inode: ino_t
@@ -63,7 +63,7 @@ extension SystemProcessHost {
         }
     }
 
-    /// The locks of a process, each with its descriptor.
+    /// Returns the locks of a process, each with its descriptor.
     private static func locks(of process: pid_t) -> [(descriptor: String, lock: FileLock)] {
         names("/proc/\(process)/fdinfo").flatMap { descriptor in
             (KernelFile.text("/proc/\(process)/fdinfo/\(descriptor)") ?? "").split(separator: "\n").compactMap { line in
@@ -75,7 +75,8 @@ extension SystemProcessHost {
         }
     }
 
-    /// Returns those of `files` that processes outside of `members` have open, as far as permissions allow.
+    /// Returns the files in `files` that processes outside of `members` have open. Processes that this process may not
+    /// inspect are skipped.
     private static func open(outside members: Set<pid_t>, among files: Set<OpenFile>) -> Set<OpenFile> {
         var found: Set<OpenFile> = []
         for process in processes where !members.contains(process) {

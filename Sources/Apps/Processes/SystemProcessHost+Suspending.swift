@@ -5,8 +5,8 @@ import NightshiftAPI
 import Synchronization
 
 extension SystemProcessHost {
-    /// The timeout for freezing. A process that waits for a disk freezes only after the disk has answered; longer than
-    /// this is treated as a failure.
+    /// The timeout for freezing. A process that waits for a disk freezes only after the disk has answered. If that
+    /// takes longer, freezing has failed.
     private static let timeout: Duration = .seconds(2)
 
     package func suspend(_ process: ProcessIdentity) -> Bool {
@@ -16,7 +16,8 @@ extension SystemProcessHost {
             return state.freeze(process) ? hosted : nil
         }
         guard let begun else { return false }
-        // Not under the lock, because this takes time, and handling the end of a process must not wait for it.
+        // This waits without holding the lock, because it takes time. The handling of ended processes must not wait for
+        // it.
         let standsStill = begun.group.map { $0.waitUntilFrozen(within: Self.timeout) } ?? waitUntilStopped(process)
         return state.withLock { state in
             guard let hosted = state.processes[process], hosted.isSuspended else { return false }
@@ -33,9 +34,9 @@ extension SystemProcessHost {
         }
     }
 
-    /// Waits until the process is stopped. SIGSTOP reaches every process of the group, and each stops before it runs
-    /// another instruction of its own. Only a parent is notified of that, so the state of the leader is checked
-    /// repeatedly.
+    /// Waits until the process is stopped. SIGSTOP reaches every process of the group, and each stops before it
+    /// executes another instruction of its program. The kernel notifies only a parent of this, so the state of the
+    /// leader is checked repeatedly.
     private func waitUntilStopped(_ process: ProcessIdentity) -> Bool {
         var timeout = CheckTimeout(Self.timeout, first: .microseconds(100), longest: .milliseconds(10))
         while true {
@@ -50,7 +51,7 @@ extension SystemProcessHost {
 }
 
 extension SystemProcessHost.State {
-    /// Begins to freeze a running process. Returns false if no guardian can run, or the kernel refuses.
+    /// Begins to freeze a running process. Returns false if no guardian can run or the kernel refuses.
     mutating func freeze(_ process: ProcessIdentity) -> Bool {
         guard let hosted = processes[process], guardian.add(process, freezeFile: hosted.group?.freezeFile) else {
             return false

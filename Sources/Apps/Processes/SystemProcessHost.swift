@@ -5,9 +5,11 @@ package import Mounts
 package import NightshiftAPI
 import Synchronization
 
-/// Processes of this machine, started by fork and exec, watched through pidfds, and suspended with their cgroups.
+/// The processes of this machine. They are started by fork and exec, watched through pidfds, and suspended with their
+/// cgroups.
 ///
-/// Its thread sleeps until a process ends. The host works until ``shutdown()``; the processes outlive it.
+/// The host's thread sleeps until a process ends. The host works until ``shutdown()``. The processes may continue to
+/// run after that.
 package final class SystemProcessHost: ProcessHost {
     package let name: String
     package let exits: AsyncStream<(ProcessIdentity, ProcessEnd)>
@@ -18,15 +20,15 @@ package final class SystemProcessHost: ProcessHost {
     let fileSystems: FileSystems
     let state: Mutex<State>
 
-    /// How processes are suspended.
+    /// The way in which processes are suspended.
     package enum Suspension: Sendable, Hashable, CaseIterable {
-        /// By a cgroup if possible, otherwise by signals.
+        /// Suspends with a cgroup if possible, otherwise with signals.
         case automatic
-        /// By SIGSTOP and SIGCONT to the process group.
+        /// Suspends with SIGSTOP and SIGCONT to the process group.
         case signals
     }
 
-    /// A process that is watched.
+    /// A watched process.
     struct Hosted {
         let identity: ProcessIdentity
         /// The cgroup of the process; nil if it is suspended by signals.
@@ -42,13 +44,14 @@ package final class SystemProcessHost: ProcessHost {
         let gate: Int32
         let program: String
         var phase = Phase.atGate
-        /// The end of the process, if it ended while its program was being executed.
+        /// The end of the process, if it ended before the execution of its program was confirmed.
         var end: ProcessEnd?
 
         enum Phase {
             case atGate
             case beginning
-            /// The caller of ``begin(_:)`` gets an error, so the end of the process is not reported as well.
+            /// The execution failed. The caller of ``begin(_:)`` gets an error, so the end of the process is not
+            /// reported separately.
             case failed
         }
     }
@@ -61,12 +64,13 @@ package final class SystemProcessHost: ProcessHost {
         var identities: [UInt64: ProcessIdentity] = [:]
         var waiting: [ProcessIdentity: Waiting] = [:]
         var lastToken: UInt64 = 0
-        /// Cgroups of ended processes that still contain other processes, with their notification descriptors.
+        /// The cgroups of ended processes that still contain other processes, with their notification descriptors.
         var leftovers: [UInt64: (group: ControlGroup, notices: Int32)] = [:]
         var isShutDown = false
     }
 
-    /// `paths` identifies the service; two services that run at once must have different paths.
+    /// Creates a host. `paths` identifies the service. Two services that run at the same time must have different
+    /// paths.
     package init(
         paths: ServicePaths, bootID: String, suspension: Suspension = .automatic, fileSystems: FileSystems? = nil
     ) {
@@ -95,7 +99,7 @@ package final class SystemProcessHost: ProcessHost {
         watcher.start { self.descriptorBecameReadable($0) }
     }
 
-    /// The process that thaws everything if the service dies; nil while nothing is frozen.
+    /// The pid of the guardian, which thaws all frozen processes if the service dies; nil while no process is frozen.
     package var guardian: Int32? { state.withLock { $0.guardian.pid } }
 
     /// The pids of the log keepers.
@@ -127,7 +131,7 @@ package final class SystemProcessHost: ProcessHost {
             state.keepers.shutdown()
             return state.watcher
         }
-        // Not under the lock, because the thread may still need it.
+        // This is called without holding the lock, because the thread may still need the lock.
         watcher.stop()
         state.withLock { state in
             for hosted in state.processes.values { close(hosted.pidfd) }

@@ -138,7 +138,8 @@ extension AppService {
                 clocks[id] = try ClockFile(folder: clockFolder, name: id.fileName)
             } catch {
                 environment.logger.warning(
-                    "Failed to write an app's background time to its clock file", metadata: ["app": "\(id)", "error": "\(error)"])
+                    "An app's background time cannot be written to its clock file",
+                    metadata: ["app": "\(id)", "error": "\(error)"])
             }
         }
         clocks[id]?.write(machine.clock)

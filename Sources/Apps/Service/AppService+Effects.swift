@@ -121,7 +121,7 @@ extension AppService {
         var time: Double
     }
 
-    /// Suspends the app, unless it holds a file lock and its policy is to end such apps.
+    /// Suspends the app. If it holds locks on files that other processes have open, its lock policy may end it instead.
     private func freeze(_ id: AppID) -> [AppAction] {
         guard let process = process(of: id) else { return [] }
         let locks = environment.host.locks(process)
