@@ -1,10 +1,10 @@
 package import NightshiftCurl
 import PushProtocol
 
-/// A connection to a gateway. All calls may come from any thread.
+/// A connection to a gateway. All functions may be called from any thread.
 package struct PushWire: Sendable {
     package var send: @Sendable ([UInt8]) -> Void
-    /// Requests the next bytes, because the last ones were handled.
+    /// Requests the next bytes, after the last ones have been handled.
     package var resume: @Sendable () -> Void
     package var close: @Sendable () -> Void
 
@@ -24,7 +24,7 @@ package struct PushWire: Sendable {
     }
 }
 
-/// An event of a connection, with the connection's number.
+/// An event of a connection, with the number of the connection.
 struct LinkEvent: Sendable {
     var link: Int
     var kind: Kind
@@ -36,7 +36,7 @@ struct LinkEvent: Sendable {
     }
 }
 
-/// Forwards the events of a connection, in order.
+/// A delegate that forwards the events of a connection in order.
 final class LinkReporter: CurlChannelDelegate {
     private let link: Int
     private let events: AsyncStream<LinkEvent>.Continuation
@@ -51,32 +51,32 @@ final class LinkReporter: CurlChannelDelegate {
     func ended(_ end: CurlEnd) { events.yield(LinkEvent(link: link, kind: .ended(end))) }
 }
 
-/// The current connection.
+/// The current connection to the gateway.
 struct PushLink: Sendable {
     var number: Int
     var wire: PushWire
     var channel: DeviceChannel
-    /// The topics as last sent to the gateway.
+    /// The filters of topics that were last sent to the gateway.
     var topics: [TopicChoice]
     var state: ReportedActivity
-    /// Topics whose token was requested, and that have no response or were refused.
+    /// The topics whose token was requested and not received: there is no response yet, or the request was refused.
     var asked: Set<String> = []
     var askedToLeave: Set<String> = []
 }
 
 extension CurlEnd {
-    /// Returns a sentence for people about the end of a connection to a gateway, with the remedy.
+    /// Returns a sentence that tells the user why a connection to a gateway ended, and what to do.
     package func sentence(_ host: String, _ port: Int) -> String {
         let place = "\(host):\(port)"
         return switch code {
         case 0: "The gateway has closed the connection."
         case 5: "The proxy's name cannot be resolved: \(message)."
         case 6: "The host '\(host)' cannot be found. Check its name and your network."
-        case 7: "No connection to \(place): \(message)."
+        case 7: "Cannot connect to \(place): \(message)."
         case 28: "\(place) has not responded in time."
-        case 35: "TLS with \(place) failed: \(message). Is it the gateway's port for devices?"
+        case 35: "TLS with \(place) failed: \(message). Check that this is the gateway's port for devices."
         case 60:
-            "The certificate of \(place) is not trusted: \(message). Name the authority that signed it with '--authority FILE'."
+            "The certificate of \(place) is not trusted: \(message). Give the file of its certificate authority with '--authority FILE'."
         case 77: "The file of the certificate authority cannot be read: \(message)."
         default: "\(place): \(message)."
         }

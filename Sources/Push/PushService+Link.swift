@@ -5,7 +5,7 @@ import NightshiftAPI
 import NightshiftCurl
 import PushProtocol
 
-/// The connection: executes the plan, handles the gateway's frames, and sends changes.
+/// The connection to the gateway: executes the plan, handles the gateway's frames, and sends changes.
 extension PushService {
     // MARK: - Actions of the plan
 
@@ -40,7 +40,7 @@ extension PushService {
         link = PushLink(number: lastLink, wire: wire, channel: channel, topics: topics, state: state)
     }
 
-    /// Closes the connection; its further events are ignored.
+    /// Closes the connection, and ignores its further events.
     func dropLink() {
         guard let link else { return }
         if link.channel.state == .open {
@@ -50,7 +50,7 @@ extension PushService {
         link.wire.close()
     }
 
-    /// Handles the end of a connection, or a failed attempt.
+    /// Handles the end of a connection, or a failed attempt to connect.
     func failed(_ why: String, _ code: RefusalCode? = nil, retryAfter: UInt32 = 0) {
         if link?.channel.state == .open || code != nil { disconnections.append((why, reading.wallSeconds)) }
         let wire = link?.wire
@@ -98,7 +98,7 @@ extension PushService {
 
     // MARK: - Events of the connection
 
-    /// Handles the events of the connection, one after the other. New bytes are requested only after the last ones were
+    /// Handles the events of all connections in order. The next bytes are requested only after the last ones have been
     /// handled.
     func followLink() async {
         for await event in events {
@@ -121,7 +121,7 @@ extension PushService {
         let actions = link.channel.received(bytes)
         self.link = link
         for action in actions {
-            // Each action may take a while, during which the connection may be closed.
+            // An action may take a while, and the connection may be closed in the meantime.
             guard self.link?.number == number else { return }
             await execute(action, number)
         }
@@ -143,8 +143,8 @@ extension PushService {
         case .store(let message): await store(message, number)
         case .keepAliveAnswered: plan.answered(now: reading.bootSeconds)
         case .registered(let topic, let token):
-            // Inside the step, like the other changes. Until then other steps see the topic as requested, and do not
-            // request it again.
+            // The topic is removed from the requested ones within the step. Until then, other steps must not request
+            // its token again.
             await settle { book, unified, now in
                 link?.asked.remove(topic)
                 unified.registered(topic, token: token, now: now)
@@ -180,7 +180,8 @@ extension PushService {
         } catch {
             environment.logger.error("The device cannot authenticate itself", metadata: ["error": "\(error)"])
             failed(
-                "\(error) 'nightshift push leave' and a new enrolment create another key.", .notAuthenticated)
+                "\(error) Run 'nightshift push leave', and enrol the device again to create another key.",
+                .notAuthenticated)
         }
     }
 
@@ -195,8 +196,8 @@ extension PushService {
         }
         guard self.link?.number == number, var link else { return }
         guard isWritten else {
-            // The gateway sends it again over the next connection, when the disk may work again.
-            failed("A push could not be written to disk. The log of the service says why.", .trouble)
+            // The gateway sends the push again over the next connection. The disk may work again by then.
+            failed("A push could not be written to disk. See the log of the service for the reason.", .trouble)
             return
         }
         let actions = link.channel.stored(message.id)
@@ -207,17 +208,18 @@ extension PushService {
     static func sentence(_ refusal: Refusal) -> String {
         switch refusal.code {
         case .notAuthenticated:
-            "The gateway does not know this device, or no longer does: \(refusal.text) Run 'nightshift push leave', and "
-                + "enrol the device again."
+            "The gateway does not accept this device: \(refusal.text) Run 'nightshift push leave', and enrol the device "
+                + "again."
         case .replaced:
             "Another service has connected with this device's key: \(refusal.text) If you copied the state "
-                + "directory, the copy needs an enrolment of its own."
+                + "directory, enrol the copy as another device."
         case .version: "The gateway and this service use different protocol versions: \(refusal.text)"
         case .shutdown: "The gateway is stopping: \(refusal.text)"
         case .enrolmentCode, .protocolError, .unknownTopic, .tooMuch, .idle, .trouble: refusal.text
         }
     }
 
-    /// The path of a device's key. It contains the device's name, so that another enrolment never overwrites the key.
+    /// Returns the path of a device's key. The path contains the device's name, so that a new enrolment never
+    /// overwrites an earlier key.
     func keyFile(_ device: String) -> URL { environment.state.appending(path: "push-\(device).key") }
 }

@@ -11,9 +11,10 @@ struct TokenWaiter {
     var continuation: CheckedContinuation<Void, Never>
 }
 
-/// Requests of people and apps.
+/// Push requests of users and apps.
 extension PushService {
-    /// The seconds for which a registration waits for its token. The seconds for an enrolment follow.
+    /// The number of seconds for which a registration waits for its token. ``enrolmentTimeout`` is the same for an
+    /// enrolment.
     private static let tokenTimeout = 10.0
     private static let enrolmentTimeout = 40.0
 
@@ -61,7 +62,7 @@ extension PushService {
         let unifiedPush = unified.statuses(of: app)
         var status = book.status(of: app, now: reading.wallSeconds)
         if status == nil, unifiedPush != nil {
-            // UnifiedPush apps are known by the bus, and need no desktop entry here.
+            // UnifiedPush apps are identified by their bus names, and need no desktop entry.
             status = AppPushStatus(app: app, name: app.rawValue, alerts: .ask)
             status?.sentence = "It has registered for UnifiedPush."
         }
@@ -78,9 +79,9 @@ extension PushService {
 
     // MARK: - Registration
 
-    /// Registers an app and requests its token.
+    /// Registers an app, and requests its token.
     ///
-    /// - Parameter waits: whether to wait for the token, for a few seconds.
+    /// - Parameter waits: whether to wait a few seconds for the token.
     package func register(_ app: AppID, waits: Bool = true) async throws(Problem) -> AppPushStatus {
         if book.manifests[app] == nil { try await readEntries() }
         await learn(app)
@@ -128,7 +129,7 @@ extension PushService {
                 "This device is enrolled at \(there.host):\(there.port). 'nightshift push leave' ends that enrolment."
             )
         }
-        guard !isEnrolling else { throw .conflict("Another enrolment is under way.") }
+        guard !isEnrolling else { throw .conflict("Another enrolment is in progress. Wait until it has ended.") }
         if let authority = request.authority { try Self.check(authority) }
         isEnrolling = true
         defer { isEnrolling = false }
@@ -163,7 +164,7 @@ extension PushService {
         }
     }
 
-    /// Removes the enrolment; registered apps have no token until the device is enrolled again.
+    /// Removes the enrolment. Registered apps then have no token until the device is enrolled again.
     package func leave() async throws(Problem) {
         guard let enrolment = book.device.enrolment else { return }
         try await ask { (book, unified, now) throws(Problem) in
@@ -173,7 +174,7 @@ extension PushService {
         try? FileManager.default.removeItem(at: keyFile(enrolment.device))
     }
 
-    /// Exchanges the enrolment with the gateway over a connection of its own.
+    /// Performs the enrolment with the gateway, over a separate connection.
     private func enrolment(
         _ address: PushAddress, _ authority: String?, _ purpose: DeviceChannel.Purpose
     ) async -> Result<DeviceID, Problem> {
@@ -219,22 +220,22 @@ extension PushService {
 
     private static func check(_ authority: String) throws(Problem) {
         guard authority.hasPrefix("/") else {
-            throw .invalid("The file of the authority must be given by its absolute path.", pointer: "/authority")
+            throw .invalid("The path of the certificate authority's file must be absolute.", pointer: "/authority")
         }
         guard access(authority, R_OK) == 0 else {
             throw .invalid("'\(authority)': \(String(cString: strerror(errno))).", pointer: "/authority")
         }
     }
 
-    /// The device's name in the gateway's list: the given name, or the machine's.
+    /// Returns the device's name for the gateway's list: the given name, or the name of the machine.
     private static func name(_ given: String?) -> String {
         let name = given ?? ProcessInfo.processInfo.hostName
         return String(decoding: name.utf8.prefix(ProtocolLimits.textLength), as: UTF8.self)
     }
 
-    // MARK: - Entries
+    // MARK: - Desktop entries
 
-    /// Reads the entries again, because one may have been installed by hand.
+    /// Reads the desktop entries again, because an entry may have been installed by hand.
     private func readEntries() async throws(Problem) {
         guard !kept.isNew, let manifests = await entries.read() else { return }
         guard kept.isOpen else { throw kept.refusal }

@@ -1,7 +1,7 @@
 import Books
 import NightshiftAPI
 
-/// Steps: each applies an input and writes the changes to disk.
+/// Steps of the push service. A step applies an input to the states, and writes the changes to disk.
 extension PushService {
     private var hooks: StateRunner<PushStates>.Hooks {
         StateRunner.Hooks(
@@ -11,12 +11,12 @@ extension PushService {
             }, written: { self.carryOut($0) })
     }
 
-    /// Performs a step that has no caller waiting.
+    /// Performs a step whose input has no waiting caller.
     func tell(_ input: (inout PushState, Double) -> Void) async {
         await settle { book, _, now in input(&book, now) }
     }
 
-    /// Gives the states an input, decides, and executes the effects.
+    /// Applies an input to the states, decides, and executes the effects.
     ///
     /// - Returns: whether all changes are on disk.
     @discardableResult
@@ -32,7 +32,7 @@ extension PushService {
         return step.isWritten
     }
 
-    /// Performs a request; returns when it is on disk. If it cannot be written, nothing has changed.
+    /// Performs a request, and returns when its changes are on disk. If they cannot be written, nothing has changed.
     func ask<Value>(
         _ input: (inout PushState, inout UnifiedPushState, Double) throws(Problem) -> Value
     ) async throws(Problem) -> Value {
@@ -47,10 +47,10 @@ extension PushService {
 
     /// Executes the remaining effects of a step.
     private func finish(_ told: [AppID]) async {
-        // The step has ended a connection, which is still to be recorded.
+        // The step has ended a connection. Another step records this end.
         if kept.isOpen, !disconnections.isEmpty { await tell { _, _ in } }
         for app in told {
-            // The current value, because of two changes the later one could be sent first.
+            // The current state is sent, because the notices of two changes could arrive in the wrong order.
             await environment.tell(app, book.notice(for: app) ?? PushNotice())
         }
     }

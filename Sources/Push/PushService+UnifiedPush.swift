@@ -4,9 +4,9 @@ import NightshiftAPI
 import PushProtocol
 import Store
 
-/// UnifiedPush: requests of apps on the bus, and calls to apps.
+/// UnifiedPush in the push service: requests of apps on the bus, and calls to apps.
 extension PushService {
-    /// The session bus. All calls may come from any thread.
+    /// The interface to the session bus. All functions may be called from any thread.
     package struct Distribution: Sendable {
         package var events: AsyncStream<DistributorEvent>
         package var start: @Sendable () -> Void

@@ -7,19 +7,19 @@ package import NightshiftCurl
 import PushProtocol
 package import Store
 
-/// Remote notifications: the connection to the push gateway and the handling of each push. All push operations of the
-/// local API are here.
+/// The push feature, which connects to the push gateway and handles each push. It contains all push operations of the
+/// local API.
 ///
-/// A ``PushState`` decides about pushes and a ``ConnectionPlan`` about the connection; this actor executes. A push and
-/// everything that follows from it are on disk before it is acknowledged to the gateway. When a method for people or
-/// apps returns, its effects are on disk; when it throws, nothing has changed. These methods throw only ``Problem``.
-/// See `docs/decisions/0044`.
+/// A ``PushState`` decides about pushes, a ``ConnectionPlan`` decides about the connection, and this actor executes. A
+/// push and all changes that follow from it are on disk before it is acknowledged to the gateway. When a method for
+/// users or apps returns, its effects are on disk. When it throws, nothing has changed. These methods throw only
+/// ``Problem``. See `docs/decisions/0044`.
 package actor PushService {
     /// The store, clock and other dependencies of the service.
     package struct Environment: Sendable {
         package var store: Store
         package var clock: any ServiceClock
-        /// The directory of the device's key.
+        /// The directory that contains the device's key.
         package var state: URL
         package var connect: @Sendable (CurlChannelRequest, any CurlChannelDelegate) -> PushWire
         /// Returns a random number in 0..<1.
@@ -58,10 +58,10 @@ package actor PushService {
         }
     }
 
-    /// The interface to the notification service. This actor writes the rows of notifications, together with their
-    /// push.
+    /// The interface to the notification service. The push service writes the database rows of notifications, in the
+    /// same transaction as their push.
     package struct Notifications: Sendable {
-        /// Called when rows of notifications were written.
+        /// Called when database rows of notifications have been written.
         package var changed: @Sendable () async -> Void
         package var permission: @Sendable (AppID) async -> NotificationPermission
 
@@ -81,16 +81,16 @@ package actor PushService {
     var link: PushLink?
     var lastLink = 0
     var isEnrolling = false
-    /// The time since which the wall clock has not been set, as far as is known, in boot seconds.
+    /// The time of the last known setting of the wall clock, in boot seconds.
     private var clockStandsSince: Double
     /// The alarm for the next deadline, in boot seconds.
     private var alarm = Alarm()
     var waiters: [Int: TokenWaiter] = [:]
     var lastWaiter = 0
     private let companions = Mailbox<PushService>()
-    /// Ends of connections that the next step records, with their times.
+    /// The ends of connections, with their times, that the next step records.
     var disconnections: [(why: String, time: Double)] = []
-    /// Whether a call to the notification service is pending.
+    /// Whether a call to the notification service has been scheduled and has not begun.
     private var isNotifying = false
     let events: AsyncStream<LinkEvent>
     nonisolated let continuation: AsyncStream<LinkEvent>.Continuation
@@ -114,7 +114,7 @@ package actor PushService {
 
     // MARK: - Start and stop
 
-    /// Continues the stored state of the previous run of the service. Must be called after the apps and background
+    /// Restores the stored state of the previous run of the service. It must be called after the apps and background
     /// refresh are prepared, and before they run.
     ///
     /// - Throws: ``StoreError`` if the stored state cannot be read.
@@ -143,7 +143,7 @@ package actor PushService {
             let word = await word(on: app)
             word(&books.pushes)
         }
-        // The device state may have changed in the meantime.
+        // The device state may have changed while the states were restored.
         books.pushes.apply(book.moment)
         await kept.open(books) { self.notify(of: $0.pushes) }
     }
@@ -192,13 +192,13 @@ package actor PushService {
         await tell { _, _ in }
     }
 
-    /// Whether the wall clock may be used to check an expiration date of a sender.
+    /// Whether the wall clock may be used to check whether a push has expired.
     var trustsClock: Bool { reading.bootSeconds - clockStandsSince >= PushState.clockTimeout }
 
     // MARK: - Effects of written changes
 
-    /// Tells the notification service that notifications are due, without waiting: an app in the foreground is asked
-    /// first, and may take time.
+    /// Tells the notification service that notifications are due. This does not wait for the notification service,
+    /// because it may first ask an app in the foreground, which takes time.
     func notify(of changes: PushChanges) {
         guard !changes.alerts.isEmpty || !changes.releases.isEmpty, !isNotifying else { return }
         isNotifying = true
@@ -206,7 +206,7 @@ package actor PushService {
     }
 
     private func callNotifications() async {
-        // Rows written from here on need another call.
+        // Rows that are written after this point need another call.
         isNotifying = false
         await environment.notifications.changed()
     }
@@ -224,12 +224,12 @@ package actor PushService {
         let wasDozing = book.moment.phase == .dozing
         perform(plan.apply(moment.conditions, now: now))
         guard !kept.isNew else { return await kept.note { $0.pushes.apply(moment) } }
-        // In a maintenance window and after doze the device is awake for other work anyway.
+        // The device is awake for other work in a maintenance window and after doze.
         if wasDozing, moment.phase != .dozing { perform(plan.isAwakeAnyway(now: now)) }
         await tell { book, _ in book.apply(moment) }
     }
 
-    /// The app came to the foreground or left it.
+    /// Records that the app came to the foreground or left it.
     package func use(_ app: AppID, isInFront: Bool) async {
         await tell { book, _ in book.use(app, isInFront: isInFront) }
     }
@@ -238,30 +238,30 @@ package actor PushService {
 
     package func launched(_ app: AppID) async { await tell { book, _ in book.launched(app) } }
 
-    /// The app's entry was installed or changed, and has this content now; nil if it was removed.
+    /// Records a new or changed desktop entry of an app; nil means that the entry was removed.
     package func installed(_ app: AppID, _ manifest: AppManifest?) async {
         entries.told()
         await tell { $0.installed(app, manifest, now: $1) }
     }
 
-    /// Background refresh was allowed or denied, which may change whether apps are woken.
+    /// Applies a change of the background refresh settings, which may change whether apps are woken.
     package func refreshChanged() async {
         for app in book.registered { await learn(app) }
         await tell { _, _ in }
     }
 
-    /// The user has allowed or denied notifications of the app.
+    /// Records that the user has allowed or denied notifications of the app.
     package func permissionChanged(_ app: AppID) async {
         await learn(app)
         await tell { _, _ in }
     }
 
-    /// A notification of an app has a new state: shown, waiting or not shown.
+    /// Records the new state of a notification of an app: shown, waiting or not shown.
     package func alert(_ identifier: String, of app: AppID, became state: AlertState, at date: Date) async {
         await tell { book, _ in book.alert(identifier, of: app, became: state, at: date) }
     }
 
-    /// Handles new ends of wakes, which are on disk.
+    /// Handles newly ended wakes. Their ends are already on disk.
     package func wakesEnded() async {
         guard kept.isOpen else { return }
         do throws(StoreError) {

@@ -1,8 +1,8 @@
 /// The device's end of a channel to a gateway. It turns inputs into actions.
 ///
-/// It is pure: no clock, no randomness, no disk. The legal transitions are: `idle` to `awaitingHello`; `awaitingHello`
-/// to `signing` or `enrolling`; `enrolling` to `enrolled`; `signing` to `awaitingConnected`; `awaitingConnected` to
-/// `open`; every state to `closed`.
+/// A pure value, without a clock, randomness or disk access. The allowed transitions are: `idle` to `awaitingHello`;
+/// `awaitingHello` to `signing` or `enrolling`; `enrolling` to `enrolled`; `signing` to `awaitingConnected`;
+/// `awaitingConnected` to `open`; every state to `closed`.
 package struct DeviceChannel: Sendable {
     package enum State: Sendable, Hashable {
         case idle
@@ -23,21 +23,22 @@ package struct DeviceChannel: Sendable {
 
     package enum Action: Sendable, Hashable {
         case send(Frame)
-        /// Sign these bytes with the device's key, and call ``DeviceChannel/signed(_:)``.
+        /// Signs the bytes with the device's key. The caller then calls ``DeviceChannel/signed(_:)``.
         case sign([UInt8])
-        /// The gateway has enrolled this device. The channel is finished.
+        /// Reports that the gateway has enrolled this device. The channel ends with this action.
         case enrolled(DeviceID)
-        /// Pushes may arrive from now on. A keep-alive must be sent at least once per this number of seconds. Endpoints
-        /// of UnifiedPush begin with this URL; nil if the gateway has none.
+        /// Reports that the device is connected and that pushes may arrive. The device must send a keep-alive at least
+        /// once within this number of seconds. UnifiedPush endpoints begin with the URL `endpoints`; nil if the gateway
+        /// does not have any.
         case connected(keepAlive: UInt32, endpoints: String? = nil)
-        /// Write the push to disk, and then call ``DeviceChannel/stored(_:)``.
+        /// Writes the push to disk. The caller then calls ``DeviceChannel/stored(_:)``.
         case store(Message)
-        /// The gateway answered a keep-alive. All pushes that it held back were sent before the answer.
+        /// Reports the answer to a keep-alive. Before this answer, the gateway has sent all pushes that it held back.
         case keepAliveAnswered
         case registered(topic: String, token: String)
         case unregistered(topic: String)
         case refused(topic: String, Refusal)
-        /// Close the connection. `retryAfter` is in seconds; 0 if the gateway named none.
+        /// Closes the connection. `retryAfter` is a pause in seconds that the gateway requests; 0 for none.
         case close(Refusal, retryAfter: UInt32)
     }
 
@@ -48,13 +49,13 @@ package struct DeviceChannel: Sendable {
     private var deviceState: ReportedActivity
     private var topics: [TopicChoice]
     private var isPinging = false
-    /// Pushes that are being written. If one arrives again meanwhile, it is written only once.
+    /// The pushes that are being written to disk. A push that arrives again in the meantime is not written twice.
     private var storing: Set<PushID> = []
     private var requests: [UInt32: String] = [:]
     private var lastRequest: UInt32 = 0
 
-    /// The maximum number of pushes that wait to be written: four times the number that a gateway leaves
-    /// unacknowledged.
+    /// The maximum number of pushes that wait to be written to disk: four times the number that a gateway sends without
+    /// an acknowledgement.
     package static let storingLimit = 256
 
     package init(
@@ -69,7 +70,7 @@ package struct DeviceChannel: Sendable {
 
     // MARK: - Inputs from the network
 
-    /// The connection is open, and the gateway's certificate is valid.
+    /// Handles the opening of the connection, after the gateway's certificate has been verified.
     package mutating func opened() {
         if state == .idle { state = .awaitingHello }
     }
@@ -94,7 +95,7 @@ package struct DeviceChannel: Sendable {
             return [.enrolled(device)]
         case (.awaitingConnected, .connected(let keepAlive, let endpoints)):
             state = .open
-            // Changes that occurred while the signature was checked.
+            // These frames carry the changes that occurred while the device waited to be connected.
             return [
                 .connected(keepAlive: keepAlive, endpoints: endpoints), .send(.topics(topics)),
                 .send(.state(deviceState)),
@@ -149,14 +150,15 @@ package struct DeviceChannel: Sendable {
         ]
     }
 
-    /// The push is on disk, since now or earlier.
+    /// Handles the report that a push is on disk, and returns its acknowledgement. The push may have been on disk
+    /// before.
     package mutating func stored(_ push: PushID) -> [Action] {
         guard storing.remove(push) != nil, state == .open else { return [] }
         return [.send(.acknowledge(push))]
     }
 
-    /// A keep-alive is due. The next one is planned in `interval` seconds. Returns nothing while a keep-alive is
-    /// unanswered.
+    /// Returns a keep-alive, which announces the next one in `interval` seconds. Returns an empty list while an earlier
+    /// keep-alive is unanswered.
     package mutating func keepAliveDue(next interval: UInt32) -> [Action] {
         keepAlive = interval
         guard state == .open, !isPinging else { return [] }
@@ -174,8 +176,8 @@ package struct DeviceChannel: Sendable {
         return state == .open ? [.send(.state(deviceState))] : []
     }
 
-    /// Requests a token. Returns nothing if the channel is not open; the caller must request the token again when it
-    /// is.
+    /// Requests a token for a topic. Returns an empty list if the channel is not open. The caller must then repeat the
+    /// request once the channel is open.
     package mutating func register(_ topic: String, fresh: Bool) -> [Action] {
         guard let request = nextRequest(topic) else { return [] }
         return [.send(.register(request: request, topic: topic, fresh: fresh))]
@@ -193,7 +195,7 @@ package struct DeviceChannel: Sendable {
         return lastRequest
     }
 
-    /// No response arrived in time.
+    /// Closes the channel, because no response arrived in time.
     package mutating func timedOut() -> [Action] {
         close(Refusal(.idle, "The gateway did not respond in time."))
     }
@@ -206,7 +208,7 @@ package struct DeviceChannel: Sendable {
         return (wasOpen ? [.send(.goAway(refusal, retryAfter: 0))] : []) + [.close(refusal, retryAfter: 0)]
     }
 
-    /// The connection was lost.
+    /// Handles the loss of the connection.
     package mutating func lost() {
         state = .closed
         isPinging = false

@@ -1,19 +1,20 @@
-/// The names of fields. A name has the same meaning in every frame.
+/// The names of fields in the protocol. A name has the same meaning in every frame.
 enum FieldName: UInt8 {
     case version = 1
     case nonce, device, signature, keepAlive, state
-    /// A repeated field: one byte of filter, then the topic.
+    /// A filter for a topic, as one byte, followed by the topic. This field may be repeated.
     case choice
     case push, topic, timestamp, expiry, priority, type, collapseID, storage, payload, request, token, fresh, code, key
     case name, refusal, text, retryAfter, endpoints
 }
 
-/// Writes a sequence of fields.
+/// A writer of a sequence of fields.
 struct FieldWriter {
     private(set) var bytes: [UInt8] = []
 
     mutating func put(_ name: FieldName, _ value: some Collection<UInt8>) {
-        // Fields of this code never exceed the limit. If one did, truncation would corrupt it, so it is left out.
+        // The fields of this program never exceed the limit. A longer field is left out, because a truncated one would
+        // be corrupt.
         guard let length = UInt16(exactly: value.count) else { return }
         bytes.append(name.rawValue)
         bytes.append(UInt8(length >> 8))
@@ -30,7 +31,7 @@ struct FieldWriter {
     }
 }
 
-/// The parsed fields of a frame.
+/// A reader of the fields of a frame.
 struct FieldReader {
     private var fields: [(name: FieldName, value: ArraySlice<UInt8>)] = []
 
@@ -52,7 +53,7 @@ struct FieldReader {
         fields.filter { $0.name == name }.map(\.value)
     }
 
-    /// The value of a field; nil if it is missing. A repeated field is an error.
+    /// Returns the value of a field; nil if the field is missing. Throws if the field is repeated.
     func optional(_ name: FieldName) throws(FrameError) -> ArraySlice<UInt8>? {
         var found: ArraySlice<UInt8>?
         for field in fields where field.name == name {
@@ -95,7 +96,9 @@ struct FieldReader {
 
     func choices() throws(FrameError) -> [TopicChoice] {
         let values = all(.choice)
-        guard values.count <= ProtocolLimits.topics else { throw .malformed("filters for \(values.count) topics") }
+        guard values.count <= ProtocolLimits.topics else {
+            throw .malformed("it has filters for too many topics: \(values.count)")
+        }
         var choices: [TopicChoice] = []
         for value in values {
             guard let first = value.first, let filter = TopicFilter(rawValue: first),

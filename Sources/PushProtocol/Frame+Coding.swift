@@ -1,5 +1,5 @@
 extension Frame {
-    /// The number of the frame type in the protocol.
+    /// The types of frames, with their numbers in the protocol.
     enum Kind: UInt8 {
         case hello = 1
         case connect, connected, enrol, enrolled, topics, message, acknowledge, ping, pong, state, register, registered
@@ -28,7 +28,7 @@ extension Frame {
         }
     }
 
-    /// The frame with its header, in the form in which it is sent.
+    /// The bytes of the frame as they are sent, including the header.
     package var encoded: [UInt8] {
         var fields = FieldWriter()
         write(to: &fields)
@@ -87,7 +87,7 @@ extension Frame {
         for choice in choices { fields.put(.choice, [choice.filter.rawValue] + choice.topic.utf8) }
     }
 
-    /// Parses the body of a frame of `kind`.
+    /// Parses the body of a frame of the type `kind`.
     init(_ kind: Kind, _ bytes: ArraySlice<UInt8>) throws(FrameError) {
         let fields = try FieldReader(bytes)
         let topicLengths = 1...ProtocolLimits.topicLength
@@ -143,7 +143,8 @@ extension Frame {
 extension Refusal {
     fileprivate func write(to fields: inout FieldWriter) {
         fields.put(.refusal, code.rawValue)
-        // The receiver would refuse a longer text, and it is only for people. A Unicode scalar has at most four bytes.
+        // A receiver would reject a longer text. The text is only for people and may be shortened. A Unicode scalar has
+        // at most four bytes in UTF-8.
         let short = text.unicodeScalars.prefix(ProtocolLimits.textLength / 4)
         fields.put(.text, String(String.UnicodeScalarView(short)))
     }

@@ -4,10 +4,10 @@
 /// a name (1 byte), a length (2 bytes) and its bytes. Receivers skip unknown fields, and unknown frames with a type
 /// above 127.
 package enum Frame: Sendable, Hashable {
-    // Frames from the gateway.
+    // These frames are sent by the gateway.
     case hello(version: UInt8, nonce: [UInt8])
-    /// `endpoints` is the public URL of the gateway. `/up/` and a token are appended to it for an endpoint of
-    /// UnifiedPush. Nil if the gateway has none.
+    /// `endpoints` is the public URL of the gateway; nil if the gateway has no UnifiedPush endpoints. An endpoint
+    /// consists of this URL, `/up/` and a token.
     case connected(keepAlive: UInt32, endpoints: String? = nil)
     case enrolled(DeviceID)
     case message(Message)
@@ -16,27 +16,27 @@ package enum Frame: Sendable, Hashable {
     case unregistered(request: UInt32)
     case refused(request: UInt32, Refusal)
 
-    // Frames from the device.
+    // These frames are sent by the device.
     case connect(Connect)
     case enrol(code: String, key: [UInt8], name: String)
     case topics([TopicChoice])
     case acknowledge(PushID)
-    /// `interval` is the number of seconds after which the device plans to send the next one.
+    /// `interval` is the number of seconds until the device plans to send the next keep-alive.
     case ping(interval: UInt32)
     case state(ReportedActivity)
     /// `fresh` requests a token that differs from the last one of the topic.
     case register(request: UInt32, topic: String, fresh: Bool)
     case unregister(request: UInt32, topic: String)
 
-    // Frames from both.
+    // These frames are sent by both sides.
     case goAway(Refusal, retryAfter: UInt32)
 }
 
-/// A device's proof of identity, and its topics.
+/// A device's proof of its identity, with its topics.
 package struct Connect: Sendable, Hashable {
     package var version: UInt8
     package var device: DeviceID
-    /// An Ed25519 signature of ``signedBytes(device:nonce:)``.
+    /// The Ed25519 signature of ``signedBytes(device:nonce:)``.
     package var signature: [UInt8]
     package var keepAlive: UInt32
     package var state: ReportedActivity
@@ -54,8 +54,8 @@ package struct Connect: Sendable, Hashable {
         self.topics = topics
     }
 
-    /// The bytes that a device signs. A device creates a key for each gateway, so a signature is useless at another
-    /// gateway.
+    /// Returns the bytes that a device signs. A device uses a different key for each gateway, so a gateway cannot use
+    /// the signature at another gateway.
     package static func signedBytes(device: DeviceID, nonce: [UInt8]) -> [UInt8] {
         Array("nightshift push connect 1\0".utf8) + device.bytes + nonce
     }
@@ -71,20 +71,20 @@ package struct TopicChoice: Sendable, Hashable {
     }
 }
 
-/// A push that is sent to a device.
+/// A push on its way to a device.
 package struct Message: Sendable, Hashable {
     package var id: PushID
-    /// The topic of the app, without the suffix of its push type.
+    /// The topic of the app, without the suffix for the push type.
     package var topic: String
     /// The time at which the gateway accepted the push, in milliseconds since 1970.
     package var timestamp: Int64
-    /// The expiry time in seconds since 1970; nil if delivery is attempted only once.
+    /// The expiration time in seconds since 1970; nil if the gateway attempts only one delivery.
     package var expiry: Int64?
     package var priority: PushPriority
     package var type: PushType
     package var collapseID: String?
     package var isFromStorage: Bool
-    /// The payload as JSON. For UnifiedPush it is the message of the sender, with any content.
+    /// The payload. It is JSON, except for UnifiedPush, where it is the sender's message with any content.
     package var payload: [UInt8]
 
     package init(
@@ -103,7 +103,7 @@ package struct Message: Sendable, Hashable {
     }
 }
 
-/// The reason for a refusal: a code for the program, and a text for people.
+/// The reason for a refusal: a code for programs, and a text for people.
 package struct Refusal: Sendable, Hashable {
     package var code: RefusalCode
     package var text: String

@@ -1,17 +1,18 @@
-/// A decoder that splits a byte stream into frames, for any division into chunks.
+/// A decoder that splits a byte stream into frames, for any division of the stream into chunks.
 ///
-/// It holds at most one incomplete frame. After an error it accepts nothing more, because the position of the next
-/// frame is unknown.
+/// The decoder holds at most one incomplete frame. After an error it does not accept more bytes, because the position
+/// of the next frame is unknown.
 package struct FrameDecoder: Sendable {
     private var buffer: [UInt8] = []
     private var failure: FrameError?
 
     package init() {}
 
-    /// The number of bytes of an incomplete frame.
+    /// The number of bytes received of an incomplete frame.
     package var buffered: Int { buffer.count }
 
-    /// Returns the frames that `bytes` complete, in order. Frames before an error are returned together with it.
+    /// Appends `bytes`, and returns the frames that are now complete, in order. If an error occurs, the frames before
+    /// it are returned together with it.
     package mutating func append(_ bytes: some Collection<UInt8>) -> (frames: [Frame], error: FrameError?) {
         if let failure { return ([], failure) }
         buffer.append(contentsOf: bytes)

@@ -1,11 +1,11 @@
 /// The gateway's end of a channel to a device. It turns inputs into actions.
 ///
-/// It is pure: no clock, no randomness. The legal transitions are: `greeting` to `checking` and `enrolling`; these two
-/// to `open`, `greeting` (after an enrolment) and `closed`; `open` to `closed`. The caller measures the timeout
-/// ``timeout``.
+/// A pure value, without a clock or randomness. The allowed transitions are: `greeting` to `checking` and `enrolling`;
+/// both of these to `open`, `greeting` (after an enrolment) and `closed`; `open` to `closed`. The caller measures the
+/// time limit ``timeout``.
 package struct GatewayChannel: Sendable {
     package enum State: Sendable, Hashable {
-        /// The device must identify itself, or enrol.
+        /// The gateway waits for the device to identify itself or to enrol.
         case greeting
         /// The caller is verifying the device's signature.
         case checking(Connect)
@@ -16,40 +16,42 @@ package struct GatewayChannel: Sendable {
 
     package enum Action: Sendable, Hashable {
         case send(Frame)
-        /// Verify that `signature` is the device's signature of `bytes`, and call ``GatewayChannel/verified(_:)``.
+        /// Verifies that `signature` is the device's signature of `bytes`. The caller then calls
+        /// ``GatewayChannel/verified(_:)``.
         case verify(DeviceID, signature: [UInt8], bytes: [UInt8])
-        /// Create a device for the user of the code, and call ``GatewayChannel/enrolled(_:)``.
+        /// Creates a device for the user of the code. The caller then calls ``GatewayChannel/enrolled(_:)``.
         case enrol(code: String, key: [UInt8], name: String)
-        /// The device is connected. Its pushes may be sent, after the bytes that are sent with this action.
+        /// Reports that the device is connected. Its pushes may be sent after the bytes that belong to this action.
         case opened(DeviceID, ReportedActivity, [TopicChoice])
         case topics([TopicChoice])
         case state(ReportedActivity)
-        /// The device has stored this push on disk.
+        /// Reports that the device has stored the push on disk.
         case acknowledged(PushID)
-        /// Send the pushes that were held back, and then call ``GatewayChannel/answerKeepAlive()``.
+        /// Sends the pushes that were held back. The caller then calls ``GatewayChannel/answerKeepAlive()``.
         case keepAlive
-        /// Call ``GatewayChannel/answer(_:)`` with the result.
+        /// Registers a topic. The caller then calls ``GatewayChannel/answer(_:)`` with the result.
         case register(request: UInt32, topic: String, fresh: Bool)
         case unregister(request: UInt32, topic: String)
-        /// Close the connection after the bytes that were already sent.
+        /// Closes the connection after the bytes that have already been sent.
         case close(Refusal)
     }
 
     package private(set) var state = State.greeting
-    /// The timeout in seconds for the next bytes.
+    /// The number of seconds within which the next bytes must arrive.
     package private(set) var timeout = ProtocolLimits.handshakeTimeout
     private var decoder = FrameDecoder()
     private let nonce: [UInt8]
     private let keepAlive: UInt32
     private let endpoints: String?
-    /// The number of unanswered requests. A device that sends requests faster than it reads responses is disconnected.
+    /// The number of requests without a response. A device that sends requests faster than it reads responses is
+    /// disconnected.
     private var requests = 0
 
     package static let requestLimit = 64
 
     /// - Parameters:
-    ///   - keepAlive: the seconds between keep-alives, if the device does not request an allowed value.
-    ///   - endpoints: the public URL of the gateway; nil if it has no endpoints of UnifiedPush.
+    ///   - keepAlive: the number of seconds between keep-alives, if the device does not request an allowed value.
+    ///   - endpoints: the public URL of the gateway; nil if it has no UnifiedPush endpoints.
     package init(nonce: [UInt8], keepAlive: UInt32, endpoints: String? = nil) {
         self.nonce = nonce
         self.keepAlive = keepAlive
@@ -117,7 +119,7 @@ package struct GatewayChannel: Sendable {
         return [action]
     }
 
-    /// Sets the timeout: the interval of keep-alives, half of it, and the delay of a slow network.
+    /// Sets the timeout to one and a half times the interval of keep-alives, plus the delay of a slow network.
     private mutating func expect(_ interval: UInt32) {
         timeout = chosen(interval) * 3 / 2 + 30
     }
@@ -129,15 +131,17 @@ package struct GatewayChannel: Sendable {
 
     // MARK: - Inputs from the gateway
 
-    /// - Parameter refusal: nil if the signature is valid.
+    /// Handles the result of verifying the device's signature.
+    ///
+    /// - Parameter refusal: the reason to refuse the device; nil if the signature is valid.
     package mutating func verified(_ refusal: Refusal?) -> [Action] {
         guard case .checking(let connect) = state else { return [] }
         if let refusal { return close(refusal) }
         state = .open(connect.device)
         expect(connect.keepAlive)
         return [
-            // This action comes before the response, so that a sender that has seen the response finds the device
-            // connected.
+            // This action precedes the response. When a sender has seen the response, the device therefore already
+            // counts as connected.
             .opened(connect.device, connect.state, connect.topics),
             .send(.connected(keepAlive: UInt32(chosen(connect.keepAlive)), endpoints: endpoints)),
         ]
@@ -170,7 +174,7 @@ package struct GatewayChannel: Sendable {
         return [.send(.pong)]
     }
 
-    /// No bytes arrived within ``timeout``.
+    /// Closes the channel, because no bytes arrived within ``timeout``.
     package mutating func timedOut() -> [Action] {
         close(Refusal(.idle, "Nothing was received for \(timeout) s."))
     }
@@ -182,7 +186,7 @@ package struct GatewayChannel: Sendable {
         return [.send(.goAway(refusal, retryAfter: retryAfter)), .close(refusal)]
     }
 
-    /// The connection was lost.
+    /// Handles the loss of the connection.
     package mutating func lost() {
         state = .closed
     }

@@ -14,10 +14,10 @@ package struct Identifier: Hashable, Sendable, CustomStringConvertible {
         low = generator.next() & ~(0b11 << 62) | 0b10 << 62
     }
 
-    /// Creates an identifier that sorts after those of earlier milliseconds (RFC 9562, version 7), so that an index
-    /// appends it at its end. 74 of its bits are random.
+    /// Creates an identifier that sorts after those of earlier milliseconds (RFC 9562, version 7). A database index
+    /// therefore adds it at its end. Of its bits, 74 are random.
     ///
-    /// - Parameter milliseconds: since 1970.
+    /// - Parameter milliseconds: the time in milliseconds since 1970.
     package init(at milliseconds: Int64, using generator: inout some RandomNumberGenerator) {
         high = UInt64(bitPattern: milliseconds) << 16 | 0x7000 | generator.next() & 0x0FFF
         low = generator.next() & ~(0b11 << 62) | 0b10 << 62
@@ -30,7 +30,8 @@ package struct Identifier: Hashable, Sendable, CustomStringConvertible {
         low = bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Parses the canonical form. Returns nil for any other text. Upper-case digits are accepted if `lenient` is true.
+    /// Parses the canonical form, and returns nil for any other text. If `lenient` is true, upper-case digits are
+    /// accepted too.
     package init?(_ text: String, lenient: Bool = false) {
         var (high, low): (UInt64, UInt64) = (0, 0)
         var count = 0
@@ -66,7 +67,7 @@ package struct Identifier: Hashable, Sendable, CustomStringConvertible {
         String(unsafeUninitializedCapacity: 36) { text in
             var at = 0
             for index in 0..<32 {
-                // A hyphen follows the first eight digits, and then four digits three times.
+                // Hyphens follow the first eight digits, and each of the next three groups of four digits.
                 if index == 8 || index == 12 || index == 16 || index == 20 {
                     text[at] = 0x2D
                     at += 1
@@ -81,8 +82,8 @@ package struct Identifier: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The identifier of a push, as in `apns-id`.
+/// The identifier of a push, which providers know as `apns-id`.
 package typealias PushID = Identifier
 
-/// The identifier of a device, which the gateway assigned at enrolment.
+/// The identifier of a device, assigned by the gateway at enrolment.
 package typealias DeviceID = Identifier

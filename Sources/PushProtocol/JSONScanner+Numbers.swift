@@ -1,5 +1,5 @@
 extension JSONScanner {
-    /// Reads a value. Returns the integer part of a number that fits 64 bits, and 1 and 0 for `true` and `false`.
+    /// Reads a value. Returns the integer part of a number that fits 64 bits, 1 for `true`, and 0 for `false`.
     mutating func wholeNumber() throws(Malformed) -> Double? {
         switch peek {
         case 0x74:
@@ -26,7 +26,7 @@ extension JSONScanner {
             if !skip(0x2B) { _ = skip(0x2D) }
             try digits()
         }
-        // An app could not read a number that is too large either.
+        // A number that is too large counts as malformed, because an app could not read it either.
         guard let value = Double(String(decoding: bytes[start..<index], as: UTF8.self)), value.isFinite else {
             throw Malformed()
         }

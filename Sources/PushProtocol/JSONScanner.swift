@@ -1,15 +1,15 @@
-/// A scanner that reads JSON (RFC 8259) once, from the first to the last byte, without building values. It is used for
+/// A scanner that reads JSON (RFC 8259) once, from the first byte to the last, without creating values. It is used for
 /// payloads of which only a few values are needed.
 ///
-/// It accepts the same documents as Foundation's parser for UTF-8, except for a comma after the last member of an
-/// object or an array, which no other parser accepts.
+/// It accepts the same documents as Foundation's parser for UTF-8, with one exception: it does not accept a comma after
+/// the last member of an object or an array, which no other parser accepts either.
 struct JSONScanner {
     /// The error for bytes that are not valid JSON.
     struct Malformed: Error {}
 
-    /// A string or the name of a member, unparsed.
+    /// An unparsed string, which is a value or the name of a member.
     struct Text {
-        /// The bytes between the quotes.
+        /// The bytes between the quotation marks.
         fileprivate var bytes: Slice<UnsafeBufferPointer<UInt8>>
         fileprivate var hasEscapes: Bool
 
@@ -24,13 +24,13 @@ struct JSONScanner {
             return String(decoding: unescaped, as: UTF8.self).hasVisibleCharacters
         }
 
-        /// The UTF-8 of the string with decoded escapes, which are known to be well-formed.
+        /// The UTF-8 bytes of the string after decoding its escapes. The escapes have already been checked.
         private var unescaped: [UInt8] {
             var result: [UInt8] = []
             var units: [UInt16] = []
             var index = bytes.startIndex
             func closeUnits() {
-                // The two halves of a surrogate pair are consecutive.
+                // The two halves of a surrogate pair follow each other directly.
                 if !units.isEmpty { result += Array(String(decoding: units, as: UTF16.self).utf8) }
                 units = []
             }
@@ -57,7 +57,7 @@ struct JSONScanner {
         }
     }
 
-    /// The maximum nesting of objects and arrays.
+    /// The maximum depth of nested objects and arrays.
     private static let depthLimit = 512
 
     let bytes: UnsafeBufferPointer<UInt8>
@@ -74,11 +74,12 @@ struct JSONScanner {
 
     // MARK: - Documents
 
-    /// Reads a document that is an object. `member` receives each name, and reads or skips its value.
+    /// Reads a document that is an object. `member` is called with the name of each member, and must read or skip the
+    /// member's value.
     mutating func document(
         _ member: (inout JSONScanner, Text) throws(Malformed) -> Void
     ) throws(Malformed) {
-        // Most parsers accept a byte order mark.
+        // A byte order mark is skipped, because most parsers accept it.
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { index = 3 }
         skipSpace()
         try object(member)
@@ -88,7 +89,7 @@ struct JSONScanner {
 
     var isAtObject: Bool { peek == 0x7B }
 
-    /// Reads an object at the current position.
+    /// Reads the object at the current position.
     mutating func object(_ member: (inout JSONScanner, Text) throws(Malformed) -> Void) throws(Malformed) {
         try enter(0x7B)
         if leave(0x7D) { return }
@@ -142,7 +143,7 @@ struct JSONScanner {
         }
     }
 
-    /// Reads a value. Returns whether it is a string with a visible character.
+    /// Reads a value, and returns whether it is a string with a visible character.
     mutating func hasVisibleText() throws(Malformed) -> Bool {
         guard peek == 0x22 else {
             try skipValue()
@@ -182,7 +183,7 @@ struct JSONScanner {
         }
         switch try codeUnit() {
         case 0xD800..<0xDC00:
-            // The first half of a surrogate pair requires the second one.
+            // The first half of a surrogate pair must be followed by the second half.
             try take(0x5C)
             try take(0x75)
             guard (0xDC00..<0xE000).contains(try codeUnit()) else { throw Malformed() }
@@ -219,7 +220,7 @@ struct JSONScanner {
         while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { index += 1 }
     }
 
-    /// The character for an escape of one letter; 0 if the escape is unknown.
+    /// Returns the character for an escape of one letter; 0 if the escape is unknown.
     fileprivate static func escape(_ letter: UInt8) -> UInt8 {
         switch letter {
         case 0x22, 0x5C, 0x2F: letter

@@ -1,26 +1,26 @@
-/// The properties of a payload that decide how it is delivered. Gateway and device share this definition.
+/// The properties of a payload that determine its delivery. The gateway and the device share this definition.
 ///
 /// A gateway limits the pushes that only wake an app. A device must not wake an app for a push that the gateway treated
 /// as an alert.
 package struct PayloadFacts: Sendable, Hashable {
-    /// Whether the app should be woken: `content-available` is 1 or `true`.
+    /// Whether the push asks to wake the app: `content-available` is 1 or `true`.
     package var isContentAvailable = false
     /// Whether the user would notice the push: it has an alert with text, a sound with a name, or a badge with a
-    /// number. Text without visible characters does not count, and neither does an empty object or `null`.
+    /// number. A text without visible characters, an empty object and `null` do not count.
     package var isVisible: Bool { hasAlert || hasSound || hasBadge }
 
     private var hasAlert = false
     private var hasSound = false
     private var hasBadge = false
 
-    /// The members of an alert object that are shown.
+    /// The names of the members of an alert object whose texts are shown.
     package static let alertTexts: [StaticString] = [
         "title", "title-loc-key", "subtitle", "subtitle-loc-key", "body", "loc-key",
     ]
 
-    /// Returns nil if the payload is not a JSON object.
+    /// Scans a payload. Returns nil if the payload is not a JSON object.
     package init?(_ payload: [UInt8]) {
-        // If a name occurs twice, the last one counts, as in Foundation, which apps use.
+        // If a name is repeated, the last value counts. Foundation, which apps use, does the same.
         let facts = payload.withUnsafeBufferPointer { bytes -> PayloadFacts? in
             var scanner = JSONScanner(bytes)
             var facts = PayloadFacts()
@@ -56,7 +56,8 @@ package struct PayloadFacts: Sendable, Hashable {
         self = facts
     }
 
-    /// Reads a string, or an object with strings under some names. Returns whether any of them has a visible character.
+    /// Reads a string, or the strings with certain names in an object. Returns whether any of the strings has a visible
+    /// character.
     private static func hasText(
         _ scanner: inout JSONScanner, in names: [StaticString]
     ) throws(JSONScanner.Malformed) -> Bool {
@@ -71,7 +72,8 @@ package struct PayloadFacts: Sendable, Hashable {
 }
 
 extension StringProtocol {
-    /// Whether any character is visible: not a space, not a control character, and not one that is never drawn.
+    /// Whether the text has a visible character: not a space, not a control character, and not a character that is
+    /// never drawn.
     package var hasVisibleCharacters: Bool {
         unicodeScalars.contains { scalar in
             let properties = scalar.properties

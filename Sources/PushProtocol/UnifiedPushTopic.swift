@@ -1,7 +1,8 @@
 /// The topic of one UnifiedPush registration: `unifiedpush:` and 32 random hexadecimal digits, which the device
 /// chooses.
 ///
-/// Topics of apps contain no colon. The topic therefore needs no team, and no APNs provider can send to it.
+/// The topics of apps do not contain a colon. A UnifiedPush topic therefore does not belong to a team, and APNs
+/// providers cannot send to it.
 package struct UnifiedPushTopic: Sendable, Hashable {
     package let text: String
 
@@ -14,7 +15,7 @@ package struct UnifiedPushTopic: Sendable, Hashable {
         text = Self.prefix + bytes.map { (($0 < 16 ? "0" : "") + String($0, radix: 16)) }.joined()
     }
 
-    /// Returns nil if the text does not have this form.
+    /// Parses a topic. Returns nil if the text does not have this form.
     package init?(_ text: String) {
         guard text.hasPrefix(Self.prefix) else { return nil }
         let rest = text.utf8.dropFirst(Self.prefix.utf8.count)

@@ -1,4 +1,4 @@
-/// The type of a push (`apns-push-type`). The raw values are used in the protocol.
+/// The type of a push (`apns-push-type`). The protocol uses the raw values.
 package enum PushType: UInt8, Sendable, Hashable, CaseIterable {
     case alert = 1
     case background, complication, controls, fileprovider, liveactivity, location, mdm, pushtotalk, voip, widgets
@@ -10,37 +10,37 @@ package enum PushType: UInt8, Sendable, Hashable, CaseIterable {
         self = type
     }
 
-    /// The types by name. Creating names from cases is slow, so they are stored.
+    /// The types by their names. They are stored, because creating a name from a case is slow.
     private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
 
-    /// The name as used in the header field.
+    /// The name of the type, as used in the header field.
     package var name: String { "\(self)" }
 }
 
 /// The priority of a push (`apns-priority`).
 package enum PushPriority: UInt8, Sendable, Hashable, CaseIterable, Comparable {
-    /// The push never wakes the device.
+    /// A priority at which the push never wakes the device.
     case whenAwake = 1
-    /// The push respects the device's power, and may be grouped with others.
+    /// A priority at which the push considers the device's power, and may be sent together with others.
     case considerate = 5
     case immediate = 10
 
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// The activity of a device, as reported by the device.
+/// A device's activity, as the device reports it to the gateway.
 package enum ReportedActivity: UInt8, Sendable, Hashable, CaseIterable {
     case active = 1
     case idle
     case dozing
 }
 
-/// A device's filter for a topic.
+/// A device's filter for the pushes of one topic.
 package enum TopicFilter: UInt8, Sendable, Hashable, CaseIterable {
     case enabled = 1
     /// Pushes are discarded.
     case ignored
-    /// Pushes are sent together with others, and cause no transmission of their own.
+    /// Pushes are sent only together with others, so that they do not cause a separate transmission.
     case opportunistic
     /// Pushes are stored until the topic is enabled again.
     case paused
@@ -48,33 +48,33 @@ package enum TopicFilter: UInt8, Sendable, Hashable, CaseIterable {
 
 /// The reason why one side closes a connection or refuses a request.
 package enum RefusalCode: UInt8, Sendable, Hashable, CaseIterable {
-    /// Invalid bytes, or a frame that is not allowed in the current state.
+    /// The bytes are invalid, or the frame is not allowed in the current state.
     case protocolError = 1
-    /// An unsupported protocol version.
+    /// The protocol version is not supported.
     case version
-    /// An unknown device, a wrong signature, or a device that was revoked.
+    /// The device is unknown or was revoked, or its signature is wrong.
     case notAuthenticated
-    /// An enrolment code that is unknown, used or expired.
+    /// The enrolment code is unknown, used or expired.
     case enrolmentCode
-    /// A topic that the gateway does not serve.
+    /// The gateway does not serve the topic.
     case unknownTopic
-    /// A request beyond the gateway's limits.
+    /// The request exceeds a limit of the gateway.
     case tooMuch
-    /// The same device has connected again.
+    /// The same device has connected again, and the new connection replaces this one.
     case replaced
-    /// Nothing was received for too long.
+    /// The other side has been silent for too long.
     case idle
     /// The gateway is stopping. The device should reconnect after the given time.
     case shutdown
-    /// A failure of the gateway. A retry may work later.
+    /// The gateway has failed. A later attempt may work.
     case trouble
 }
 
-/// Limits of the protocol. A peer that exceeds one is disconnected.
+/// The limits of the protocol. A peer that exceeds a limit is disconnected.
 package enum ProtocolLimits {
     package static let version: UInt8 = 1
-    /// The maximum size of a frame without its header, in bytes: enough for a push of 5,120 bytes with its fields, or
-    /// for filters of 500 topics.
+    /// The maximum size of a frame in bytes, without its header. This is enough for a push of 5,120 bytes with its
+    /// fields, or for the filters of 500 topics.
     package static let frameLength = 65_536
     package static let topics = 1_024
     package static let topicLength = 255
@@ -87,8 +87,8 @@ package enum ProtocolLimits {
     package static let codeLength = 64
     package static let collapseLength = 64
     package static let endpointsLength = 512
-    /// The timeout in seconds for the next step of the handshake.
+    /// The number of seconds within which the next step of the handshake must follow.
     package static let handshakeTimeout = 20
-    /// The seconds between keep-alives that a gateway accepts.
+    /// The intervals between keep-alives, in seconds, that a gateway accepts.
     package static let keepAlive = 30...3_600
 }

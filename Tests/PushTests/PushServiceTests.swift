@@ -111,7 +111,7 @@ import Testing
         try await eventually("somebody who waits") { scene.clock.sleepers == 2 }
         scene.clock.advance(to: scene.clock.now().bootSeconds + 10)
         let status = try await registration
-        #expect(status.token == nil && status.isRegistered && status.sentence.contains("waits for its token"))
+        #expect(status.token == nil && status.isRegistered && status.sentence.contains("waiting for its token"))
         scene.gateway.state.update { $0.answersRegistrations = true }
         scene.gateway.cut()
         try await eventually("the next attempt") { try await scene.connection() == .waiting }

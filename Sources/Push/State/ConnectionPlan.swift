@@ -1,12 +1,12 @@
 package import NightshiftAPI
 package import PushProtocol
 
-/// Decides when to connect to the gateway and when to send a keep-alive.
+/// The plan that decides when to connect to the gateway and when to send a keep-alive.
 ///
-/// It is a pure value: events of the network go in with their times, and actions come out. Times are boot seconds. The
-/// legal transitions: `off` to `offline` and `connecting`; `offline` to `connecting`; `connecting` to `open` and
-/// `waiting`; `open` to `waiting` and `connecting`; `waiting` to `connecting`; each but `off` to `offline`, and every
-/// one to `off`.
+/// A pure value: events of the network go in with their times, and actions come out. Times are boot seconds. The
+/// allowed transitions are: `off` to `offline` and `connecting`; `offline` to `connecting`; `connecting` to `open` and
+/// `waiting`; `open` to `waiting` and `connecting`; `waiting` to `connecting`; every state except `off` to `offline`;
+/// every state to `off`.
 package struct ConnectionPlan: Hashable, Sendable {
     package enum Phase: Hashable, Sendable {
         /// No connection is wanted.
@@ -15,15 +15,15 @@ package struct ConnectionPlan: Hashable, Sendable {
         case offline
         case connecting(since: Double)
         case open(since: Double)
-        /// The last attempt failed; the next one follows at this time.
+        /// The last attempt failed, and the next one follows at the given time.
         case waiting(until: Double)
     }
 
     package enum Action: Hashable, Sendable {
-        /// Opens a connection, and closes an existing one.
+        /// Opens a connection, and closes an existing one first.
         case connect
         case disconnect
-        /// Sends a keep-alive, with the number of seconds before the next one.
+        /// Sends a keep-alive, with the maximum number of seconds until the next one.
         case ping(UInt32)
     }
 
@@ -37,25 +37,26 @@ package struct ConnectionPlan: Hashable, Sendable {
     private var network: String?
     /// The last known device conditions.
     private var device = DeviceConditions()
-    /// Whether the machine has slept since the last bytes from the gateway. Silence during sleep says nothing about the
-    /// network.
+    /// Whether the machine has slept since the last bytes from the gateway. If so, the silence since then says nothing
+    /// about the network.
     private var hasSlept = false
     /// The number of consecutive failures.
     private var failures = 0
-    /// The keep-alive interval in seconds that the gateway granted, or that was sent to it last. The gateway waits half
-    /// as long again.
+    /// The keep-alive interval in seconds that the gateway granted, or that was sent to the gateway last. The gateway
+    /// waits one and a half times as long before it closes the connection.
     private var granted: UInt32 = 0
     private var pinged: Double?
 
-    /// The first and the longest pause in seconds; each failure doubles the pause.
+    /// The first pause in seconds after a failure. Each further failure doubles it, up to ``longestPause``.
     package static let firstPause = 5.0
     package static let longestPause = 1_800.0
-    /// The time limits in seconds for an attempt, and for the answer to a keep-alive.
+    /// The time limit in seconds for an attempt to connect. ``answerTimeout`` is the limit for the answer to a
+    /// keep-alive.
     package static let attemptTimeout = 60.0
     package static let answerTimeout = 20.0
-    /// The seconds that a connection must be open before earlier failures are forgotten.
+    /// The number of seconds for which a connection must be open before its end no longer adds to earlier failures.
     static let proof = 60.0
-    /// The fraction of the interval after which a keep-alive is sent early if the device is awake anyway.
+    /// The fraction of the interval after which a keep-alive may be sent early, if the device is awake for other work.
     private static let aligned = 0.5
 
     package init() {}
@@ -73,7 +74,7 @@ package struct ConnectionPlan: Hashable, Sendable {
         return phase == .off ? begin(now) : []
     }
 
-    /// Applies the device conditions: the network, and whether the machine sleeps.
+    /// Applies the device conditions: the network, and whether the machine is asleep.
     package mutating func apply(_ conditions: DeviceConditions, now: Double) -> [Action] {
         let wasThere = isNetworkThere
         let other = conditions.network.isAvailable && conditions.network.name != network
@@ -81,7 +82,7 @@ package struct ConnectionPlan: Hashable, Sendable {
         isNetworkThere = conditions.network.isAvailable
         device = conditions
         if wakes || conditions.isSleeping { hasSlept = true }
-        // While no network is available, the last one stays known.
+        // While no network is available, the name of the last network is kept.
         if isNetworkThere {
             if other { keepAlive.networkChanged() }
             network = conditions.network.name
@@ -98,8 +99,7 @@ package struct ConnectionPlan: Hashable, Sendable {
         }
         guard wakes else { return [] }
         switch phase {
-        // A keep-alive shows whether the gateway is still connected, and fetches pushes that have arrived in the
-        // meantime.
+        // A keep-alive shows whether the gateway is still connected, and fetches pushes that arrived during the sleep.
         case .open: return ping(now)
         case .waiting:
             failures = 0
@@ -108,7 +108,7 @@ package struct ConnectionPlan: Hashable, Sendable {
         }
     }
 
-    /// Sends a keep-alive that is due soon, because the device is awake for other work.
+    /// Sends a keep-alive that will soon be due, because the device is awake for other work.
     package mutating func isAwakeAnyway(now: Double) -> [Action] {
         guard case .open = phase, let lastHeard, now - lastHeard >= interval * Self.aligned else { return [] }
         return ping(now)
@@ -126,7 +126,7 @@ package struct ConnectionPlan: Hashable, Sendable {
 
     // MARK: - Events of the connection
 
-    /// The gateway has accepted the device.
+    /// Handles the gateway's acceptance of the device.
     package mutating func connected(keepAlive granted: UInt32, now: Double) {
         guard case .connecting = phase else { return }
         self.granted = granted
@@ -135,24 +135,25 @@ package struct ConnectionPlan: Hashable, Sendable {
         heard(now)
     }
 
-    /// Bytes have arrived.
+    /// Handles the arrival of bytes.
     package mutating func heard(_ now: Double) {
         lastHeard = now
         hasSlept = false
     }
 
-    /// The answer to a keep-alive has arrived. Must be called before ``heard(_:)`` for its bytes.
+    /// Handles the answer to a keep-alive. It must be called before ``heard(_:)`` is called for the bytes of the
+    /// answer.
     package mutating func answered(now: Double) {
         guard let pinged else { return }
         if let lastHeard, !hasSlept { keepAlive.answered(silence: Int(saturating: pinged - lastHeard)) }
         self.pinged = nil
     }
 
-    /// The connection has ended, or could not be opened.
+    /// Handles the end of a connection, or a failed attempt to connect.
     ///
     /// - Parameters:
-    ///   - jitter: a random number in 0..<1, so that devices do not all reconnect at the same time.
-    ///   - retryAfter: the pause in seconds that the gateway wants; 0 for none.
+    ///   - jitter: a random number in 0..<1. It prevents all devices from reconnecting at the same time.
+    ///   - retryAfter: the pause in seconds that the gateway requests; 0 for none.
     package mutating func ended(
         _ why: String, _ code: RefusalCode? = nil, retryAfter: UInt32 = 0, jitter: Double, now: Double
     ) {
@@ -168,18 +169,18 @@ package struct ConnectionPlan: Hashable, Sendable {
     }
 
     private func pause(_ code: RefusalCode?, _ retryAfter: UInt32, _ jitter: Double) -> Double {
-        // At least the full pause, plus a random part so that devices reconnect one after the other.
+        // The pause is at least as long as requested. A random part makes devices reconnect at different times.
         if retryAfter > 0 { return min(Double(retryAfter), 86_400) * (1 + jitter / 2) }
         let most: Double =
             switch code {
-            // Time alone does not fix these.
+            // These failures do not disappear with time.
             case .notAuthenticated, .version, .replaced: Self.longestPause
             default: min(Self.firstPause * Double(1 << min(failures - 1, 10)), Self.longestPause)
             }
         return most * (0.5 + jitter / 2)
     }
 
-    /// Shortens the keep-alive interval if the connection turned out to be broken after a silence.
+    /// Shortens the keep-alive interval if the connection broke during a silence.
     private mutating func silenceBroke(_ now: Double) {
         guard let pinged, let lastHeard, !hasSlept else { return }
         let silence = min(Int(saturating: pinged - lastHeard), KeepAliveInterval.longest)
@@ -199,7 +200,7 @@ package struct ConnectionPlan: Hashable, Sendable {
             guard pinged != nil else { return ping(now) }
             silenceBroke(now)
             trouble = "The gateway has not responded to a keep-alive."
-            // A network device that dropped the connection is no reason to pause.
+            // There is no pause, because a network device may have dropped the silent connection.
             return begin(now)
         case .off, .offline: return []
         }
@@ -208,13 +209,13 @@ package struct ConnectionPlan: Hashable, Sendable {
     private mutating func ping(_ now: Double) -> [Action] {
         guard pinged == nil else { return [] }
         pinged = now
-        // The answer may increase the interval by half.
+        // An answer to the keep-alive may increase the interval by half.
         let next = UInt32(min(keepAlive.current * 3 / 2, KeepAliveInterval.longest))
         granted = next
         return [.ping(next)]
     }
 
-    /// The seconds between the last bytes from the gateway and a keep-alive.
+    /// The number of seconds between the last bytes from the gateway and the next keep-alive.
     package var interval: Double {
         Double(granted == 0 ? keepAlive.current : min(keepAlive.current, Int(granted) * 3 / 2))
     }
@@ -227,7 +228,7 @@ package struct ConnectionPlan: Hashable, Sendable {
         }
     }
 
-    /// The boot seconds at which ``tick(jitter:now:)`` has something to do.
+    /// The time in boot seconds at which ``tick(jitter:now:)`` must be called; nil if there is none.
     package var nextDeadline: Double? {
         switch phase {
         case .off, .offline: nil

@@ -10,7 +10,9 @@ package struct PushAddress: Hashable, Sendable {
 
     private static let scheme = "nightshift-push://"
 
-    /// - Throws: ``Problem``, which names the missing part.
+    /// Parses an address.
+    ///
+    /// - Throws: a ``Problem`` that names the missing part.
     package init(_ text: String) throws(Problem) {
         func refused(_ why: String) -> Problem {
             .invalid(

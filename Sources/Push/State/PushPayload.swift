@@ -2,7 +2,8 @@ package import Foundation
 package import NightshiftAPI
 import PushProtocol
 
-/// The part of a push that the service reads: the keys of `aps` that Apple documents. All other keys are for the app.
+/// The payload of a push, as far as the service reads it: the keys of `aps` that Apple documents. All other keys are
+/// for the app.
 package struct PushPayload: Hashable, Sendable {
     package var title = ""
     package var subtitle = ""
@@ -12,16 +13,17 @@ package struct PushPayload: Hashable, Sendable {
     package var thread = ""
     package var category = ""
     package var level = AppNotification.Level.active
-    /// The JSON object as it was received.
+    /// The JSON object as received.
     package var text: String
 
-    /// The properties that the gateway reads as well.
+    /// The properties of the payload that the gateway reads too.
     private let facts: PayloadFacts
 
-    /// Returns nil if the payload is not a JSON object. A key of the wrong type counts as missing.
+    /// Parses a payload. Returns nil if the payload is not a JSON object. A key with a value of the wrong type counts
+    /// as missing.
     package init?(_ bytes: [UInt8]) {
         guard let facts = PayloadFacts(bytes), let text = String(validating: bytes, as: UTF8.self),
-            // JSONSerialization, because apps use it as well and get the same result for repeated names.
+            // JSONSerialization is used because apps use it too, and a repeated name then has the same value for both.
             let root = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
         else { return nil }
         self.text = text
@@ -34,7 +36,7 @@ package struct PushPayload: Hashable, Sendable {
         if let alert = aps["alert"] as? [String: Any] {
             title = visible(alert["title"]) ?? visible(alert["title-loc-key"]) ?? ""
             subtitle = visible(alert["subtitle"]) ?? visible(alert["subtitle-loc-key"]) ?? ""
-            // The app's localised texts are not available here, so the key itself is shown.
+            // The service cannot read the app's localised texts, so the key itself is shown.
             body = visible(alert["body"]) ?? visible(alert["loc-key"]) ?? ""
         } else {
             body = visible(aps["alert"]) ?? ""
@@ -53,7 +55,7 @@ package struct PushPayload: Hashable, Sendable {
             }
     }
 
-    /// Whether it has content for the user: a text, a sound or a badge.
+    /// Whether the payload has content that the user notices: a text, a sound or a badge.
     package var hasAlert: Bool { facts.isVisible }
 
     package var hasText: Bool { !title.isEmpty || !subtitle.isEmpty || !body.isEmpty }
@@ -61,7 +63,7 @@ package struct PushPayload: Hashable, Sendable {
     /// Whether the app is woken to fetch new content.
     package var wakesApp: Bool { facts.isContentAvailable }
 
-    /// Whether it is for the app only (Apple: a background notification).
+    /// Whether the push only wakes the app and shows nothing (Apple: a background notification).
     package var isSilent: Bool { wakesApp && !hasAlert }
 
     /// Returns the notification to show.
@@ -82,7 +84,7 @@ package struct PushPayload: Hashable, Sendable {
         return notification
     }
 
-    /// Returns the text, cut between characters to at most ``Limits/notificationText`` bytes.
+    /// Returns the text, shortened between two characters to at most ``Limits/notificationText`` bytes.
     private static func bounded(_ text: String) -> String {
         guard text.utf8.count > Limits.notificationText else { return text }
         var cut = ""

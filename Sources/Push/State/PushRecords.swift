@@ -11,80 +11,80 @@ package struct PushApp: Hashable, Sendable, Codable {
     package var error: String?
     /// Whether the next token must differ from the last, because the app was removed and installed again.
     package var wantsFreshToken = false
-    /// Whether the user has force-quit the app, and not started it since.
+    /// Whether the user has force-quit the app and has not started it since.
     package var isForceQuit = false
 
     package init() {}
 }
 
-/// The stored state of the device at its gateway.
+/// The stored state of the device's enrolment at its gateway.
 package struct PushDevice: Hashable, Sendable, Codable {
     package var enrolment: PushStatus.Enrolment?
     /// The PEM file with the gateway's certificate authority; nil for the system's authorities.
     package var authority: String?
-    /// Topics whose removal is still to be sent to the gateway.
+    /// The topics whose removal has not been sent to the gateway yet.
     package var leaving: [String] = []
     package var budget: WakeBudget
 
     package init(now: Double) { budget = WakeBudget(now: now) }
 }
 
-/// One push, as stored. Times are seconds since 1970.
+/// The stored state of one push. Times are seconds since 1970.
 package struct KnownPush: Hashable, Sendable, Codable {
     package var record: PushRecord
     package var app: AppID
-    /// A number in the order of arrival.
+    /// The number of the push in the order of arrival.
     package var number: Int64
-    /// The expiration date; nil if the push is delivered at once or not at all.
+    /// The expiration date; nil if the push is either delivered at once or discarded.
     package var expires: Double?
-    /// The identifier of its notification.
+    /// The identifier of the push's notification.
     package var identifier: String
-    /// The latest time at which the notification that waits for the app is shown; nil if none waits.
+    /// The latest time at which the notification is shown while it waits for the app; nil if it does not wait.
     package var alertBy: Double?
-    /// Whether its app is woken even during doze.
+    /// Whether the push wakes its app even during doze.
     package var isUrgent: Bool
 
     package var isDone: Bool { record.state != .waiting && record.state != .running }
 
-    /// Whether its alert is the notification of the app with this identifier.
+    /// Returns whether the push's alert is the notification of an app with this identifier.
     func hasAlert(_ identifier: String, of app: AppID) -> Bool {
         record.hasAlert && self.app == app && self.identifier == identifier
     }
 }
 
-/// A wake requested for a push.
+/// A wake that the push feature requests for a push.
 package struct PushWake: Hashable, Sendable {
     package var id: String
     package var app: AppID
-    /// The key of the wake: all silent pushes of an app share one, and each other push has its own.
+    /// The key of the wake. All silent pushes of an app share one key, and each other push has its own.
     package var key: String
     package var delivery: PushDelivery
-    /// The seconds after which the wake is dropped unless it has begun.
+    /// The number of seconds after which the wake is dropped if it has not begun.
     package var timeout: Double
 
-    /// The payload of the provider as it was received.
+    /// The payload as received from the provider.
     package var payload: Data { Data(delivery.payload.utf8) }
 }
 
-/// A notification that is written together with its push.
+/// A notification that is written in the same transaction as its push.
 package struct PushAlert: Hashable, Sendable {
     package var app: AppID
     package var notification: AppNotification
-    /// The time from which it is shown, in seconds since 1970; nil if it first has to be unblocked.
+    /// The time in seconds since 1970 from which the notification is shown; nil if it must be unblocked first.
     package var due: Double?
 }
 
-/// A notification to unblock, because the app has finished its wake.
+/// A notification to unblock, because the app has finished handling the push.
 package struct AlertRelease: Hashable, Sendable {
     package var app: AppID
     package var identifier: String
     package var due: Double
 }
 
-/// The end of a wake, with its push.
+/// The end of a wake, with the push that caused the wake.
 package struct PushEnd: Hashable, Sendable {
     package var row: StoredWakeEnd
-    /// The push; nil if it is no longer known.
+    /// The id of the push; nil if the push is no longer known.
     package var push: String?
 
     package init(row: StoredWakeEnd, push: String?) {
@@ -99,7 +99,7 @@ package struct PushChanges: Sendable {
     package var apps: [AppID: PushApp] = [:]
     package var device: PushDevice?
     package var pushes: [KnownPush] = []
-    /// The payloads of pushes that still need them.
+    /// The payloads of pushes whose apps have not been woken yet.
     package var payloads: [String: Data] = [:]
     /// The pushes that have just arrived.
     package var received: Set<String> = []

@@ -1,9 +1,10 @@
 import Foundation
 package import NightshiftAPI
 
-/// Changes of the state for the disk.
+/// Changes of the state that are written to disk.
 extension PushState {
-    /// Takes the changes to write in one transaction. They count as written unless ``notWritten(_:now:)`` is called.
+    /// Returns the changes to write in one transaction, and clears them. They count as written unless
+    /// ``notWritten(_:now:)`` is called.
     package mutating func takeChanges() -> PushChanges {
         var changes = PushChanges()
         changes.removed = marks.removed
@@ -22,14 +23,14 @@ extension PushState {
         return changes
     }
 
-    /// Takes the apps whose processes get a notice about their token now.
+    /// Returns the apps whose processes now get a notice about their token, and clears the list.
     package mutating func takeTold() -> Set<AppID> {
         defer { told = [] }
         return told
     }
 
-    /// Handles a failed transaction: its changes become part of the next one. Pushes that it contained are dropped,
-    /// because the gateway sends them again, and the wakes that it contained wait.
+    /// Handles a failed transaction by adding its changes to the next one. Pushes in the failed transaction are
+    /// dropped, because the gateway sends them again. Pushes whose wakes it contained wait.
     package mutating func notWritten(_ changes: PushChanges, now: Double) {
         marks.removed.formUnion(changes.removed)
         marks.apps.formUnion(changes.apps.keys)
@@ -56,11 +57,12 @@ extension PushState {
         marks.ends = changes.ends + marks.ends
         let told = changes.entries.filter { $0.decision != .pushReceived }
         marks.entries = Array((told + marks.entries).suffix(Self.mostEntries))
-        // Not at once, because the disk needs time to recover.
+        // The write is not repeated at once, because the disk may need time to recover.
         nextDeadline = now + Self.pauseAfterFailure
     }
 
-    /// The number of journal entries kept for a disk that cannot be written; the newest are kept.
+    /// The maximum number of journal entries kept while the disk cannot be written. If there are more, the oldest are
+    /// dropped.
     private static let mostEntries = 1_000
     private static let pauseAfterFailure = 60.0
 }

@@ -9,7 +9,7 @@ extension PushState {
 
     /// Handles a push from the gateway.
     ///
-    /// - Returns: whether it is new. A repeated push is ignored.
+    /// - Returns: whether the push is new. A repeated push is ignored.
     @discardableResult
     package mutating func received(_ message: Message, now: Double) -> Bool {
         guard let id = newID(message) else { return false }
@@ -49,7 +49,7 @@ extension PushState {
         return true
     }
 
-    /// Returns the id for a new push; nil for a repeated one. Providers choose ids, so if a push of another app has the
+    /// Returns the id for a new push; nil for a repeated one. Providers choose ids. If a push of another app has the
     /// same id, the topic is appended.
     private func newID(_ message: Message) -> String? {
         let plain = message.id.description
@@ -58,7 +58,7 @@ extension PushState {
         return other.app.rawValue == message.topic || pushes[own] != nil ? nil : own
     }
 
-    /// Handles a push with `content-available`: wakes the app, or lets the push wait.
+    /// Handles a push with `content-available`: wakes the app, or makes the push wait.
     private mutating func deliver(_ id: String, _ payload: PushPayload, _ now: Double) {
         guard let push = pushes[id] else { return }
         let hold = hold(push, now) ?? (isBusy(push, with: running(push.app)) ? .busy : nil)
@@ -72,7 +72,7 @@ extension PushState {
             let once = hold?.waits == true ? " It has no expiration date, so it does not wait." : ""
             return show(id, payload, (hold?.sentence ?? "") + once, now)
         }
-        // The alert is shown now, so that the user does not wait for the app.
+        // The alert is shown now, so that the user sees it before the app is woken.
         if payload.hasAlert { put(id, payload, due: now) }
         makeRoom(for: id, now)
         wait(id, hold, now)
@@ -91,17 +91,17 @@ extension PushState {
         marks.pushes.insert(id)
     }
 
-    /// Shows the alert of a push without waking its app; `why` is the reason for that.
+    /// Shows the alert of a push without waking its app. `why` is the reason for not waking it.
     private mutating func show(_ id: String, _ payload: PushPayload, _ why: String?, _ now: Double) {
         guard let push = pushes[id] else { return }
         guard payload.hasAlert else {
-            return discard(id, why ?? "It has neither an alert nor content-available, so nothing is done.", now)
+            return discard(id, why ?? "It has neither an alert nor content-available, so it has no effect.", now)
         }
         put(id, payload, due: now)
         pushes[id]?.record.state = .notShown
         pushes[id]?.record.sentence = why ?? "It has only an alert, so the app is not woken."
         guard let why else { return }
-        note(.pushDiscarded, push.app, "\(id): its alert is shown, but the app does not receive it. \(why)", now)
+        note(.pushDiscarded, push.app, "\(id): its alert is shown, but the app does not receive the push. \(why)", now)
     }
 
     private mutating func put(_ id: String, _ payload: PushPayload, due: Double?) {
@@ -121,12 +121,12 @@ extension PushState {
 
     private func hasExpired(_ push: KnownPush, _ now: Double) -> Bool { push.expires.map { $0 <= now } ?? false }
 
-    /// Whether a waiting push may have expired, by a clock that is not trusted yet.
+    /// Returns whether a waiting push has expired according to a clock that is not trusted yet.
     package func isInDoubt(_ now: Double) -> Bool {
         !trustsClock && pushes.values.contains { $0.record.state == .waiting && hasExpired($0, now) }
     }
 
-    /// The reason why the app is not woken for the push now; nil if it is.
+    /// Returns the reason why the app is not woken for the push now; nil if the app is woken.
     package func hold(_ push: KnownPush, _ now: Double) -> PushHold? {
         let app = push.app
         guard let manifest = manifests[app] else { return .notInstalled }
@@ -143,7 +143,7 @@ extension PushState {
             return .batteryLow
         }
         if conditions.isLowPower { return .lowPower }
-        // Waking an app opens a maintenance window.
+        // Waking an app for an urgent push opens a maintenance window.
         if moment.phase == .dozing, !push.isUrgent { return .dozing }
         if isOnBattery, push.record.isSilent {
             var budget = device.budget
@@ -153,12 +153,12 @@ extension PushState {
         return nil
     }
 
-    /// The number of pushes with an alert that an app is handling.
+    /// Returns the number of pushes with an alert that an app is handling.
     private func running(_ app: AppID) -> Int {
         pushes.values.count { $0.app == app && !$0.record.isSilent && $0.record.state == .running }
     }
 
-    /// Whether the push must wait because the app is handling the maximum number of pushes with an alert.
+    /// Returns whether the push must wait, because the app is handling the maximum number of pushes with an alert.
     private func isBusy(_ push: KnownPush, with running: Int) -> Bool {
         !push.record.isSilent && running >= Self.mostRunning
     }
@@ -184,8 +184,8 @@ extension PushState {
                 timeout: push.expires.map { max(0, $0 - now) } ?? Self.timeout))
     }
 
-    /// Discards waiting pushes to make room for a new one. Per app only the newest silent push waits, and a limited
-    /// number of pushes with an alert.
+    /// Discards waiting pushes of an app to make room for a new one. Only the newest silent push of the app waits, and
+    /// a limited number of its pushes with an alert.
     private mutating func makeRoom(for id: String, _ now: Double) {
         guard let push = pushes[id] else { return }
         let waiting = order.filter { older in
@@ -204,11 +204,11 @@ extension PushState {
 
     // MARK: - Ends
 
-    /// Handles ends of wakes, each once.
+    /// Handles the ends of wakes. Each end has an effect only once.
     package mutating func take(_ ends: [PushEnd], now: Double) {
         for end in ends where !marks.ends.contains(end.row.id) {
             marks.ends.append(end.row.id)
-            // An unknown push belonged to an app that was removed in the meantime.
+            // A push is unknown if its app was removed in the meantime.
             guard let id = end.push, let push = pushes[id] else { continue }
             if push.record.isSilent { discardReplaced(by: push, now) }
             guard push.record.state == .running else { continue }
@@ -233,7 +233,7 @@ extension PushState {
     ) {
         guard let push = pushes[id] else { return }
         releaseAlert(id, now)
-        if isDropped { return discard(id, detail ?? "The app is no longer woken for it.", now) }
+        if isDropped { return discard(id, detail ?? "The wake of the app for this push was cancelled.", now) }
         pushes[id]?.record.state = .handled
         pushes[id]?.record.result = result
         let woken = push.record.woken ?? push.record.received
@@ -250,7 +250,7 @@ extension PushState {
         note(.pushHandled, push.app, "\(id): \(sentence)", now, inputs: result.map { ["result": $0.rawValue] })
     }
 
-    /// Unblocks the notification of a push, which waits for the app.
+    /// Unblocks the notification of a push that waits for its app.
     mutating func releaseAlert(_ id: String, _ now: Double) {
         guard let push = pushes[id], push.alertBy != nil else { return }
         pushes[id]?.alertBy = nil
@@ -280,7 +280,7 @@ extension PushState {
         note(.pushDiscarded, push.app, "\(id): \(why)", now)
     }
 
-    /// Deletes finished pushes, except for the newest.
+    /// Deletes finished pushes except for the newest.
     private mutating func prune() {
         let done = order.filter { pushes[$0]?.isDone == true }
         let gone = Set(done.prefix(max(0, done.count - Self.remembered)))
@@ -310,7 +310,7 @@ extension PushState {
         for id in order {
             guard let push = pushes[id] else { continue }
             if let by = push.alertBy {
-                // The second condition releases the alert after the clock was set back, when it would otherwise wait
+                // The second condition applies after the clock was set back. Without it, the notification would wait
                 // too long.
                 if by <= now || by > now + Self.alertTimeout { releaseAlert(id, now) } else { next.append(by) }
             }

@@ -2,9 +2,9 @@ import Foundation
 package import NightshiftAPI
 package import PushProtocol
 
-/// Status for people and for the gateway.
+/// The push status for users and for the gateway.
 extension PushState {
-    /// Returns nil if there is no such app.
+    /// Returns the push status of an app; nil if there is no such app.
     package func status(of app: AppID, now: Double) -> AppPushStatus? {
         guard let manifest = manifests[app] else { return nil }
         var status = AppPushStatus(app: app, name: manifest.name, alerts: permissions[app] ?? .ask)
@@ -18,7 +18,7 @@ extension PushState {
         return status
     }
 
-    /// Returns the record of a push, with the state of its alert in the sentence.
+    /// Returns the record of a push, whose sentence also describes the state of the alert.
     private static func explained(_ push: KnownPush) -> PushRecord {
         var record = push.record
         guard record.shown == nil else { return record }
@@ -33,7 +33,7 @@ extension PushState {
         apps.keys.sorted { $0.rawValue < $1.rawValue }.compactMap { status(of: $0, now: now) }
     }
 
-    /// Returns the notice for the app's processes; nil for an app that has not registered.
+    /// Returns the notice for the processes of an app; nil if the app has not registered.
     package func notice(for app: AppID) -> PushNotice? {
         guard let known = apps[app], known.isRegistered else { return nil }
         return PushNotice(token: known.token, error: error(of: app))
@@ -47,11 +47,11 @@ extension PushState {
         return known.error
     }
 
-    /// Returns a sentence about what would happen to a push that arrived now.
+    /// Returns a sentence that describes what would happen if a push arrived now.
     private func sentence(_ app: AppID, _ now: Double) -> String {
         guard apps[app]?.isRegistered == true else { return "It has not registered for remote notifications." }
         if let error = error(of: app) { return error }
-        if apps[app]?.token == nil { return "It waits for its token from the gateway." }
+        if apps[app]?.token == nil { return "It is waiting for its token from the gateway." }
         var record = PushRecord(
             id: "", received: Date(timeIntervalSince1970: now), priority: 5, isSilent: true, hasAlert: false)
         record.state = .waiting
@@ -62,13 +62,13 @@ extension PushState {
 
     // MARK: - For the gateway
 
-    /// The filter for each registered app's topic.
+    /// The filter for the topic of each registered app.
     package var topics: [TopicChoice] {
         registered.map { TopicChoice($0.rawValue, filter(of: $0)) }
     }
 
     private func filter(of app: AppID) -> TopicFilter {
-        // The user sees notifications of these apps, whether or not they are woken.
+        // The user sees notifications of these apps, even if the apps are not woken.
         guard permissions[app] == .denied, !inFront.contains(app) else { return .enabled }
         guard let manifest = manifests[app], manifest.modes.contains(.remoteNotification),
             apps[app]?.isForceQuit != true, !switchedOff.contains(app)

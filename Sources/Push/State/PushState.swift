@@ -5,33 +5,33 @@ package import Store
 
 /// The state of remote notifications: registered apps, received pushes, and the decisions about them.
 ///
-/// It is a pure value: pushes, device states, requests and ends of wakes go in. ``look(_:)`` decides, ``takeChanges()``
-/// returns the changes for one transaction, and ``takeTold()`` the apps that get a notice after it. Times are seconds
-/// since 1970. See `docs/decisions/0044`.
+/// A pure value: pushes, device states, requests and ends of wakes go in. ``decide(at:)`` decides, ``takeChanges()``
+/// returns the changes for one transaction, and ``takeTold()`` returns the apps that get a notice after the
+/// transaction. Times are seconds since 1970. See `docs/decisions/0044`.
 package struct PushState: Sendable {
     package internal(set) var device: PushDevice
     package internal(set) var apps: [AppID: PushApp] = [:]
     /// The manifests of installed apps.
     package internal(set) var manifests: [AppID: AppManifest] = [:]
     package internal(set) var moment = DeviceState()
-    /// Pushes by id. Finished ones are kept for a while, to recognise a repeated delivery.
+    /// The pushes by id. Finished pushes are kept for a while, so that a repeated delivery is recognised.
     package internal(set) var pushes: [String: KnownPush] = [:]
-    /// Ids in the order of arrival.
+    /// The ids of all pushes in the order of arrival.
     var order: [String] = []
-    /// The payloads of pushes whose app was not woken yet.
+    /// The payloads of pushes whose apps have not been woken yet.
     var payloads: [String: Data] = [:]
     var lastNumber: Int64 = 0
     package internal(set) var inFront: Set<AppID> = []
-    /// Apps for which background refresh is denied.
+    /// The apps for which background refresh is denied.
     var switchedOff: Set<AppID> = []
     package internal(set) var permissions: [AppID: NotificationPermission] = [:]
-    /// Whether the wall clock has run for long enough since it was last set. Only then are expiration dates of senders
-    /// checked.
+    /// Whether the wall clock has run long enough since it was last set. Expiration dates from senders are checked only
+    /// then.
     package var trustsClock = true
-    /// The time of the next decision in seconds since 1970, unless an event comes before.
+    /// The time of the next decision in seconds since 1970, if no event occurs earlier.
     package internal(set) var nextDeadline: Double?
     var marks = Marks()
-    /// Apps whose processes get a notice about their token.
+    /// The apps whose processes get a notice about their token.
     var told: Set<AppID> = []
 
     /// The changes that are not on disk yet.
@@ -49,20 +49,22 @@ package struct PushState: Sendable {
         var entries: [JournalEntry] = []
     }
 
-    /// The maximum number of registered apps. The gateway accepts filters for twice as many.
+    /// The maximum number of registered apps. The gateway accepts filters for about twice as many topics.
     package static let appLimit = 500
-    /// The number of finished pushes that are kept. The newest are kept regardless of their age, because the wall clock
-    /// may be wrong.
+    /// The maximum number of finished pushes that are kept. The newest are kept at any age, because the wall clock may
+    /// be wrong.
     package static let remembered = 1_000
-    /// The number of pushes with an alert that one app may be handling at a time, and the number that may wait for it.
-    /// Without a limit a provider could fill the disk of a device whose app does not handle them.
+    /// The maximum number of pushes with an alert that one app may be handling at the same time. ``mostWaiting`` is the
+    /// maximum number that may wait for one app. Without these limits, a provider could fill the disk of a device whose
+    /// app does not handle its pushes.
     package static let mostRunning = 32
     package static let mostWaiting = 32
-    /// The seconds for which a wake may wait to begin if its push has no expiration date.
+    /// The number of seconds within which a wake must begin if its push has no expiration date.
     static let timeout = 900.0
-    /// The seconds that the wall clock must run, after the start or after being set, before it is trusted.
+    /// The number of seconds that the wall clock must run before it is trusted, after the service starts or the clock
+    /// is set.
     package static let clockTimeout = 900.0
-    /// The seconds that a notification waits for its app: 30 for the wake, and 20 for the launch before it.
+    /// The number of seconds that a notification waits for its app: 20 for the launch, and 30 for the wake.
     package static let alertTimeout = 50.0
 
     package init(now: Double) { device = PushDevice(now: now) }
@@ -78,7 +80,7 @@ package struct PushState: Sendable {
         self.moment = moment
         for push in kept.pushes {
             pushes[push.id] = push.record
-            // An earlier version set this state as soon as it had passed on the alert.
+            // An earlier version set the state `shown` as soon as it had passed the alert on.
             if push.record.record.state == .shown, push.record.record.shown == nil {
                 pushes[push.id]?.record.state = .notShown
             }
@@ -89,18 +91,19 @@ package struct PushState: Sendable {
         for what in kept.unreadable { note(.unreadable, nil, what, now) }
     }
 
-    /// Decides at the start of the service which wakes of the previous run continue. Must be called after all known
-    /// ends of wakes were handled.
+    /// Decides at the start of the service which wakes of the previous run continue. It must be called after all known
+    /// ends of wakes have been handled.
     ///
-    /// - Parameter wanted: the pushes whose wakes still have rows.
+    /// - Parameter wanted: the ids of pushes whose wakes still have database rows.
     package mutating func resume(_ wanted: Set<String>, now: Double) {
         for app in apps.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             let running = order.filter { pushes[$0]?.app == app && pushes[$0]?.record.state == .running }
             let silent = running.filter { pushes[$0]?.record.isSilent == true }
-            // The app may still be handling a silent push whose row was replaced. The end of the newer wake decides.
+            // The app may still be handling a silent push whose row was replaced by that of a newer push. The end of
+            // the newer wake then ends this one.
             let known = silent.last.map(wanted.contains) == true ? wanted.union(silent) : wanted
             for id in running where !known.contains(id) {
-                conclude(id, .failed, "Its wake was lost.", at: now, isDropped: true, now)
+                conclude(id, .failed, "The wake of the app was lost.", at: now, isDropped: true, now)
             }
         }
     }
@@ -113,16 +116,16 @@ package struct PushState: Sendable {
                 time: Date(timeIntervalSince1970: now), decision: decision, app: app, detail: detail, inputs: inputs))
     }
 
-    // MARK: - Use of apps and the device
+    // MARK: - States of apps and the device
 
     package mutating func apply(_ moment: DeviceState) { self.moment = moment }
 
-    /// The app came to the foreground or left it.
+    /// Records that the app came to the foreground or left it.
     package mutating func use(_ app: AppID, isInFront: Bool) {
         if isInFront { inFront.insert(app) } else { inFront.remove(app) }
     }
 
-    /// The user has force-quit the app. Waiting pushes are no longer delivered to it.
+    /// Records that the user has force-quit the app. Waiting pushes are no longer delivered to the app.
     package mutating func forceQuit(_ app: AppID) {
         inFront.remove(app)
         guard apps[app]?.isForceQuit == false else { return }
@@ -130,7 +133,7 @@ package struct PushState: Sendable {
         marks.apps.insert(app)
     }
 
-    /// The user has started the app. Waiting pushes are delivered.
+    /// Records that the user has started the app. Waiting pushes can be delivered to the app again.
     package mutating func launched(_ app: AppID) {
         inFront.insert(app)
         guard apps[app]?.isForceQuit == true else { return }
@@ -146,13 +149,13 @@ package struct PushState: Sendable {
 
     // MARK: - Desktop entries
 
-    /// The app's entry was installed or changed, and has this content now; nil if it was removed. Then the app's state
-    /// is deleted.
+    /// Records a new or changed desktop entry of an app. Nil means that the entry was removed; the state of the app is
+    /// then deleted.
     package mutating func installed(_ app: AppID, _ manifest: AppManifest?, now: Double) {
         manifests[app] = manifest
         guard manifest == nil, let known = apps[app] else { return }
         if known.isRegistered {
-            note(.pushRegistered, app, "Its entry was removed.", now)
+            note(.pushRegistered, app, "Its desktop entry was removed.", now)
             leave(app)
         }
         apps[app] = nil
@@ -165,7 +168,7 @@ package struct PushState: Sendable {
         marks.removed.insert(app)
     }
 
-    /// The entries were read again.
+    /// Applies the desktop entries after they were read again.
     package mutating func read(_ manifests: [AppManifest]) {
         self.manifests = Dictionary(manifests.map { ($0.id, $0) }) { $1 }
     }
@@ -195,7 +198,7 @@ package struct PushState: Sendable {
         known.isRegistered = true
         known.error = nil
         if device.leaving.contains(app.rawValue) {
-            // The gateway is about to end the last token, so the app must get a different one.
+            // The gateway is about to end the last token, so the app must get another one.
             device.leaving.removeAll { $0 == app.rawValue }
             known.wantsFreshToken = true
             marks.device = true
@@ -228,7 +231,7 @@ package struct PushState: Sendable {
         marks.device = true
     }
 
-    /// The gateway has issued a token for an app.
+    /// Records the token that the gateway has issued for an app.
     package mutating func registered(_ topic: String, token: String, now: Double) {
         let app = AppID(rawValue: topic)
         guard apps[app]?.isRegistered == true, apps[app]?.token != token || apps[app]?.error != nil else { return }
@@ -247,7 +250,7 @@ package struct PushState: Sendable {
     }
 
     package mutating func refused(_ topic: String, _ refusal: Refusal, now: Double) {
-        // The gateway has no such topic that could be removed.
+        // The gateway does not have such a topic to remove.
         unregistered(topic)
         let app = AppID(rawValue: topic)
         let error = "The gateway refused a token: \(refusal.text)"
@@ -258,7 +261,8 @@ package struct PushState: Sendable {
         note(.pushRegistered, app, error, now)
     }
 
-    /// The requests to send once the gateway is connected: missing tokens, and topics that are no longer wanted.
+    /// The requests to send when the gateway is connected: for missing tokens, and to remove topics that are no longer
+    /// wanted.
     package var requests: (tokens: [(topic: String, fresh: Bool)], leaving: [String]) {
         let tokens = registered.filter { apps[$0]?.token == nil || apps[$0]?.wantsFreshToken == true }
         return (tokens.map { ($0.rawValue, apps[$0]?.wantsFreshToken ?? false) }, device.leaving)
@@ -307,7 +311,7 @@ package struct PushState: Sendable {
     }
 }
 
-/// Journal entries about the connection.
+/// Journal entries about the connection to the gateway.
 extension PushState {
     mutating func noteConnected(_ now: Double) {
         note(.pushConnected, nil, device.enrolment.map { "\($0.host):\($0.port)" }, now)

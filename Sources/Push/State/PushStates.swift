@@ -1,7 +1,8 @@
 package import NightshiftAPI
 package import Store
 
-/// The states of pushes and of UnifiedPush, which share the gateway and each transaction. Times are seconds since 1970.
+/// The states of remote notifications and of UnifiedPush. They share the connection to the gateway and each
+/// transaction. Times are seconds since 1970.
 package struct PushStates: Sendable {
     package var pushes: PushState
     package var unified: UnifiedPushState
@@ -28,8 +29,8 @@ package struct PushStates: Sendable {
         leaveTopics()
     }
 
-    /// Whether the wall clock has run for long enough since it was last set. Only then are expiration dates of senders
-    /// checked.
+    /// Whether the wall clock has run long enough since it was last set. Expiration dates from senders are checked only
+    /// then.
     package var trustsClock: Bool {
         get { pushes.trustsClock }
         set {
@@ -38,10 +39,10 @@ package struct PushStates: Sendable {
         }
     }
 
-    /// Whether something may have expired, by a clock that is not trusted yet.
+    /// Returns whether a push or message has expired according to a clock that is not trusted yet.
     package func isInDoubt(_ now: Double) -> Bool { pushes.isInDoubt(now) || unified.isInDoubt(now) }
 
-    /// The time of the next decision, unless an event comes before.
+    /// The time of the next decision, if no event occurs earlier.
     package var nextDeadline: Double? { [pushes.nextDeadline, unified.nextDeadline].compactMap(\.self).min() }
 
     package mutating func decide(at now: Double) {
@@ -58,7 +59,7 @@ package struct PushStates: Sendable {
         Changes(pushes: pushes.takeChanges(), unified: unified.takeChanges())
     }
 
-    /// Takes the apps whose processes get a notice about their token now.
+    /// Returns the apps whose processes now get a notice about their token, and clears the list.
     package mutating func takeEffects() -> [AppID] { pushes.takeTold().sorted { $0.rawValue < $1.rawValue } }
 
     package mutating func notWritten(_ changes: Changes, now: Double) {

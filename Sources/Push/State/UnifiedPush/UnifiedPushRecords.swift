@@ -4,23 +4,23 @@ package import NightshiftAPI
 
 /// The stored state of one UnifiedPush registration.
 package struct UnifiedPushRegistration: Hashable, Sendable, Codable {
-    /// The app's name for it, a secret shared by the app and this service.
+    /// The app's token for the registration. It is a secret of the app and this service.
     package var token: String
-    /// The app's name on the bus.
+    /// The name of the app on the bus.
     package var service: String
     package var description: String
     package var version: DistributorVersion
-    /// The topic at the gateway.
+    /// The topic of the registration at the gateway.
     package var topic: String
-    /// A number in the order of registration.
+    /// The number of the registration in the order of registration.
     package var number: Int64
-    /// The token issued by the gateway.
+    /// The token that the gateway has issued.
     package var gatewayToken: String?
-    /// The URL to which its senders send; nil until it is known.
+    /// The URL to which senders send messages; nil until the URL is known.
     package var endpoint: String?
-    /// Whether the app knows the endpoint.
+    /// Whether the app has received the endpoint.
     package var isAnnounced = false
-    /// Whether the app was notified that it is registered.
+    /// Whether the app has been notified of its registration.
     package var isConfirmed = false
     /// The reason why there is no endpoint, in a sentence.
     package var error: String?
@@ -37,7 +37,7 @@ package struct UnifiedPushRegistration: Hashable, Sendable, Codable {
     package var app: AppID { AppID(rawValue: service) }
 }
 
-/// The stored state of one message. Times are seconds since 1970.
+/// The stored state of one UnifiedPush message. Times are seconds since 1970.
 package struct UnifiedPushMessage: Hashable, Sendable, Codable {
     package enum State: String, Hashable, Sendable, Codable {
         case waiting
@@ -47,18 +47,19 @@ package struct UnifiedPushMessage: Hashable, Sendable, Codable {
 
     package var id: String
     package var topic: String
-    /// A number in the order of arrival.
+    /// The number of the message in the order of arrival.
     package var number: Int64
     package var received: Double
-    /// The expiration date; nil if the message is delivered at once or not at all.
+    /// The expiration date; nil if the message is either delivered at once or discarded.
     package var expires: Double?
-    /// The sender's topic: a later message with the same topic replaces this one while it waits.
+    /// The topic that the sender gave to the message. A later message with the same topic replaces this one while it
+    /// waits.
     package var name: String?
     package var size: Int
     package var state = State.waiting
-    /// The number of times that the app has refused it.
+    /// The number of times that the app has refused the message.
     package var refusals = 0
-    /// The last decision, in a sentence.
+    /// The last decision about the message, as a sentence.
     package var sentence = ""
 }
 
@@ -73,7 +74,7 @@ package struct UnifiedPushChanges: Sendable {
     package var received: Set<String> = []
     package var forgotten: [String] = []
     package var entries: [JournalEntry] = []
-    /// The requests to send on the bus once these and all earlier changes are on disk.
+    /// The requests to send on the bus after these and all earlier changes have been written to disk.
     package var requests: [DistributorRequest] = []
     /// The number of the bus connection for which the requests are valid.
     package var connection = 0

@@ -5,19 +5,20 @@ package import PushProtocol
 
 /// UnifiedPush messages, from their arrival to their result.
 extension UnifiedPushState {
-    /// The number and the bytes of messages of one registration that may wait for its app; the oldest are discarded
-    /// first.
+    /// The maximum number of messages of one registration that wait for its app. ``bytes`` is the maximum of their
+    /// total size. If there are more, the oldest messages are discarded.
     package static let count = 100
     package static let bytes = 400 << 10
-    /// The number of finished messages that are kept. The newest are kept regardless of their age, because the wall
-    /// clock may be wrong.
+    /// The maximum number of finished messages that are kept. The newest are kept at any age, because the wall clock
+    /// may be wrong.
     package static let remembered = 1_000
-    /// The number of times that an app may refuse a message.
+    /// The number of refusals by an app after which a message is discarded.
     package static let refusals = 5
-    /// The first and the longest pause in seconds after a failed attempt; each failure doubles the pause.
+    /// The first pause in seconds after a failed attempt. Each further failure doubles it, up to ``longestPause``.
     package static let firstPause = 1.0
     package static let longestPause = 3_600.0
-    /// The number of attempts to send an app its endpoint. After that the app must appear on the bus, or ask.
+    /// The maximum number of attempts to send an app its endpoint. After that, the app must appear on the bus or
+    /// register again.
     package static let announcements = 8
 
     // MARK: - Arrival
@@ -49,7 +50,7 @@ extension UnifiedPushState {
         message.expires.map { $0 <= now } ?? false
     }
 
-    /// Whether a waiting message may have expired, by a clock that is not trusted yet.
+    /// Returns whether a waiting message has expired according to a clock that is not trusted yet.
     package func isInDoubt(_ now: Double) -> Bool {
         !trustsClock && messages.values.contains { $0.state == .waiting && hasExpired($0, now) }
     }
@@ -71,7 +72,7 @@ extension UnifiedPushState {
         }
     }
 
-    /// Deletes finished messages, except for the newest.
+    /// Deletes finished messages except for the newest.
     private mutating func prune() {
         let done = order.filter { messages[$0]?.state != .waiting }
         let gone = Set(done.prefix(max(0, done.count - Self.remembered)))
@@ -114,14 +115,14 @@ extension UnifiedPushState {
             lines[topic] = Line()
             conclude(id, .delivered, "The app has received it.")
             note(.pushHandled, registration.app, "\(id): the app has received it.", now)
-        case .absent(let why): pause(topic, id, "The app cannot be reached: it \(why).", now)
+        case .absent(let why): pause(topic, id, "The app cannot be reached: the app \(why).", now)
         case .refused(let why):
             messages[id]?.refusals += 1
             if message.refusals + 1 >= Self.refusals {
                 lines[topic] = Line()
-                return discard(id, "The app has refused it \(Self.refusals) times: it \(why).", now)
+                return discard(id, "The app has refused it \(Self.refusals) times: the app \(why).", now)
             }
-            pause(topic, id, "The app has refused it: it \(why).", now)
+            pause(topic, id, "The app has refused it: the app \(why).", now)
         }
     }
 
@@ -131,7 +132,7 @@ extension UnifiedPushState {
         let topic = registration.topic
         if outcome == .returned {
             lines[topic] = Line()
-            // If the app has asked again in the meantime, the endpoint is sent again.
+            // If the endpoint has changed, or the app has registered again in the meantime, the endpoint is sent again.
             guard announcing[topic] == registration.endpoint else { return }
             registrations[topic]?.isAnnounced = true
             changedRegistrations.insert(topic)
@@ -142,7 +143,7 @@ extension UnifiedPushState {
     }
 
     private mutating func pause(_ topic: String, _ id: String, _ sentence: String, _ now: Double) {
-        // Without an expiration date the sender has asked for a single attempt.
+        // A message without an expiration date is delivered at once or discarded.
         guard messages[id]?.expires != nil else {
             lines[topic] = Line()
             return discard(id, "\(sentence) It has no expiration date, so it does not wait.", now)
@@ -162,7 +163,7 @@ extension UnifiedPushState {
 
     // MARK: - Deciding
 
-    /// Decides which calls to apps are made now.
+    /// Decides which calls to apps to make now.
     package mutating func decide(at now: Double) {
         expireRegistrations(now)
         watch()
@@ -183,9 +184,9 @@ extension UnifiedPushState {
         nextDeadline = next.min()
     }
 
-    /// Calls one app with its endpoint or next message, if the pause is over.
+    /// Calls one app with its endpoint or its next message, unless the app's pause has not ended.
     ///
-    /// - Returns: the end of the pause, if it is not over.
+    /// - Returns: the end of the pause; nil if the app is not in a pause.
     private mutating func speak(to registration: UnifiedPushRegistration, _ now: Double) -> Double? {
         let topic = registration.topic
         guard isOnBus else { return nil }
@@ -194,8 +195,8 @@ extension UnifiedPushState {
         let announces =
             registration.endpoint != nil && !registration.isAnnounced && line.announcements < Self.announcements
         let message = order.first { id in
-            // A message that has expired by an untrusted clock waits until the clock is trusted, and does not block the
-            // others.
+            // A message that has expired according to an untrusted clock waits until the clock is trusted, and does not
+            // block later messages.
             messages[id].map { $0.topic == topic && $0.state == .waiting && !hasExpired($0, now) } ?? false
         }
         guard announces || message != nil else {
@@ -222,7 +223,8 @@ extension UnifiedPushState {
 
     // MARK: - Changes for the disk
 
-    /// Takes the changes to write in one transaction. They count as written unless ``notWritten(_:now:)`` is called.
+    /// Returns the changes to write in one transaction, and clears them. They count as written unless
+    /// ``notWritten(_:now:)`` is called.
     package mutating func takeChanges() -> UnifiedPushChanges {
         var changes = marks
         changes.registrations = changedRegistrations.compactMap { registrations[$0] }.sorted { $0.number < $1.number }
@@ -236,8 +238,8 @@ extension UnifiedPushState {
         return changes
     }
 
-    /// Handles a failed transaction: its changes become part of the next one. Messages that it contained are dropped,
-    /// because the gateway sends them again.
+    /// Handles a failed transaction by adding its changes to the next one. Messages in the failed transaction are
+    /// dropped, because the gateway sends them again.
     package mutating func notWritten(_ changes: UnifiedPushChanges, now: Double) {
         marks.removed.formUnion(changes.removed)
         if changes.connection == connection { requests = changes.requests + requests }
@@ -261,7 +263,8 @@ extension UnifiedPushState {
         nextDeadline = min(nextDeadline ?? .infinity, now + Self.pauseAfterFailure)
     }
 
-    /// The number of journal entries kept for a disk that cannot be written; the newest are kept.
+    /// The maximum number of journal entries kept while the disk cannot be written. If there are more, the oldest are
+    /// dropped.
     private static let mostEntries = 1_000
     private static let pauseAfterFailure = 60.0
 }

@@ -2,9 +2,10 @@ import Device
 import Foundation
 package import NightshiftAPI
 
-/// Status for people.
+/// The UnifiedPush status for users.
 extension UnifiedPushState {
-    /// Returns the status of the registrations of an app; for nil, of all apps. Returns nil if there are none.
+    /// Returns the status of the registrations of an app, or of all apps if `app` is nil. Returns nil if there are no
+    /// registrations.
     package func statuses(of app: AppID?) -> [UnifiedPushStatus]? {
         let own = inOrder.filter { app == nil || $0.app == app }
         return own.isEmpty ? nil : own.map(status)
@@ -25,7 +26,7 @@ extension UnifiedPushState {
     private func sentence(_ registration: UnifiedPushRegistration, _ waiting: [UnifiedPushMessage]) -> String {
         if !isEnrolled { return Self.notEnrolled }
         if let error = registration.error { return error }
-        if registration.gatewayToken == nil { return "It waits for its endpoint from the gateway." }
+        if registration.gatewayToken == nil { return "It is waiting for its endpoint from the gateway." }
         if !isOnBus { return "There is no session bus, so the app cannot be reached." }
         if let first = waiting.first {
             return first.sentence.isEmpty ? "A message is being delivered to the app." : first.sentence

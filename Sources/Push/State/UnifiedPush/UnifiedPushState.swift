@@ -6,52 +6,54 @@ package import Store
 
 /// The state of UnifiedPush: registrations, messages, and the next calls to apps.
 ///
-/// It is a pure value: events of the bus and the gateway go in. ``look(_:)`` decides, and ``takeChanges()`` returns the
-/// changes for one transaction, with the requests to send on the bus after it. Times are seconds since 1970. See
-/// `docs/decisions/0047`.
+/// A pure value: events of the bus and the gateway go in. ``decide(at:)`` decides, and ``takeChanges()`` returns the
+/// changes for one transaction, with the requests to send on the bus after the transaction. Times are seconds since
+/// 1970. See `docs/decisions/0047`.
 package struct UnifiedPushState: Sendable {
-    /// Registrations by topic.
+    /// The registrations by topic.
     package internal(set) var registrations: [String: UnifiedPushRegistration] = [:]
-    /// Messages by id. Finished ones are kept for a while, to recognise a repeated delivery.
+    /// The messages by id. Finished messages are kept for a while, so that a repeated delivery is recognised.
     package internal(set) var messages: [String: UnifiedPushMessage] = [:]
-    /// Ids in the order of arrival.
+    /// The ids of all messages in the order of arrival.
     var order: [String] = []
     /// The payloads of waiting messages.
     var payloads: [String: Data] = [:]
     var lastNumber: Int64 = 0
     var lastCall: UInt64 = 0
-    /// The state of the calls for each registration.
+    /// The state of the calls to the app of each registration, by topic.
     var lines: [String: Line] = [:]
-    /// The endpoint that was last sent to each registration's app.
+    /// The endpoint that was last sent to the app of each registration, by topic.
     var announcing: [String: String] = [:]
-    /// Calls of apps whose registration waits for its token.
+    /// The calls of apps whose registrations wait for their tokens, by topic.
     var pending: [String: Pending] = [:]
     package internal(set) var isEnrolled: Bool
-    /// The common prefix of the gateway's endpoints, as last reported.
+    /// The common prefix of all endpoints of the gateway, as the gateway last reported it.
     package internal(set) var endpoints: String?
-    /// Whether there is a session bus. `hasName` says whether apps can reach this service on it.
+    /// Whether the service is connected to a session bus. `hasName` says whether apps can reach the service on this
+    /// bus.
     package internal(set) var isOnBus = false
     package internal(set) var hasName = false
     /// The number of lost connections to the bus. A request is valid for one connection only.
     package private(set) var connection = 0
     private var watched: Set<String> = []
-    /// See ``PushState/trustsClock``.
+    /// Whether the wall clock is trusted. See ``PushState/trustsClock``.
     package var trustsClock = true
-    /// The time of the next decision in seconds since 1970, unless an event comes before.
+    /// The time of the next decision in seconds since 1970, if no event occurs earlier.
     package internal(set) var nextDeadline: Double?
     var marks = UnifiedPushChanges()
     var changedRegistrations: Set<String> = []
     var changedMessages: Set<String> = []
     var requests: [DistributorRequest] = []
-    /// Topics whose removal is still to be sent to the gateway.
+    /// The topics whose removal has not been sent to the gateway yet.
     private var left: [String] = []
 
-    /// The state of the calls for one registration. There is one call at a time, so that messages keep their order.
+    /// The state of the calls to the app of one registration. Only one call is made at a time, so that messages keep
+    /// their order.
     struct Line: Sendable {
         var call: (number: UInt64, message: String?)?
-        /// The end of the pause, before which no call is made.
+        /// The end of the current pause, during which no call is made.
         var until: Double?
-        /// The last pause in seconds.
+        /// The length of the last pause in seconds.
         var pause: Double?
         /// The number of consecutive attempts to send the app its endpoint.
         var announcements = 0
@@ -62,17 +64,17 @@ package struct UnifiedPushState: Sendable {
         var until: Double
     }
 
-    /// The maximum number of registrations. The gateway issues tokens for five times as many topics, including those of
-    /// apps.
+    /// The maximum number of registrations. The gateway issues tokens for five times as many topics, including the
+    /// topics of apps.
     package static let limit = 100
-    /// The maximum size in bytes of a registration's token, and of its description.
+    /// The maximum size in bytes of a registration's token. The same limit applies to its description.
     package static let textLength = 100
-    /// The seconds within which a registration must get its token. Most callers wait for 25.
+    /// The number of seconds within which a registration must get its token. Most callers wait for 25 seconds.
     package static let timeout = 20.0
 
     package init(isEnrolled: Bool = false) { self.isEnrolled = isEnrolled }
 
-    /// Restores the stored state. A registration that its app does not know about is dropped.
+    /// Restores the stored state. A registration is dropped if its app has not been notified of it.
     package init(
         _ kept: StoredUnifiedPush<UnifiedPushRegistration, UnifiedPushMessage>, isEnrolled: Bool, now: Double
     ) {
@@ -99,7 +101,7 @@ package struct UnifiedPushState: Sendable {
                 time: Date(timeIntervalSince1970: now), decision: decision, app: app, detail: detail, inputs: inputs))
     }
 
-    /// Registrations in the order in which they were made.
+    /// The registrations in the order in which they were made.
     package var inOrder: [UnifiedPushRegistration] { registrations.values.sorted { $0.number < $1.number } }
 
     func registration(token: String) -> UnifiedPushRegistration? {
@@ -108,7 +110,9 @@ package struct UnifiedPushState: Sendable {
 
     // MARK: - Requests of apps
 
-    /// - Parameter topic: a new topic, used only if the registration is new.
+    /// Registers an app, or answers with the endpoint of an existing registration.
+    ///
+    /// - Parameter topic: a new topic, which is used only if the registration is new.
     package mutating func register(
         _ wanted: DistributorRegistration, call: UInt64, topic: UnifiedPushTopic, now: Double
     ) {
@@ -122,7 +126,7 @@ package struct UnifiedPushState: Sendable {
             }
             registrations[known.topic]?.version = wanted.version
             registrations[known.topic]?.description = Self.short(wanted.description)
-            // The app asks because it may not know its endpoint.
+            // The app registers again, possibly because it does not know its endpoint.
             registrations[known.topic]?.isAnnounced = false
             announcing[known.topic] = nil
             changedRegistrations.insert(known.topic)
@@ -183,16 +187,16 @@ package struct UnifiedPushState: Sendable {
         pending[topic] = Pending(calls: [call], until: now + Self.timeout)
     }
 
-    /// Ends a registration. An unknown token is no error.
+    /// Ends a registration. An unknown token is not an error.
     package mutating func unregister(token: String, call: UInt64, now: Double) {
         requests.append(.answer(call: call, .unregistered))
         guard let registration = registration(token: token) else { return }
         end(registration, isConfirmation: true, now)
     }
 
-    /// Ends all registrations of an app for the user.
+    /// Ends all registrations of an app on behalf of the user.
     ///
-    /// - Returns: whether there were any.
+    /// - Returns: whether the app had registrations.
     package mutating func unregister(_ app: AppID, now: Double) -> Bool {
         let own = inOrder.filter { $0.app == app }
         for registration in own { end(registration, isConfirmation: false, now) }
@@ -206,7 +210,7 @@ package struct UnifiedPushState: Sendable {
         if isOnBus { call(registration, .unregistered(isConfirmation: isConfirmation)) }
     }
 
-    /// Deletes a registration, and its topic at the gateway.
+    /// Deletes a registration, and requests the removal of its topic at the gateway.
     private mutating func remove(_ topic: String) {
         registrations[topic] = nil
         lines[topic] = nil
@@ -234,7 +238,7 @@ package struct UnifiedPushState: Sendable {
         answerPending(topic, .failed(failure, sentence))
     }
 
-    /// Ends a registration that was never confirmed.
+    /// Ends a registration that the app never received a confirmation for.
     private mutating func giveUp(
         _ topic: String, _ failure: DistributorAnswer.Failure, _ sentence: String, _ now: Double
     ) {
@@ -246,16 +250,16 @@ package struct UnifiedPushState: Sendable {
 
     // MARK: - Events of the gateway
 
-    /// The topics whose tokens are to be requested.
+    /// The topics whose tokens must be requested.
     package var wanted: [String] { inOrder.filter { $0.gatewayToken == nil }.map(\.topic) }
 
-    /// Takes the topics that were removed since the last call.
+    /// Returns the topics that were removed since the last call, and clears the list.
     package mutating func takeLeft() -> [String] {
         defer { left = [] }
         return left
     }
 
-    /// The gateway is connected.
+    /// Handles the connection to the gateway, and the prefix of its endpoints.
     package mutating func connected(endpoints: String?, now: Double) {
         self.endpoints = endpoints
         for topic in registrations.keys.sorted() {
@@ -269,7 +273,8 @@ package struct UnifiedPushState: Sendable {
         }
     }
 
-    private static let noEndpoints = "The push gateway does not support UnifiedPush. A newer version does."
+    private static let noEndpoints =
+        "The push gateway does not support UnifiedPush. A newer version of the gateway supports it."
 
     package mutating func registered(_ topic: String, token: String, now: Double) {
         guard let registration = registrations[topic] else { return }
@@ -310,7 +315,8 @@ package struct UnifiedPushState: Sendable {
         }
     }
 
-    /// The device was enrolled at another gateway, or left one. Tokens are valid at one gateway only.
+    /// Handles an enrolment at another gateway, or its end. All tokens are deleted, because they are valid at one
+    /// gateway only.
     package mutating func enrolled(_ isEnrolled: Bool, now: Double) {
         self.isEnrolled = isEnrolled
         endpoints = nil
@@ -323,7 +329,7 @@ package struct UnifiedPushState: Sendable {
                 registration.error = nil
             }
         }
-        // The earlier gateway is no longer reachable, and the new one does not know these topics.
+        // The earlier gateway can no longer be reached, and the new gateway does not know these topics.
         left = []
     }
 
@@ -335,13 +341,13 @@ package struct UnifiedPushState: Sendable {
         for topic in registrations.keys { lines[topic] = Line() }
     }
 
-    /// The connection to the bus is lost. Calls under way count as not delivered.
+    /// Handles the loss of the connection to the bus. Calls in progress count as not delivered.
     package mutating func lostBus() {
         isOnBus = false
         hasName = false
         for topic in lines.keys { lines[topic] = Line() }
         for topic in pending.keys.sorted() {
-            // The callers no longer wait for the response.
+            // The callers are no longer waiting for the response.
             pending[topic]?.calls = []
         }
         requests = []
@@ -350,7 +356,7 @@ package struct UnifiedPushState: Sendable {
 
     package mutating func named(isOurs: Bool) { hasName = isOurs }
 
-    /// The app has appeared on the bus.
+    /// Handles the appearance of an app on the bus.
     package mutating func appeared(_ service: String) {
         for registration in registrations.values where registration.service == service {
             lines[registration.topic]?.until = nil
@@ -372,7 +378,7 @@ package struct UnifiedPushState: Sendable {
         }
     }
 
-    /// Requests that the bus watches exactly the registered apps.
+    /// Requests that the bus reports the appearance of all registered apps, and of no others.
     mutating func watch() {
         let services = Set(registrations.values.map(\.service))
         guard isOnBus, services != watched else { return }
@@ -381,10 +387,10 @@ package struct UnifiedPushState: Sendable {
     }
 }
 
-/// Names according to the D-Bus specification.
+/// A check of bus names according to the D-Bus specification.
 package enum BusName {
-    /// Whether the name has at least two elements of letters, digits, hyphens and underscores, none of which begins
-    /// with a digit.
+    /// Returns whether the name has at least two elements of letters, digits, hyphens and underscores. An element must
+    /// not begin with a digit.
     package static func isWellKnown(_ name: String) -> Bool {
         let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count > 1, name.utf8.count <= 255 else { return false }
