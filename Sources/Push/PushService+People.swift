@@ -215,7 +215,7 @@ extension PushService {
         }
         return .invalid(
             "The gateway refused the code: \(refusal.text) A code works once, and for a limited time. "
-                + "'nightshift-gateway enrolment create' creates another one.", pointer: "/url")
+                + "Create a new one with 'nightshift-gateway enrolment create'.", pointer: "/url")
     }
 
     private static func check(_ authority: String) throws(Problem) {

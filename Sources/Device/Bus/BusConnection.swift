@@ -145,7 +145,7 @@ extension BusMessage {
                 changed: try readProperties(object.properties),
                 invalidated: object.properties.intersection(try readTexts()))
         }
-        // A value that cannot be read from the signal is requested.
+        // If the signal cannot be read, all values are requested.
         let unread = PropertyChange(changed: [:], invalidated: object.properties)
         return .changed(object, sender: sender, (try? change.get()) ?? unread)
     }

@@ -23,7 +23,7 @@ struct BusObserver {
 
     private(set) var lock = InhibitorLock()
     private(set) var foreign = ForeignInterface()
-    /// The reason for which signals may be missed.
+    /// The reason why signals may be missed.
     private(set) var trouble: BusFailure?
     /// The reason why there is no connection; nil while there is a connection.
     private(set) var absence: String? = "not checked yet"

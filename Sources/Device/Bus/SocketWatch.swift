@@ -11,7 +11,7 @@ final class SocketWatch {
     /// The awaited names, by the watches of the folders in which these names would appear.
     private var awaited: [Int32: Set<String>] = [:]
 
-    /// Returns nil if the kernel allows no more watches.
+    /// Returns nil if the kernel does not allow another watch.
     init?(paths: [String]) {
         self.paths = paths
         descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))

@@ -106,7 +106,7 @@ final class FocusListener {
             }
         }
         absence = failures.isEmpty ? "there is no display" : failures.joined(separator: "; ")
-        // A desktop that is starting may have created its socket without having told the session manager the display.
+        // A starting desktop may have created its socket before it reports its display to the session manager.
         let isAbout =
             reconnection.deadline == nil && displays.found.isEmpty
             && displays.socketPaths.contains { access($0, F_OK) == 0 }

@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// The connection to the system bus for location requests. Used by one thread. See ``MessageBus``.
+/// The connection to the system bus for location requests, used by one thread. See ``MessageBus``.
 final class LocationBus {
     private let bus: MessageBus
     /// The requests in progress, by the cookies of their messages.

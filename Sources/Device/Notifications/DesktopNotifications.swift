@@ -53,7 +53,7 @@ package final class DesktopNotifications: Sendable {
         board.ask(.badge(entry: entry, count: count))
     }
 
-    /// Makes the bus start a notification server, if one that can be started is installed.
+    /// Makes the bus start a notification server. This has no effect if the bus knows no server that it can start.
     package func startServer() {
         board.ask(.startServer)
     }

@@ -30,11 +30,11 @@ package enum PushHold: String, Hashable, Sendable, Codable, CaseIterable {
         case .notDeclared: "It does not declare the background mode 'remote-notification', so it is not woken."
         case .forceQuit: "You force-quit it. It is not woken until you start it."
         case .switchedOff: "You have switched background refresh off, so it is not woken."
-        case .machineSleeps: "The machine is asleep or about to sleep; the app is woken when the machine wakes."
-        case .batteryLow: "The battery is almost empty; the app is woken when the device has power again."
-        case .lowPower: "Low-power mode is on; the app is woken when it ends, or when you start the app."
-        case .dozing: "The device dozes; the app is woken in the next maintenance window."
-        case .budget: "On battery, the device has reached its hourly limit of apps woken for silent pushes."
+        case .machineSleeps: "The machine is asleep or about to sleep. The app is woken when the machine wakes."
+        case .batteryLow: "The battery is almost empty. The app is woken when the device has power again."
+        case .lowPower: "Low-power mode is on. The app is woken when it ends, or when you start the app."
+        case .dozing: "The device dozes. The app is woken in the next maintenance window."
+        case .budget: "The device is on battery, and has reached its hourly limit for waking apps for silent pushes."
         case .busy:
             "The app is handling \(PushState.mostRunning) pushes. It gets this one when it has handled one of them."
         case .clock:

@@ -173,7 +173,7 @@ extension PushState {
         pushes[id]?.record.state = .running
         pushes[id]?.record.woken = Date(timeIntervalSince1970: now)
         pushes[id]?.record.sentence =
-            "The app is woken for it\(holdsAlert ? "; its alert is shown when the app is done" : "")."
+            "The app is woken for it.\(holdsAlert ? " Its alert is shown when the app is done." : "")"
         if holdsAlert { pushes[id]?.alertBy = now + Self.alertTimeout }
         marks.pushes.insert(id)
         marks.wakes.append(

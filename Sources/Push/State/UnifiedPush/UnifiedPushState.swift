@@ -238,7 +238,7 @@ package struct UnifiedPushState: Sendable {
         answerPending(topic, .failed(failure, sentence))
     }
 
-    /// Ends a registration that the app never received a confirmation for.
+    /// Ends a registration for which the app never received a confirmation.
     private mutating func giveUp(
         _ topic: String, _ failure: DistributorAnswer.Failure, _ sentence: String, _ now: Double
     ) {
