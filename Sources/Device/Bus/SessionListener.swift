@@ -28,8 +28,8 @@ protocol SessionBusConnection: AnyObject, SendableMetatype {
 
 /// The thread that listens to the session bus for one feature of the service, and delivers its events to the channel.
 ///
-/// The thread sleeps in poll(2). It waits for a session bus to appear if there is none, and reconnects to a bus that
-/// was lost.
+/// The thread sleeps in poll(2). Without a session bus, it waits for one to appear. It reconnects to a bus that was
+/// lost.
 final class SessionListener<Connection: SessionBusConnection> {
     typealias Board = SessionChannel<Connection.Request, Connection.Event>
 

@@ -7,9 +7,9 @@ package import NightshiftAPI
 /// `_NET_ACTIVE_WINDOW`. Every method may be called from any thread, and blocks for no longer than a lock. One thread
 /// listens. It sleeps in poll(2) until an event arrives. Without a display, the thread waits for one to appear.
 package final class FocusMonitor: Sendable {
-    /// A stream of the foreground application, which yields a value after each change; nil if there is none. The first
-    /// value is the application at the start. Changes that have not been read yet are merged into one. The stream
-    /// supports one reader and ends with ``shutdown()``.
+    /// A stream of the foreground application, which yields a value after each change; nil means that no application is
+    /// in the foreground. The first value is the application at the start. Changes that have not been read yet are
+    /// merged into one. The stream supports one reader and ends with ``shutdown()``.
     package let fronts: AsyncStream<FrontApplication?>
 
     private let board: FocusChannel

@@ -2,7 +2,7 @@ package import NightshiftAPI
 
 /// The foreground application and the source of this report.
 package struct FocusReport: Equatable, Sendable {
-    /// The application in the foreground; nil if there is none, or if there is no source.
+    /// The application in the foreground; nil without such an application, or without a source.
     package var application: FrontApplication?
     /// The source of the report; nil if there is no source.
     package var source: FrontStatus.Source?
@@ -17,7 +17,7 @@ package struct FocusReport: Equatable, Sendable {
 ///
 /// A pure value. A change to a window of another application is reported at once.
 struct FrontSettling {
-    /// The number of seconds without a foreground application before this is reported.
+    /// The number of seconds without a foreground application before the absence is reported.
     static let timeout = 0.5
 
     private(set) var told: FrontApplication?

@@ -3,7 +3,7 @@ package struct DesktopNotification: Hashable, Sendable {
     package var appName: String
     /// The name of an icon in the theme, or a path; empty for no icon.
     package var icon: String
-    /// The server's number for the notification to replace; 0 if there is none to replace.
+    /// The server's number for the notification to replace; 0 to show a new one.
     package var replaces: UInt32
     package var title: String
     /// The body text. It contains markup if the server supports markup.

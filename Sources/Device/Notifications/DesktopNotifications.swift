@@ -1,8 +1,8 @@
 /// The notification server of the user's session (org.freedesktop.Notifications), and the badges that docks show.
 ///
 /// Every method may be called from any thread, and blocks for no longer than a lock. One thread listens. It sleeps in
-/// poll(2) until an event arrives. It waits for a session bus to appear if there is none, and reconnects to a bus that
-/// was lost.
+/// poll(2) until an event arrives. Without a session bus, it waits for one to appear. It reconnects to a bus that was
+/// lost.
 package final class DesktopNotifications: Sendable {
     /// A stream of the events in order. The stream supports one reader and ends with ``shutdown()``.
     package let events: AsyncStream<DesktopEvent>

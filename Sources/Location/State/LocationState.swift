@@ -238,7 +238,7 @@ package struct LocationState: Sendable {
         effects.append(.wakesChanged(app))
     }
 
-    /// Adds a record for the app, if there is none yet.
+    /// Adds a record for the app, unless it already has one.
     mutating func know(_ app: AppID) {
         guard apps[app] == nil else { return }
         apps[app] = LocationRecord()

@@ -228,7 +228,7 @@ package struct ConnectionPlan: Hashable, Sendable {
         }
     }
 
-    /// The time in boot seconds at which ``tick(jitter:now:)`` must be called; nil if there is none.
+    /// The time in boot seconds at which ``tick(jitter:now:)`` must be called; nil if no call is due.
     package var nextDeadline: Double? {
         switch phase {
         case .off, .offline: nil
