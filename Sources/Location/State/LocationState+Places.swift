@@ -150,8 +150,7 @@ extension LocationState {
     /// The time at which significant changes need a fix, because the location is unknown or the cell is new. Nil if
     /// they do not need one, or while the device dozes.
     private func changesDue(_ now: LocationMoment) -> Double? {
-        // A fix is requested only if other sources exist, because the receiver is not turned on for significant changes
-        // alone.
+        // The receiver is not turned on for significant changes alone.
         guard canMonitorSignificantChanges, canMonitorRegions, !watchingChanges.isEmpty, moment.phase != .dozing else {
             return nil
         }
