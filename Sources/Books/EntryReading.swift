@@ -1,22 +1,25 @@
 package import NightshiftAPI
 
-/// A reader of the apps' desktop entries for an actor. Answers can arrive out of order, so an answer that is older than
-/// the newest information is read again.
+/// A reader of the apps' desktop entries for an actor. Answers can arrive out of order. If newer information has
+/// arrived before an answer, the entries are read again.
 ///
-/// All methods run on the actor that created it.
+/// All methods run on the actor that created the reader.
 package final class EntryReading {
     private let manifests: @Sendable () async -> [AppManifest]?
     private var lastQuestion = 0
-    /// The number of the newest information: a used answer, or a notification about an entry.
+    /// The number of the newest information. Each answer that was used has a number, and so has each notification about
+    /// an entry.
     private var newest = 0
 
-    /// - Parameter manifests: returns the current entries; nil once the source is gone.
+    /// Creates a reader.
+    ///
+    /// - Parameter manifests: returns the current entries; nil if the source no longer exists.
     package init(_ manifests: @escaping @Sendable () async -> [AppManifest]?) { self.manifests = manifests }
 
-    /// Reads the entries, and repeats that if newer information arrived meanwhile.
+    /// Reads the entries. Repeats this if newer information arrives in the meantime.
     ///
-    /// - Returns: nil once the source is gone. Pass the result to the book at once, because steps run in the order in
-    ///   which they begin.
+    /// - Returns: nil if the source no longer exists. Callers must apply the result to their state at once, because
+    ///   steps run in the order in which they begin.
     package func read() async -> [AppManifest]? {
         while true {
             let question = nextQuestion()
@@ -27,7 +30,7 @@ package final class EntryReading {
         }
     }
 
-    /// Records that newer information about an entry arrived without a request.
+    /// Records that newer information about an entry has arrived without a request.
     package func told() { newest = nextQuestion() }
 
     private func nextQuestion() -> Int {

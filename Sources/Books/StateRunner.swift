@@ -3,13 +3,14 @@ package import Logging
 package import NightshiftAPI
 package import Store
 
-/// The runner of an actor's book, which writes its changes to disk and orders its steps.
+/// The runner of an actor's state. It orders the steps on the state, and writes the changes to disk.
 ///
-/// Events change the book at once, and their transactions may overlap. Changes that could not be written are part of
-/// the next transaction. A request is decided alone, on a copy, which replaces the book once it is on disk. If it
-/// cannot be written, nothing changes. The book changes only in steps. See `docs/decisions/0002`.
+/// Events change the state at once, and their transactions may overlap. Changes that could not be written become part
+/// of the next transaction. A request runs alone, on a copy of the state. The copy replaces the state when its changes
+/// are on disk. If they cannot be written, the state stays unchanged. The state changes only in steps. See
+/// `docs/decisions/0002`.
 ///
-/// All methods and their closures run on the actor that created it.
+/// All methods and their closures run on the actor that created the runner.
 package final class StateRunner<Kept: PartState> {
     package private(set) var book: Kept
     private var life = Life.new
@@ -28,19 +29,19 @@ package final class StateRunner<Kept: PartState> {
         case closed
     }
 
-    /// The work after a step.
+    /// The result of a step.
     package struct Step {
         package var effects: [Kept.Effect] = []
         /// Whether all changes are on disk.
         package var isWritten = false
     }
 
-    /// Closures that run within each step.
+    /// Closures that run as part of each step.
     package struct Hooks {
-        /// Runs after a decision, or after a failed write. It applies what the book needs from timers and other parts,
-        /// and does not require the changes to be on disk. It may call ``StateRunner/take(_:)``.
+        /// A closure that runs after a decision or a failed write. It applies what the state needs from timers and
+        /// other features, and does not require that the changes are on disk. It may call ``StateRunner/take(_:)``.
         package var decided: () -> Void
-        /// Runs when the changes are on disk. It may also call ``StateRunner/take(_:)``.
+        /// A closure that runs when the changes are on disk. It may also call ``StateRunner/take(_:)``.
         package var written: (Kept.Changes) -> Void
 
         package init(decided: @escaping () -> Void = {}, written: @escaping (Kept.Changes) -> Void = { _ in }) {
@@ -49,7 +50,9 @@ package final class StateRunner<Kept: PartState> {
         }
     }
 
-    /// - Parameter closed: the error message for requests while the book is not open.
+    /// Creates a runner that is not yet open.
+    ///
+    /// - Parameter closed: the error message for requests while the runner is not open.
     package init(
         _ book: Kept, store: Store, clock: any ServiceClock, closed: String, logger: Logger,
         now: @escaping () -> Kept.Moment
@@ -64,16 +67,16 @@ package final class StateRunner<Kept: PartState> {
 
     // MARK: - Lifecycle
 
-    /// Whether the book was read and its owner is not stopping.
+    /// Whether the state was read and its owner is not stopping.
     package var isOpen: Bool { life == .open }
     package var isNew: Bool { life == .new }
     package var isClosed: Bool { life == .closed }
-    /// The error for requests while the book is not open.
+    /// The error for requests while the runner is not open.
     package var refusal: Problem { .unavailable(closed) }
 
-    /// Opens the runner with the book as it was read, and writes the changes that reading it caused.
+    /// Opens the runner with the state that was read, and writes the changes that reading it caused.
     ///
-    /// - Parameter written: called when these changes are on disk.
+    /// - Parameter written: a closure that is called when these changes are on disk.
     package func open(_ book: Kept, written: @escaping (Kept.Changes) -> Void = { _ in }) async {
         await begin()
         defer { turns.end() }
@@ -83,15 +86,16 @@ package final class StateRunner<Kept: PartState> {
         await save(Hooks(written: written))
     }
 
-    /// Closes the book because its owner stops. Later events are handled after the next start.
+    /// Closes the runner because its owner stops. Later events are handled after the next start.
     package func close() { life = .closed }
 
     // MARK: - Steps
 
-    /// Applies an event, lets the book decide, and writes the changes.
+    /// Applies an event, decides, and writes the changes.
     ///
-    /// - Returns: an empty step if the book is not open. Before it is opened, it reads the state anyway; after it is
-    ///   closed, the next service handles the event.
+    /// - Returns: an empty step if the runner is not open. The event is not lost: an event before the opening is part
+    ///   of the stored state that is read then, and an event after the closing is handled by the next run of the
+    ///   service.
     package func step(_ input: (inout Kept, Kept.Moment) -> Void, _ hooks: Hooks) async -> Step {
         await begin()
         defer { turns.end() }
@@ -101,13 +105,13 @@ package final class StateRunner<Kept: PartState> {
         book.decide(at: now)
         call { hooks.decided() }
         let effects = book.takeEffects()
-        // There is no suspension before this, so transactions are in the order of decisions.
+        // The code above does not suspend, so transactions are in the order of decisions.
         return Step(effects: effects, isWritten: await save(hooks))
     }
 
-    /// Performs a request. If it cannot be written, nothing changes.
+    /// Performs a request. If its changes cannot be written, the state stays unchanged.
     ///
-    /// - Throws: errors of `input`; 503 if the book is not open or the disk has failed.
+    /// - Throws: the errors of `input`; 503 if the runner is not open or the disk has failed.
     package func change<Value>(
         _ input: (inout Kept, Kept.Moment) throws(Problem) -> Value, _ hooks: Hooks
     ) async throws(Problem) -> (value: Value, effects: [Kept.Effect]) {
@@ -120,7 +124,7 @@ package final class StateRunner<Kept: PartState> {
         next.decide(at: now)
         let (changes, effects) = (next.takeChanges(), next.takeEffects())
         guard await write(changes, leavesOutRefused: false) else {
-            throw .unavailable("The change could not be stored. The log shows the reason.")
+            throw .unavailable("The change could not be stored. The log of the service shows the reason.")
         }
         book = next
         call {
@@ -130,21 +134,22 @@ package final class StateRunner<Kept: PartState> {
         return (value, effects)
     }
 
-    /// Records an input that has no consequences before the next step, whether the book is open or not.
+    /// Applies an input that has no effect until the next step. Works even if the runner is not open.
     package func note<Value>(_ input: (inout Kept) -> Value) async -> Value {
-        // Waits for a change that is being written, because the copy would overwrite this input.
+        // This waits for a request that is being written. Otherwise, the copy of that request would overwrite this
+        // input.
         await begin()
         defer { turns.end() }
         return input(&book)
     }
 
-    /// Takes a value out of the book within a step. It is called from ``Hooks``.
+    /// Changes the state within a step and returns a value. Only ``Hooks`` may call this.
     package func take<Value>(_ input: (inout Kept) -> Value) -> Value {
-        precondition(isHooked, "The book may only be changed within a step.")
+        precondition(isHooked, "The state may be changed only within a step.")
         return input(&book)
     }
 
-    /// Writes changes that were delayed until another write. It also works after ``close()``.
+    /// Writes changes that were delayed until another write. This also works after ``close()``.
     package func flush(_ input: (inout Kept) -> Void) async {
         await begin()
         defer { turns.end() }
@@ -152,12 +157,13 @@ package final class StateRunner<Kept: PartState> {
         await save(Hooks())
     }
 
-    /// Returns when all decided changes are on disk or could not be written, for callers that show only stored state.
+    /// Returns when the changes of all decisions are on disk or could not be written. Callers use this to show only
+    /// stored state.
     package func written() async {
         while turns.areUnderWay { await withCheckedContinuation { turns.add($0) } }
     }
 
-    /// Whether a step is not on disk yet.
+    /// Whether the changes of a step are still being written.
     package var isBeingWritten: Bool { turns.areUnderWay }
 
     private func begin(alone: Bool = false) async {
@@ -173,6 +179,8 @@ package final class StateRunner<Kept: PartState> {
 
     // MARK: - The disk
 
+    /// Writes the changes of the state.
+    ///
     /// - Returns: whether the changes are on disk.
     @discardableResult
     private func save(_ hooks: Hooks) async -> Bool {
@@ -186,6 +194,8 @@ package final class StateRunner<Kept: PartState> {
         return true
     }
 
+    /// Writes changes in one transaction. Returns whether they are on disk.
+    ///
     /// - Parameter leavesOutRefused: whether to skip rows that the schema refuses permanently, and to write the others.
     private func write(_ changes: Kept.Changes, leavesOutRefused: Bool) async -> Bool {
         guard !changes.isEmpty else { return true }
@@ -205,7 +215,7 @@ package final class StateRunner<Kept: PartState> {
             }
             for refusal in refusals {
                 logger.critical(
-                    "The store refused a row permanently; the row is skipped", metadata: ["error": "\(refusal)"])
+                    "The database refused a row permanently, so the row was skipped", metadata: ["error": "\(refusal)"])
             }
             return true
         } catch {

@@ -1,13 +1,13 @@
-/// The order of steps on an actor's state. Steps either overlap in their transactions or run alone, in the order of
-/// arrival.
+/// The order of steps on an actor's state. A step either runs alone or may overlap with others while its transaction is
+/// written. Steps begin in the order of arrival.
 ///
-/// A value of the actor that owns it. Its owner begins a step with `if !turns.begin(alone: isAlone) { await
-/// withCheckedContinuation { turns.add($0, alone: isAlone) } }`, and waits for all steps with `while turns.areUnderWay
-/// { await withCheckedContinuation { turns.add($0) } }`.
+/// This is a value of the actor that owns it. The owner begins a step with `if !turns.begin(alone: isAlone) { await
+/// withCheckedContinuation { turns.add($0, alone: isAlone) } }`. It waits for all steps with `while turns.areUnderWay {
+/// await withCheckedContinuation { turns.add($0) } }`.
 struct StepTurns: Sendable {
     private var count = 0
     private var isAlone = false
-    /// Steps that have not begun, in the order of arrival.
+    /// The steps that have not begun, in the order of arrival.
     private var waiting: [(waiter: CheckedContinuation<Void, Never>, isAlone: Bool)] = []
     /// Callers that wait until no step is running.
     private var idle: [CheckedContinuation<Void, Never>] = []
@@ -16,9 +16,9 @@ struct StepTurns: Sendable {
 
     var areUnderWay: Bool { count > 0 }
 
-    /// Begins a step, unless other steps come first.
+    /// Begins a step, unless it must wait for other steps.
     ///
-    /// - Returns: whether it has begun.
+    /// - Returns: whether the step has begun.
     mutating func begin(alone: Bool) -> Bool {
         guard waiting.isEmpty, isFree(alone: alone) else { return false }
         count += 1
@@ -34,7 +34,7 @@ struct StepTurns: Sendable {
     /// Adds a caller that is resumed when no step is running.
     mutating func add(_ waiter: CheckedContinuation<Void, Never>) { idle.append(waiter) }
 
-    /// Ends a step that is on disk or could not be written.
+    /// Ends a step whose changes are on disk or could not be written.
     mutating func end() {
         guard count > 0 else { return }
         count -= 1

@@ -1,25 +1,27 @@
 import NightshiftAPI
 
-/// The next wake-up time of an actor. Setting another time replaces it.
+/// The next wake-up time of an actor. Setting another time replaces the previous one.
 ///
-/// A value of the actor that owns it, with the same isolation as the actor's other state. It sleeps and fires on the
-/// actor where it was set. It never fires before its time or twice. After ``cancel()``, it fires only if the sleep was
-/// already over.
+/// An alarm is a value of the actor that owns it, and has the same isolation as the actor's other state. It sleeps and
+/// fires on the actor where it was set. It never fires early and never fires twice. After ``cancel()``, it fires only
+/// if its sleep was already over.
 package struct Alarm: Sendable {
     private var pending: (moment: Double, task: Task<Void, Never>)?
 
     package init() {}
 
-    /// The time for which the alarm is set. It stays until the owner has handled it and calls ``rang(_:)``.
+    /// The time for which the alarm is set. It remains set until the owner has handled it and calls ``rang(_:)``.
     package var moment: Double? { pending?.moment }
 
-    /// Sets the alarm for a time, or clears it. If it is already set for that time, nothing changes.
+    /// Sets the alarm for a time, or clears it. Does nothing if the alarm is already set for that time.
     ///
     /// - Parameters:
-    ///   - moment: seconds of the owner's clock.
-    ///   - bootSeconds: the boot time at which to fire, if the owner's clock is not the boot clock. It may be early,
-    ///     for example if the machine sleeps meanwhile. The owner then reads its clock and sets the alarm again.
-    ///   - ring: called with `moment`. Another time may have been set since.
+    ///   - moment: the time in seconds of the owner's clock; nil clears the alarm.
+    ///   - bootSeconds: the boot time at which to fire, if the owner's clock is not the boot clock. This time may be
+    ///     too early, for example if the machine sleeps in between. The owner then reads its clock and sets the alarm
+    ///     again.
+    ///   - ring: a closure that is called with `moment` when the alarm fires. The alarm may have been set for another
+    ///     time since.
     package mutating func set(
         for moment: Double?, atBootSeconds bootSeconds: Double? = nil, by clock: any ServiceClock,
         isolation: isolated (any Actor)? = #isolation, _ ring: @escaping @Sendable (Double) async -> Void
@@ -37,8 +39,8 @@ package struct Alarm: Sendable {
         pending = (moment, task)
     }
 
-    /// Sets the alarm for a time in seconds since 1970, based on the current wall clock. The owner sets it again when
-    /// the wall clock is changed.
+    /// Sets the alarm for a time in seconds since 1970, based on the current wall clock. If the wall clock is changed,
+    /// the owner must set the alarm again.
     package mutating func set(
         forWallSeconds moment: Double?, by clock: any ServiceClock, isolation: isolated (any Actor)? = #isolation,
         _ ring: @escaping @Sendable (Double) async -> Void
@@ -49,13 +51,14 @@ package struct Alarm: Sendable {
             isolation: isolation, ring)
     }
 
-    /// Records that the owner handles the alarm for `moment`. An alarm that was meanwhile set for another time stays.
+    /// Records that the owner handles the alarm for `moment`. If the alarm has since been set for another time, it
+    /// remains set.
     package mutating func rang(_ moment: Double) {
         if pending?.moment == moment { pending = nil }
     }
 
-    /// Cancels the sleep. This is for an owner that stops: the same time cannot be set again before another one was
-    /// set.
+    /// Cancels the sleep, because the owner stops. The alarm cannot be set for the same time again before it was set
+    /// for another time.
     package func cancel() {
         pending?.task.cancel()
     }

@@ -3,8 +3,7 @@ import Glibc
 
 /// Streams for kernel descriptors that block until an event.
 ///
-/// One thread blocks in the kernel for the life of the process. Nothing is polled, and the only cost is the thread's
-/// stack.
+/// One thread blocks in the kernel for the life of the process. It does not poll, and its only cost is its stack.
 package enum KernelNotices {
     package static func stream(
         named name: String, open: @Sendable () -> Int32, wait: @escaping @Sendable (Int32) -> Int32

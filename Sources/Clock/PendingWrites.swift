@@ -1,6 +1,6 @@
-/// The number of an actor's pending writes, and the callers that wait for the last of them.
+/// The number of an actor's pending writes, and the callers that wait until all of them have ended.
 ///
-/// A value of the actor that owns it, like ``Alarm``. Its owner waits with `while writes.areUnderWay { await
+/// Like ``Alarm``, this is a value of the actor that owns it. The owner waits with `while writes.areUnderWay { await
 /// withCheckedContinuation { writes.add($0) } }`.
 package struct PendingWrites: Sendable {
     private var count = 0
@@ -12,7 +12,7 @@ package struct PendingWrites: Sendable {
 
     package mutating func begin() { count += 1 }
 
-    /// Ends a write that is on disk or could not be completed. After the last one, all waiting callers are resumed.
+    /// Ends a write that is on disk or has failed. When no write is pending, all waiting callers are resumed.
     package mutating func end() {
         guard count > 0 else { return }
         count -= 1

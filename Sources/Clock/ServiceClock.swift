@@ -1,12 +1,12 @@
 package import NightshiftAPI
 
-/// An abstraction of time: readings of the clocks, and waiting.
+/// The clocks of the service. Tests and simulations replace them.
 package protocol ServiceClock: Sendable {
     func now() -> ClockReading
 
-    /// Returns at `bootSeconds`, or throws when the task is cancelled.
+    /// Sleeps until `bootSeconds`. Throws if the task is cancelled.
     func sleep(untilBootSeconds bootSeconds: Double) async throws
 
-    /// Returns a stream with one value for each change of the wall clock.
+    /// Returns a stream that has one value for each change of the wall clock.
     func wallClockChanges() -> AsyncStream<Void>
 }

@@ -8,7 +8,8 @@ package struct SystemClock: ServiceClock {
 
     package init() {
         let text = KernelFile.text("/proc/sys/kernel/random/boot_id")
-        // Without /proc, every start counts as a boot. Only synced bytes are trusted then, which is safe.
+        // Without /proc, every start of the service counts as a boot. The service then trusts only synced bytes, which
+        // is safe.
         bootID = text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? UUID().uuidString
     }
 
@@ -23,7 +24,7 @@ package struct SystemClock: ServiceClock {
         // Swift's continuous clock is CLOCK_BOOTTIME on Linux, which continues while the machine sleeps.
         let remaining = bootSeconds - now().bootSeconds
         guard remaining > 0 else {
-            // The time has already passed. The task still yields, so that other jobs of its actor can run.
+            // The time has already passed. The task still yields, so that other jobs of the actor can run.
             try Task.checkCancellation()
             return await Task.yield()
         }

@@ -5,24 +5,24 @@ import Glibc
 import NightshiftAPI
 import Synchronization
 
-/// The file systems other than the service's own. Each has its own threads, so one that does not answer does not block
-/// the others.
+/// The file systems other than the service's own. Each has separate threads, so that a file system that does not
+/// respond does not block the others.
 ///
-/// The service's own file system is the one with the state directory. Nothing works without it, so its calls are made
-/// wherever they are needed. Every call to another file system goes through ``run(_:_:_:_:late:)`` or
-/// ``post(_:_:_:_:)``, or is made on the transport's thread for that file system.
+/// The service's own file system contains the state directory. The service cannot work without it, so calls to it are
+/// made directly. Every call to another file system goes through ``run(_:_:_:_:late:)`` or ``post(_:_:_:_:)``, or is
+/// made on the transport's thread for that file system.
 package final class FileSystems: Sendable {
-    /// The queues of one file system. Work on the same files goes to the same queue, which preserves its order.
+    /// The queues of one file system. Work on one file always goes to the same queue, which preserves its order.
     package enum Work: Hashable, CaseIterable, Sendable {
-        /// Opening, truncating, closing and removing partial files.
+        /// The queue that opens, truncates, closes and removes partial files.
         case files
         case sync
-        /// Moving finished files to their final names.
+        /// The queue that moves finished files to their final names.
         case finish
         case hash
-        /// Inspecting files to upload, and copying them.
+        /// The queue that inspects and copies files to upload.
         case source
-        /// Short lookups; see ``answer(_:_:)``.
+        /// The queue of short lookups; see ``answer(_:_:)``.
         case look
     }
 
@@ -31,21 +31,21 @@ package final class FileSystems: Sendable {
         var queues: [FileSystemKey: [Work: CallQueue]] = [:]
         var waiting: [Int: @Sendable () -> Void] = [:]
         var lastWaiter = 0
-        /// Whether the service is stopping and no longer waits for calls.
+        /// Whether the service is stopping, and so no longer waits for calls.
         var hasGivenUp = false
     }
 
     private struct Mounts: Sendable {
         var table: MountTable?
-        /// Becomes readable when the mounts change.
+        /// A descriptor that becomes readable when the mounts change.
         var descriptor: Int32 = -1
         var own: String?
-        /// The devices of the service's own file system and of those on the path to it. The service cannot work without
-        /// them.
+        /// The devices of the service's own file system and of the file systems on the path to it. The service cannot
+        /// work without these.
         var trusted: Set<String> = []
         /// Recent results by path. They are cached because many files go to the same directory.
         var known: [String: FileSystemKey?] = [:]
-        /// Boot seconds at which ``known`` was last cleared.
+        /// The time at which ``known`` was last cleared, in boot seconds.
         var knownSince = 0.0
     }
 
@@ -54,7 +54,8 @@ package final class FileSystems: Sendable {
     private let home: String
     private let mountInfo: String
     private let now: @Sendable () -> Double
-    /// Called when a call begins while no other could become overdue, and when a silent file system answers again.
+    /// A callback for two events: a call begins while no other call could become overdue, and a silent file system
+    /// responds again.
     private let changed: @Sendable (Change) -> Void
 
     package static func bootSeconds() -> Double {
@@ -68,13 +69,16 @@ package final class FileSystems: Sendable {
         case answersAgain
     }
 
-    /// The maximum number of file systems that have their own threads at one time. Further ones share these.
+    /// The maximum number of file systems that have separate threads at the same time. Further file systems share these
+    /// threads.
     static let maximumPlaces = 16
 
+    /// Creates the file systems of a service.
+    ///
     /// - Parameters:
-    ///   - home: a directory on the service's own file system; it does not have to exist yet.
+    ///   - home: a directory on the service's own file system. It does not have to exist yet.
     ///   - mountInfo: a file in the format of proc_pid_mountinfo(5).
-    ///   - now: boot seconds.
+    ///   - now: returns the boot seconds.
     package init(
         home: String, mountInfo: String = "/proc/self/mountinfo", now: @escaping @Sendable () -> Double = bootSeconds,
         changed: @escaping @Sendable (Change) -> Void = { _ in }
@@ -91,9 +95,10 @@ package final class FileSystems: Sendable {
 
     // MARK: - Lookup
 
-    /// The file system of an absolute path; nil for the service's own. Never blocks.
+    /// Returns the file system of an absolute path; nil for the service's own file system. Never blocks.
     ///
-    /// A change of the mounts is noticed at once. A change of a symbolic link is noticed after at most ``knownFor``.
+    /// A change of the mounts takes effect at once. A change of a symbolic link takes effect after at most ``knownFor``
+    /// seconds.
     package func place(of path: String) -> FileSystemKey? {
         let time = now()
         return mounts.withLock { mounts in
@@ -109,7 +114,7 @@ package final class FileSystems: Sendable {
         }
     }
 
-    /// Seconds for which a result is cached.
+    /// The seconds for which a result is cached.
     static let knownFor = 0.5
     private static let mostKnown = 64
 
@@ -121,14 +126,14 @@ package final class FileSystems: Sendable {
         return FileSystemKey(device: device)
     }
 
-    /// The file system of a path; nil if it is one that the service cannot work without (its own, or one on the path to
-    /// it).
+    /// Returns the file system of a path; nil for a file system that the service cannot work without. These are the
+    /// service's own, and the ones on the path to it.
     private func untrustedPlace(of path: String) -> FileSystemKey? {
         guard let place = place(of: path) else { return nil }
         return mounts.withLock { $0.trusted.contains(place.device) } ? nil : place
     }
 
-    /// Finds the service's own file system and those on the path to it.
+    /// Finds the service's own file system and the file systems on the path to it.
     private func findOwn(_ table: MountTable, _ mounts: inout Mounts) -> String? {
         var passed: Set<String> = []
         let own = table.device(
@@ -181,8 +186,8 @@ package final class FileSystems: Sendable {
     /// Runs `body` on a thread of the file system, after all earlier work of the same queue.
     ///
     /// - Parameters:
-    ///   - path: the path that `body` works on, shown to people.
-    ///   - late: receives the result of `body` if it arrives after the service has given up.
+    ///   - path: the path that `body` works on. It is shown to people.
+    ///   - late: a closure that receives the result of `body` if it arrives after the service has given up waiting.
     /// - Returns: nil if the service stops before `body` returns.
     package func run<Value: Sendable>(
         _ place: FileSystemKey, _ work: Work, _ path: String, _ body: @escaping @Sendable () -> Value,
@@ -204,7 +209,7 @@ package final class FileSystems: Sendable {
         }
     }
 
-    /// Schedules `body` on a thread of the file system and returns at once.
+    /// Schedules `body` on a thread of the file system, and returns at once.
     package func post(
         _ place: FileSystemKey, _ work: Work, _ path: String, _ body: @escaping @Sendable () -> Void
     ) {
@@ -215,11 +220,11 @@ package final class FileSystems: Sendable {
         }
     }
 
-    /// Runs a short lookup of a path and waits briefly for its result.
+    /// Runs a short lookup of a path, and waits briefly for its result.
     ///
-    /// Calls to file systems that the service cannot work without are made on the caller's thread.
+    /// A lookup on a file system that the service cannot work without runs on the caller's thread.
     ///
-    /// - Returns: nil if the file system does not answer within ``timeout``, or if another call to it has already
+    /// - Returns: nil if the file system does not respond within ``timeout``, or if another call to it has already
     ///   taken that long.
     package func answer<Value: Sendable>(_ path: String, _ body: @escaping @Sendable () -> Value) -> Value? {
         guard let place = untrustedPlace(of: path) else { return body() }
@@ -231,10 +236,10 @@ package final class FileSystems: Sendable {
         return answer.take(within: Self.timeout)
     }
 
-    /// Seconds to wait for a short lookup.
+    /// The timeout of a short lookup, in seconds.
     package static let timeout: Double = 1
 
-    /// Records the start of a call that is made on another thread.
+    /// Records the start of a call that runs on another thread.
     package func begin(_ place: FileSystemKey, _ path: String) -> HangWatch.Call {
         let time = now()
         let (call, isFirst) = state.withLock { state in
@@ -263,7 +268,7 @@ package final class FileSystems: Sendable {
     private func queue(_ place: FileSystemKey, _ work: Work) -> CallQueue {
         state.withLock { state in
             if state.queues[place] == nil, state.queues.count >= Self.maximumPlaces {
-                // File systems that are mounted and unmounted repeatedly leave unused queues.
+                // File systems that are repeatedly mounted and unmounted leave unused queues.
                 for (place, queues) in state.queues where queues.values.allSatisfy(\.isIdle) {
                     state.queues[place] = nil
                 }
@@ -301,7 +306,7 @@ package final class FileSystems: Sendable {
     }
 }
 
-/// A value that may arrive after the caller has stopped waiting.
+/// A result that may arrive after the caller has stopped waiting for it.
 private final class Answer<Value: Sendable>: Sendable {
     private let value = Mutex<Value?>(nil)
     private let isGiven = DispatchSemaphore(value: 0)
@@ -317,7 +322,7 @@ private final class Answer<Value: Sendable>: Sendable {
     }
 }
 
-/// A queue whose calls may never return. It has a thread of its own while it has work.
+/// A queue whose calls may never return. While it has work, it has a separate thread.
 private final class CallQueue: Sendable {
     private struct State: Sendable {
         var calls: [@Sendable () -> Void] = []
@@ -349,8 +354,7 @@ private final class CallQueue: Sendable {
             { context in
                 guard let context else { return nil }
                 nightshift_name_thread("nightshift-files")
-                // Signals are left to the program's other threads. A crash is still handled by the thread that causes
-                // it.
+                // Other threads of the program handle signals. A crash is still handled by the thread that causes it.
                 var signals = sigset_t()
                 sigfillset(&signals)
                 for fault in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { sigdelset(&signals, fault) }
@@ -359,7 +363,7 @@ private final class CallQueue: Sendable {
                 return nil
             }, context.toOpaque())
         guard result != 0 else { return }
-        // Too many threads, for now: libdispatch has some of its own.
+        // The system currently has too many threads. This uses libdispatch instead, which has its own.
         context.release()
         DispatchQueue.global().async { self.drain() }
     }

@@ -1,6 +1,6 @@
-/// The kernel's number of a file system other than the service's own.
+/// The kernel's device number of a file system other than the service's own.
 package struct FileSystemKey: Hashable, Sendable {
-    /// "MAJOR:MINOR", as in proc_pid_mountinfo(5). It is the same for all mounts of one file system.
+    /// The device number as "MAJOR:MINOR" (proc_pid_mountinfo(5)). All mounts of one file system have the same number.
     package let device: String
 
     package init(device: String) {
@@ -8,7 +8,8 @@ package struct FileSystemKey: Hashable, Sendable {
     }
 }
 
-/// Finds the file system of a path from the mounts alone. Makes no call to a file system that may not answer. Pure.
+/// The mounts of the machine, as a pure value. It finds the file system of a path without a call to a file system that
+/// may not respond.
 package struct MountTable: Sendable {
     private struct Mount: Sendable {
         var path: String
@@ -18,6 +19,8 @@ package struct MountTable: Sendable {
     /// The mounts by path. The last mount at a path hides the earlier ones.
     private let mounts: [String: Mount]
 
+    /// Parses the mounts.
+    ///
     /// - Parameter text: the content of `/proc/self/mountinfo`.
     package init(parsing text: String) {
         var mounts: [String: Mount] = [:]
@@ -30,7 +33,7 @@ package struct MountTable: Sendable {
         self.mounts = mounts
     }
 
-    /// The device of the mount that contains a path without symbolic links; nil if no mount is known.
+    /// Returns the device of the mount that contains a path without symbolic links; nil if no mount is known.
     package func device(of path: String) -> String? {
         var path = path
         while true {
@@ -40,14 +43,14 @@ package struct MountTable: Sendable {
         }
     }
 
-    /// The device that a path leads to after its symbolic links are followed.
+    /// Returns the device that a path leads to after its symbolic links are followed.
     ///
-    /// Links are read only on devices that are trusted to answer. At the first other device that the path enters, the
-    /// search ends with that device.
+    /// Links are read only on trusted devices, because others may not respond. The search ends at the first other
+    /// device that the path enters, and returns that device.
     ///
     /// - Parameters:
     ///   - path: an absolute path.
-    ///   - isTrusted: whether links on a device may be read.
+    ///   - isTrusted: returns whether links on a device may be read.
     ///   - readLink: returns the target of the link at a path; nil if no link exists there.
     package func device(
         following path: String, isTrusted: (String) -> Bool, readLink: (String) -> String?
@@ -75,7 +78,7 @@ package struct MountTable: Sendable {
         return device(of: current)
     }
 
-    /// The number of links that the kernel follows (path_resolution(7)).
+    /// The maximum number of links that the kernel follows (path_resolution(7)).
     private static let maximumLinks = 40
 
     private static func parent(of path: String) -> String {
@@ -83,7 +86,7 @@ package struct MountTable: Sendable {
         return String(path[..<slash])
     }
 
-    /// Decodes blanks and backslashes, which the kernel writes as three octal digits.
+    /// Decodes spaces and backslashes, which the kernel writes as three octal digits.
     private static func unescaped(_ field: Substring) -> String {
         guard field.contains("\\") else { return String(field) }
         var bytes: [UInt8] = []

@@ -24,7 +24,7 @@ extension StoreTransaction {
         case .remove(let key): try deleteNotification(key)
         case .app(let record, let app): try putNotifications(record, of: app)
         case .respond(let response, let app):
-            // A later choice of the same notification replaces one that the app has not received.
+            // If the app has not received an earlier response to the same notification, the later response replaces it.
             try putWake(
                 app, .response, key: response.notification.identifier, payload: try response.payload(), now: reading)
         case .entry(let entry): try record(entry)
@@ -34,26 +34,26 @@ extension StoreTransaction {
 }
 
 extension NotificationResponse {
-    /// Returns the payload for the row of the wake. If it is too large, texts that were shown are shortened first,
-    /// because the data that the app has sent with it matters more.
+    /// Returns the payload for the row of the wake. If it is too large, texts that the user has already seen are
+    /// shortened first. The data that the app has attached matters more.
     package func payload() throws -> Data {
         let whole = try JSON.encode(self)
         guard whole.count > Self.most else { return whole }
         var short = self
         for text in [\AppNotification.title, \.subtitle, \.body] {
-            // A character has no maximum length, but a Unicode scalar has at most four bytes.
+            // The length of a character is not limited, but a Unicode scalar has at most four bytes.
             short.notification[keyPath: text] = String(short.notification[keyPath: text].unicodeScalars.prefix(64))
         }
-        // The chosen action says whether the app is brought to the foreground.
+        // The chosen action determines whether the app is brought to the foreground, so it is kept.
         let chosen = short.notification.actions.first { $0.identifier == action }
         short.notification.actions = chosen.map { [$0] } ?? []
         let second = try JSON.encode(short)
         guard second.count > Self.most else { return second }
-        // All texts and names that remain are short.
+        // The data is removed last. All other texts and names are already short.
         short.notification.userInfo = "{}"
         return try JSON.encode(short)
     }
 
-    /// The size limit in bytes: `docs/limits.md`, a wake's payload.
+    /// The size limit of a wake's payload in bytes; see `docs/limits.md`.
     static let most = 32_768
 }

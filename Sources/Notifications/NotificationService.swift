@@ -6,11 +6,12 @@ package import Logging
 package import NightshiftAPI
 package import Store
 
-/// Notifications of apps: shown by the desktop's notification server, kept while there is no server, and answered by
-/// the user.
+/// The notifications of apps. The desktop's notification server shows them, and the user responds to them. While there
+/// is no server, they are kept.
 ///
-/// One ``NotificationState`` decides; this actor executes. When a method returns, its effects are on disk; when it
-/// throws, nothing has changed. Methods that people and apps call throw only ``Problem``. See `docs/decisions/0045`.
+/// One ``NotificationState`` makes the decisions; this actor executes them. When a method returns, its effects are on
+/// disk. When it throws, nothing has changed. Methods that people and apps call throw only ``Problem``. See
+/// `docs/decisions/0045`.
 package actor NotificationService {
     /// The store, clock and other dependencies of the service.
     package struct Environment: Sendable {
@@ -21,11 +22,11 @@ package actor NotificationService {
         package var present: @Sendable (AppID, AppNotification) async -> PresentationAnswer
         /// Brings an app to the foreground, and launches it if it is not running.
         package var activate: @Sendable (AppID) async -> Void
-        /// Returns the name of an app and the icon of its entry; nil if it was removed.
+        /// Returns the name of an app and the icon of its entry; nil if the app was removed.
         package var entry: @Sendable (AppID) async -> Entry?
-        /// Called when the state of a notification changes, with its identifier.
+        /// A callback for each new state of a notification, with the notification's identifier.
         package var became: @Sendable (AppID, String, AlertState, Date) async -> Void
-        /// Called when the user has allowed or denied notifications of an app.
+        /// A callback that runs when the user has allowed or denied notifications of an app.
         package var permissionChanged: @Sendable (AppID) async -> Void
         package var logger: Logger
 
@@ -63,12 +64,12 @@ package actor NotificationService {
     private let kept: StateRunner<NotificationState>
     /// The alarm for the next deadline, in seconds since 1970.
     private var alarm = Alarm()
-    /// The time of the next try to read rows that other features have written, in seconds since 1970; nil if there is
-    /// nothing to read.
+    /// The time of the next attempt to read rows that other features have written, in seconds since 1970; nil if there
+    /// are no unread rows.
     private var readAgain: Double?
-    /// The seconds before that try, because the cause of the failure needs time to go away.
+    /// The seconds before that attempt. The cause of a failure needs time to go away.
     private static let readingPause = 60.0
-    /// Callers waiting for the answer to a question.
+    /// The callers that wait for the answer to a question.
     private var askers: [Int64: [CheckedContinuation<String?, Never>]] = [:]
     nonisolated private let companions = Mailbox<NotificationService>()
 
@@ -85,7 +86,7 @@ package actor NotificationService {
 
     // MARK: - Start and stop
 
-    /// Continues the stored state of the previous run of the service.
+    /// Restores the stored state of the previous run of the service.
     ///
     /// - Throws: ``StoreError`` if the stored state cannot be read.
     package func prepare() async throws(StoreError) {
@@ -108,7 +109,7 @@ package actor NotificationService {
 
     package func stop() async {
         guard !kept.isClosed else { return }
-        // After this nothing could receive the answers.
+        // The questions are closed now, because the service will not receive their answers.
         await tell { book, _ in book.withdrawAll() }
         kept.close()
         alarm.cancel()
@@ -121,13 +122,14 @@ package actor NotificationService {
     private func followDesktop() async {
         for await event in environment.desktop.events {
             if case .refused(_, _, let detail) = event {
-                environment.logger.info("A notification was refused by the server", metadata: ["detail": "\(detail)"])
+                environment.logger.info(
+                    "The notification server refused a notification", metadata: ["detail": "\(detail)"])
             }
             await tell { $0.apply(event, now: $1) }
         }
     }
 
-    /// Decides again after each change of the wall clock, because all times may be different then.
+    /// Decides again after each change of the wall clock, because such a change affects all times.
     private func followClock() async {
         for await _ in environment.clock.wallClockChanges() {
             alarm.set(for: nil, by: environment.clock) { _ in }
@@ -154,12 +156,13 @@ package actor NotificationService {
 
     private var hooks: StateRunner<NotificationState>.Hooks { StateRunner.Hooks(decided: { self.setAlarm() }) }
 
-    /// Gives the state an input that has no caller waiting, decides, and executes the effects.
+    /// Gives the state an input for which no caller waits, decides, and executes the effects.
     private func tell(_ input: (inout NotificationState, Double) -> Void) async {
         for effect in await kept.step(input, hooks).effects { await perform(effect) }
     }
 
-    /// Performs a request; returns when it is on disk. If it cannot be written, nothing has changed.
+    /// Performs a request, and returns when its changes are on disk. If they cannot be written, the state stays
+    /// unchanged.
     private func ask<Value>(
         _ input: (inout NotificationState, Double) throws(Problem) -> Value
     ) async throws(Problem) -> Value {
@@ -171,19 +174,19 @@ package actor NotificationService {
     private func perform(_ effect: NotificationEffect) async {
         switch effect {
         case .present(let token, let app, let notification):
-            // In the background, because the app may take time to answer.
+            // This runs in the background, because the app may take time to answer.
             companions.yield { await $0.present(token, app, notification) }
         case .show(let token, let app): await show(token, app)
         case .close(let place): environment.desktop.close(place.number, server: place.server)
         case .badge(let app, let count): environment.desktop.setBadge(count, of: app.rawValue)
         case .startServer: environment.desktop.startServer()
-        // In the background, because launching takes time.
+        // This runs in the background, because launching takes time.
         case .activate(let app): companions.yield { await $0.environment.activate(app) }
         case .answer(let question, let key):
             for asker in askers.removeValue(forKey: question) ?? [] { asker.resume(returning: key) }
         case .became(let app, let identifier, let state, let date):
             companions.yield { await $0.environment.became(app, identifier, state, date) }
-        // In the background, because the user may take time to answer.
+        // This runs in the background, because the user may take time to answer.
         case .askPermission(let app): companions.yield { await $0.askPermission(for: app) }
         case .permissionChanged(let app): companions.yield { await $0.environment.permissionChanged(app) }
         }
@@ -205,7 +208,7 @@ package actor NotificationService {
 
     // MARK: - Events
 
-    /// Reads notifications that other features have written or unblocked in transactions of their own.
+    /// Reads notifications that other features have written or unblocked in separate transactions.
     package func wake() async {
         readAgain = nil
         while kept.isOpen {
@@ -213,8 +216,8 @@ package actor NotificationService {
             let revision = book.revision
             do throws(StoreError) {
                 let rows = try await environment.store.read { try $0.notifications(NotificationAppRecord.self) }
-                // The rows lack decisions made in the meantime and changes that could not be written, so they are read
-                // again.
+                // The state has changed since the rows were read, or its changes are not on disk. The rows lack these
+                // changes, so they are read again.
                 guard !kept.isBeingWritten, book.revision == revision else { continue }
                 if book.hasChanges {
                     await tell { _, _ in }
@@ -234,7 +237,7 @@ package actor NotificationService {
         setAlarm()
     }
 
-    /// The app's entry was installed or changed, and has this content now; nil if it was removed.
+    /// Handles an app's entry that was installed or changed, with its new content; nil if it was removed.
     package func installed(_ app: AppID, _ manifest: AppManifest?) async {
         guard manifest == nil else { return }
         await tell { book, _ in book.forget(app) }
@@ -252,8 +255,8 @@ package actor NotificationService {
         }
     }
 
-    /// Asks the user whether to show notifications of the app, unless there is an answer already. Returns when there is
-    /// one.
+    /// Asks the user whether to show notifications of the app, unless the user has already decided. Returns when there
+    /// is a decision.
     package func requestAuthorization(isProvisional: Bool, for app: AppID) async throws(Problem) -> Bool {
         if isProvisional {
             return try await ask { (book, now) throws(Problem) in
@@ -271,10 +274,10 @@ package actor NotificationService {
                     NotificationQuestion.Choice(key: "deny", title: "Don’t Allow"),
                 ])
         ) { !$0.permission(of: app).isDecided }
-        // The user has not answered, or has set the permission elsewhere.
+        // The user has not answered, or has set the permission in another way.
         guard let choice else { return book.permission(of: app).shows }
         return try await ask { (book, now) throws(Problem) in
-            // A permission that the user has set since takes precedence.
+            // If the user has set the permission in the meantime, that setting takes precedence.
             if !book.permission(of: app).isDecided {
                 book.setPermission(choice == "allow" ? .allowed : .denied, of: app, now: now)
             }
@@ -282,7 +285,7 @@ package actor NotificationService {
         }
     }
 
-    /// Asks for permission because alerts of the app wait for it.
+    /// Asks the user for permission, because alerts of the app wait for it.
     private func askPermission(for app: AppID) async {
         do throws(Problem) {
             _ = try await requestAuthorization(isProvisional: false, for: app)
@@ -291,11 +294,12 @@ package actor NotificationService {
         }
     }
 
-    /// Asks the user something about an app; returns when the user has answered, on any notification server.
+    /// Asks the user a question about an app, and returns when the user has answered. The question may move to another
+    /// notification server before that.
     ///
-    /// Only one question about an app with the same purpose is shown at a time. Further callers get the same answer.
+    /// Per app and purpose, only one question is shown at a time. Further callers get the same answer.
     ///
-    /// - Returns: the key of the choice; nil if the user closed the question, or the service stops.
+    /// - Returns: the key of the choice; nil if the user closed the question or the service stops.
     package func ask(
         app: AppID, purpose: String, title: String, body: String, choices: [NotificationQuestion.Choice]
     ) async -> String? {
@@ -304,7 +308,9 @@ package actor NotificationService {
         }
     }
 
-    /// - Parameter isWanted: whether the question is still needed when its turn comes.
+    /// Adds a question, and returns when it is answered.
+    ///
+    /// - Parameter isWanted: returns whether the question is still needed when its turn comes.
     private func ask(_ question: NotificationQuestion, where isWanted: (NotificationState) -> Bool) async -> String? {
         guard kept.isOpen, let number = await kept.note({ isWanted($0) ? $0.ask(question) : nil }), kept.isOpen else {
             return nil
@@ -319,11 +325,11 @@ package actor NotificationService {
         try await ask { (book, now) throws(Problem) in try book.add(request, for: app, now: now) }
     }
 
-    /// Removes notifications of the app; for nil, all of them.
+    /// Removes notifications of the app with the given identifiers; if nil, all of them.
     ///
-    /// - Parameter isShown: whether to remove shown or waiting ones; both if nil.
+    /// - Parameter isShown: whether to remove shown or waiting ones; if nil, all of them.
     package func remove(_ identifiers: [String]?, of app: AppID, isShown: Bool? = nil) async throws(Problem) {
-        // Includes notifications that were written since the last read.
+        // This reads notifications that were written since the last read, so that they are also removed.
         await wake()
         try await ask { (book, _) throws(Problem) in book.remove(identifiers, of: app, isShown: isShown) }
     }

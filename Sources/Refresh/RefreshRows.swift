@@ -9,7 +9,7 @@ extension RefreshChanges: StateChanges {
         in transaction: StoreTransaction, at reading: ClockReading, each: (() throws -> Void) throws -> Void
     ) throws {
         for app in removed { try each { try transaction.deleteRefresh(of: app) } }
-        // Deletions come first: a task that begins to run replaces its own waiting row.
+        // Deletions come first, because a task that begins to run replaces its waiting row.
         for (key, task) in tasks where task == nil { try each { try transaction.deleteScheduledTask(key) } }
         for task in tasks.values { if let task { try each { try transaction.put(task) } } }
         for (app, record) in apps { try each { try transaction.putRefresh(record, of: app) } }

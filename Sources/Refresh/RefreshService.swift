@@ -6,11 +6,12 @@ package import NightshiftAPI
 import Scheduler
 package import Store
 
-/// Background refresh: decides which apps are woken for new content and when. All refresh operations of the local API
-/// are here.
+/// The background refresh of apps. This actor decides which apps are woken for new content, and when. It implements all
+/// refresh operations of the local API.
 ///
-/// One ``RefreshState`` decides; this actor executes. When a method returns, its effects are on disk; when it throws,
-/// nothing has changed. Methods that people and apps call throw only ``Problem``. See `docs/decisions/0037`.
+/// One ``RefreshState`` makes the decisions; this actor executes them. When a method returns, its effects are on disk.
+/// When it throws, nothing has changed. Methods that people and apps call throw only ``Problem``. See
+/// `docs/decisions/0037`.
 package actor RefreshService {
     /// The store, clock and other dependencies of the service.
     package struct Environment: Sendable {
@@ -18,11 +19,11 @@ package actor RefreshService {
         package var clock: any ServiceClock
         /// Returns the offset of local time from UTC at a time, in seconds.
         package var offset: @Sendable (Date) -> Int
-        /// Runs the expiration handler of a wake.
+        /// Sends an app the expiration of one of its wakes.
         package var expire: @Sendable (AppID, WakeSource, String) async -> Void
-        /// Sends the availability to the processes of an app.
+        /// Sends the availability of background refresh to the processes of an app.
         package var availabilityChanged: @Sendable (AppID, RefreshAvailability) async -> Void
-        /// Returns the manifests of apps that declare background work or are otherwise known; nil once the app service
+        /// Returns the manifests of apps that declare background work or are otherwise known; nil if the app service
         /// has stopped.
         package var manifests: @Sendable () async -> [AppManifest]?
         package var logger: Logger
@@ -71,8 +72,8 @@ package actor RefreshService {
 
     // MARK: - Start and stop
 
-    /// Continues the stored state of the previous run of the service. Must be called after the apps are prepared and
-    /// before they run.
+    /// Restores the stored state of the previous run of the service. Callers must call this after the apps are prepared
+    /// and before they run.
     ///
     /// - Throws: ``StoreError`` if the stored state cannot be read.
     package func prepare() async throws(StoreError) {
@@ -95,7 +96,7 @@ package actor RefreshService {
         await kept.open(book)
     }
 
-    /// Makes decisions until ``stop()``.
+    /// Runs background refresh until ``stop()``.
     package func run() async {
         await look()
         await companions.run(by: self, beside: [{ await $0.followClock() }])
@@ -108,7 +109,7 @@ package actor RefreshService {
         companions.finish()
     }
 
-    /// Decides again after each change of the wall clock, because all times may be different then.
+    /// Decides again after each change of the wall clock, because such a change affects all times.
     private func followClock() async {
         for await _ in environment.clock.wallClockChanges() {
             alarm.set(for: nil, by: environment.clock) { _ in }
@@ -133,12 +134,13 @@ package actor RefreshService {
 
     private var hooks: StateRunner<RefreshState>.Hooks { StateRunner.Hooks(decided: { self.setAlarm() }) }
 
-    /// Gives the state an input that has no caller waiting, decides, and executes the effects.
+    /// Gives the state an input for which no caller waits, decides, and executes the effects.
     private func tell(_ input: (inout RefreshState, LocalMoment) -> Void) async {
         await perform(await kept.step(input, hooks).effects)
     }
 
-    /// Performs a request; returns when it is on disk. If it cannot be written, nothing has changed.
+    /// Performs a request, and returns when its changes are on disk. If they cannot be written, the state stays
+    /// unchanged.
     private func ask<Value>(
         _ input: (inout RefreshState, LocalMoment) throws(Problem) -> Value
     ) async throws(Problem) -> Value {
@@ -151,7 +153,7 @@ package actor RefreshService {
         for effect in effects {
             switch effect {
             case .expire(let app, let source, let key): await environment.expire(app, source, key)
-            // The current value, because of two changes the later one could be sent first.
+            // This sends the current value. The notices of two changes could otherwise arrive in the wrong order.
             case .availability(let app): await environment.availabilityChanged(app, book.availability(of: app))
             }
         }
@@ -173,7 +175,7 @@ package actor RefreshService {
         await tell { $0.apply(moment, now: $1) }
     }
 
-    /// The app came to the foreground or left it.
+    /// Handles an app that came to the foreground or left it.
     package func use(_ app: AppID, isInFront: Bool) async {
         await hear(of: app)
         await tell { $0.use(app, isInFront: isInFront, now: $1) }
@@ -186,13 +188,13 @@ package actor RefreshService {
 
     package func launched(_ app: AppID) async { await tell { book, _ in book.launched(app) } }
 
-    /// The app's entry was installed or changed, and has this content now; nil if it was removed.
+    /// Handles an app's entry that was installed or changed, with its new content; nil if it was removed.
     package func installed(_ app: AppID, _ manifest: AppManifest?) async {
         entries.told()
         await tell { $0.installed(app, manifest, now: $1) }
     }
 
-    /// Handles new ends of wakes, which are on disk.
+    /// Handles the new ends of wakes that are on disk.
     package func wakesEnded() async {
         guard kept.isOpen else { return }
         do throws(StoreError) {
@@ -229,13 +231,13 @@ package actor RefreshService {
         return try known(app)
     }
 
-    /// Deletes the learned use of an app; for nil, of all apps and the device.
+    /// Deletes the learned use of an app; if nil, of all apps and the device.
     package func forget(_ app: AppID?) async throws(Problem) {
         if let app { try await readEntries(for: app) }
         try await ask { (book, now) throws(Problem) in try book.forget(app, now: now) }
     }
 
-    /// Begins a fetch, regardless of the planner.
+    /// Begins a fetch at once, without the planner's decision.
     package func fetchNow(_ app: AppID) async throws(Problem) -> AppRefreshStatus {
         try await readEntries(for: app)
         try await ask { (book, now) throws(Problem) in try book.fetchNow(app, now: now) }
@@ -249,7 +251,7 @@ package actor RefreshService {
 
     // MARK: - Requests of apps
 
-    /// Sets the minimum interval between fetches that the app wants.
+    /// Sets the minimum interval between fetches that an app requests.
     package func setInterval(_ interval: RefreshInterval, for app: AppID) async throws(Problem) {
         try await readEntries(for: app)
         try await ask { (book, now) throws(Problem) in
@@ -265,12 +267,12 @@ package actor RefreshService {
         }
     }
 
-    /// Cancels a waiting task; for nil, all waiting tasks of the app.
+    /// Cancels a waiting task of an app; if nil, all its waiting tasks.
     package func cancel(_ identifier: String?, of app: AppID) async throws(Problem) {
         _ = try await ask { (book, now) throws(Problem) in book.cancel(identifier, of: app, now: now) }
     }
 
-    /// Cancels a waiting task, or a running continued task, for the user.
+    /// Cancels a waiting task, or a running continued task, at the user's request.
     package func cancelForUser(_ identifier: String, of app: AppID) async throws(Problem) {
         try await readEntries(for: app)
         try await ask { (book, now) throws(Problem) in try book.cancelForUser(identifier, of: app, now: now) }
@@ -291,13 +293,14 @@ package actor RefreshService {
         }
     }
 
-    /// Reads all entries again if the app is unknown, because its entry may have been installed by hand.
+    /// Reads all entries again if the app is unknown, because its entry may have been copied to the directory without a
+    /// request to the service.
     private func readEntries(for app: AppID) async throws(Problem) {
         if book.manifests[app] == nil { try await readEntries() }
     }
 
-    /// Like ``readEntries(for:)``, but if the entries cannot be read, the known ones are used. A program without a
-    /// desktop entry has none to read.
+    /// Reads all entries again if the app is unknown, like ``readEntries(for:)``. If the entries cannot be read, the
+    /// known ones are used. For a program without a desktop entry, this does nothing.
     private func hear(of app: AppID) async {
         guard !app.isProgram else { return }
         try? await readEntries(for: app)

@@ -50,8 +50,8 @@ import Testing
         ("app 100%", "there is nothing after the last percent sign; write a percent sign itself as '%%'"),
         ("bin/app", "'bin/app' is neither an absolute path nor a name to search in PATH"),
         ("A=b app", "the name of a program cannot contain '='"),
-        ("%f", "it names no program"),
-        ("\"\" a", "it names no program"),
+        ("%f", "the command line names no program"),
+        ("\"\" a", "the command line names no program"),
     ])
     func `The error about an Exec value names the line and the key`(exec: String, message: String) {
         let error = #expect(throws: EntryError.self) { try words(exec) }

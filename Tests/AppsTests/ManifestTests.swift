@@ -197,7 +197,7 @@ import Testing
         ),
         ("Path=somewhere", "Path: 'somewhere' is not an absolute path"),
         ("Path=/a\\b", "Path: '\\b' is not an escape sequence; write a backslash itself as '\\\\'"),
-        ("Path=/a\\", "Path: there is nothing after the last backslash"),
+        ("Path=/a\\", "Path: a backslash cannot be the last character; write a backslash itself as '\\\\'"),
         ("Hidden=yes", "Hidden: 'yes' is neither 'true' nor 'false'"),
         ("Hidden=true", "Hidden: the entry is marked as deleted"),
         ("Name=Again", "Name: this key is repeated here"),

@@ -127,7 +127,7 @@ import Testing
         scene.install(Scene.manifest(Scene.other, modes: [.processing]))
         try scene.step { try $0.fetchNow(Scene.app, now: $1) }
         #expect(scene.begun.map(\.wake.app) == [Scene.app] && scene.status()?.hold == "underWay")
-        #expect(scene.fetches.first?.detail == "You asked for it.")
+        #expect(scene.fetches.first?.detail == "You requested this fetch.")
         for (app, word) in [
             (Scene.app, "fetching"), (Scene.other, "X-Nightshift-BackgroundModes"), (AppID(rawValue: "no"), "no app"),
         ] {
@@ -182,7 +182,7 @@ import Testing
             case 1: #expect(scene.fetches.map(\.result) == [.newData] && scene.fetches[0].detail?.isEmpty == false)
             default:
                 #expect(scene.fetches.map(\.result) == [nil] && scene.fetches[0].ended != nil)
-                #expect(scene.fetches[0].detail?.hasSuffix("The service ended first.") == true)
+                #expect(scene.fetches[0].detail?.hasSuffix("The service stopped before the app had finished.") == true)
                 #expect(scene.book.planner.apps[Scene.app]?.failures == 0)
             }
             #expect(scene.entries(.fetchEnded).count == 1, "fate \(fate)")
@@ -317,7 +317,7 @@ import Testing
         try scene.step { try $0.change(Scene.app, AppRefreshChange(dailyCap: 0), now: $1) }
         let status = try #require(scene.status())
         #expect(status.hold == "cap" && status.expected == nil)
-        #expect(status.sentence == "You allow no fetches of it: its cap is 0.")
+        #expect(status.sentence == "You have set its daily cap to 0, so it is never fetched.")
         #expect(!status.against.contains(RefreshHold.cap.sentence) && scene.book.nextDeadline == nil)
         try scene.step { try $0.change(Scene.app, AppRefreshChange(dailyCap: 1), now: $1) }
         scene.pass(to: 24)

@@ -62,7 +62,11 @@ extension DesktopEntry {
                 part.append(scalar)
             }
         }
-        guard !isEscaped else { throw error("there is nothing after the last backslash", key: key, at: value.line) }
+        guard !isEscaped else {
+            throw error(
+                "a backslash cannot be the last character; write a backslash itself as '\\\\'", key: key,
+                at: value.line)
+        }
         if separator == nil || !part.isEmpty { parts.append(String(part)) }
         return parts
     }

@@ -17,7 +17,9 @@ struct ExecLine: Hashable, Sendable {
         while let word = try reader.nextWord() {
             if let word = try Self.expanded(word) { words.append(word) }
         }
-        guard let program = words.first, !program.isEmpty else { throw Malformed(message: "it names no program") }
+        guard let program = words.first, !program.isEmpty else {
+            throw Malformed(message: "the command line names no program")
+        }
         guard program.hasPrefix("/") || !program.contains("/") else {
             throw Malformed(message: "'\(program)' is neither an absolute path nor a name to search in PATH")
         }

@@ -75,7 +75,8 @@ final class DescriptorWatcher: Sendable {
                 DescriptorWatcher.run(Unmanaged<Body>.fromOpaque(context).takeRetainedValue())
                 return nil
             }, context.toOpaque())
-        precondition(result == 0, "no thread could be started for processes: \(String(cString: strerror(result)))")
+        precondition(
+            result == 0, "the thread that watches processes could not be started: \(String(cString: strerror(result)))")
         self.thread.withLock { $0 = thread }
     }
 

@@ -2,10 +2,10 @@ import Device
 package import NightshiftAPI
 import Store
 
-/// A question to the user about an app, shown as a notification whose actions are the answers.
+/// A question to the user about an app. It is shown as a notification whose actions are the answers.
 package struct NotificationQuestion: Hashable, Sendable {
     package var app: AppID
-    /// The purpose of the question. Only one question with the same purpose is shown per app at a time.
+    /// The purpose of the question. Per app and purpose, only one question is shown at a time.
     package var purpose: String
     package var title: String
     package var body: String
@@ -23,11 +23,11 @@ package struct NotificationQuestion: Hashable, Sendable {
     }
 
     enum Phase: Hashable, Sendable {
-        /// It waits for a server that supports actions.
+        /// The question waits for a server that supports actions.
         case waiting
         case showing(Int64)
         case shown(StoredNotification.Place)
-        /// The server has refused it; it waits for another server.
+        /// The server has refused the question. It waits for another server.
         case stuck
     }
 
@@ -57,11 +57,11 @@ package struct NotificationQuestion: Hashable, Sendable {
     }
 }
 
-/// Questions to the user: each stays until it is answered, even if the server changes.
+/// Questions to the user. Each remains until it is answered, even if the notification server changes.
 extension NotificationState {
-    /// Adds a question, unless the same one exists.
+    /// Adds a question, unless the app already has a question with this purpose.
     ///
-    /// - Returns: the number of the question, which ``NotificationEffect/answer(question:_:)`` names.
+    /// - Returns: the number of the question, which ``NotificationEffect/answer(question:_:)`` contains.
     package mutating func ask(_ question: NotificationQuestion) -> Int64 {
         let known = questions.first { $0.value.app == question.app && $0.value.purpose == question.purpose }
         if let known { return known.key }
@@ -71,7 +71,7 @@ extension NotificationState {
         return number
     }
 
-    /// Removes a question that needs no answer any longer.
+    /// Removes a question that no longer needs an answer.
     package mutating func withdraw(_ purpose: String, of app: AppID) {
         for (number, question) in questions where question.app == app && question.purpose == purpose {
             answer(number, nil)

@@ -6,44 +6,44 @@ package import Store
 package struct NotificationAppRecord: Hashable, Sendable, Codable {
     package var permission = NotificationPermission.ask
     package var categories: [NotificationCategories.Category] = []
-    /// The number on the app's icon; 0 for none.
+    /// The number on the app's icon; 0 for no number.
     package var badge = 0
 
     package init() {}
 }
 
-/// A change that a transaction writes. Changes are written in order.
+/// A change that a transaction writes. The changes of a transaction are written in order.
 package enum NotificationChange: Hashable, Sendable {
     case put(StoredNotification)
-    /// The notification is due, and stays due if the wall clock is set back.
+    /// The notification is due. It remains due if the wall clock is set back.
     case due(String, AppID)
-    /// The notification is shown; `next` is the next time of a repeating one.
+    /// The notification is shown. `next` is the next time of a repeating notification.
     case shown(AppNotification, AppID, StoredNotification.Place?, next: Double?)
     case forgetPlace(String, AppID)
     case remove(StoredNotification.Key)
     case app(NotificationAppRecord, AppID)
-    /// The user has responded to a notification: the app is woken for it.
+    /// The user has responded to a notification, so the app is woken.
     case respond(NotificationResponse, AppID)
     case entry(JournalEntry)
-    /// The app was removed.
+    /// The app was removed, so its data is deleted.
     case forget(AppID)
 }
 
-/// An effect outside of the state.
+/// An effect of a decision on apps, the user or the notification server.
 package enum NotificationEffect: Hashable, Sendable {
-    /// Asks the app how to present the notification; the answer goes to ``NotificationState/presented(_:_:now:)``.
+    /// Asks the app how to present the notification. ``NotificationState/presented(_:_:now:)`` handles the answer.
     case present(token: Int64, AppID, AppNotification)
-    /// Shows ``NotificationState/draft(of:name:icon:)``.
+    /// Shows the notification that ``NotificationState/draft(of:name:icon:)`` returns.
     case show(token: Int64, AppID)
     case close(StoredNotification.Place)
     case badge(AppID, Int)
     case startServer
     /// Brings the app to the foreground.
     case activate(AppID)
-    /// Ends a question with its answer: the key of a choice, or nil.
+    /// Ends a question with the key of the user's choice, or nil.
     case answer(question: Int64, String?)
-    /// Reports the state of a notification, by its identifier: a notification of any kind that is shown, or one of a
-    /// provider that waits or is not shown.
+    /// Reports the state of a notification, with its identifier. A shown notification of any kind is reported, and a
+    /// notification of a provider also when it waits or is not shown.
     case became(AppID, String, AlertState, Date)
     /// Asks the user whether to show notifications of the app.
     case askPermission(AppID)
@@ -53,10 +53,10 @@ package enum NotificationEffect: Hashable, Sendable {
 
 /// The ways in which a notification is presented.
 struct Presentation: Hashable, Sendable {
-    /// Whether the server shows it.
+    /// Whether the server shows the notification.
     var pops: Bool
     var sounds: Bool
-    /// Whether it counts as delivered if it is not shown.
+    /// Whether the notification counts as delivered even if the server does not show it.
     var lists: Bool
     var badges: Bool
 
@@ -65,7 +65,8 @@ struct Presentation: Hashable, Sendable {
         case .notInFront, .asSent:
             (pops, sounds, lists, badges) = (true, true, true, true)
         case .options(let options):
-            // UNNotificationPresentationOptions: badge 1, sound 2, alert 4 (list and banner), list 8, banner 16.
+            // The bits of UNNotificationPresentationOptions are: badge 1, sound 2, alert 4 (list and banner), list 8,
+            // banner 16.
             badges = options & 1 != 0
             sounds = options & 2 != 0
             pops = options & (4 | 16) != 0
@@ -75,7 +76,7 @@ struct Presentation: Hashable, Sendable {
 }
 
 extension NotificationPermission {
-    /// Whether the user has decided, and not only an app.
+    /// Whether the user has decided. A provisional request of an app is not a decision.
     var isDecided: Bool {
         switch self {
         case .allowed, .denied: true
@@ -83,7 +84,7 @@ extension NotificationPermission {
         }
     }
 
-    /// Whether notifications are shown.
+    /// Whether notifications with this permission are shown.
     package var shows: Bool {
         switch self {
         case .allowed, .provisional: true

@@ -4,12 +4,12 @@ import Store
 
 /// Requests of apps and people.
 extension NotificationState {
-    /// Sets the user's permission. Shown notifications are closed if the permission no longer allows them; waiting ones
-    /// are removed if it is denied.
+    /// Sets the user's permission. If it no longer allows notifications to be shown, shown notifications and waiting
+    /// local ones are removed. Waiting notifications of providers are removed only if notifications are denied.
     package mutating func setPermission(_ permission: NotificationPermission, of app: AppID, now: Double) {
         guard permission != self.permission(of: app) else { return }
         apps[app, default: NotificationAppRecord()].permission = permission
-        // So that the next alert asks again if the permission is reset.
+        // The next alert asks again if the permission is reset.
         asked.remove(app)
         if !permission.shows {
             show(badge: 0, of: app)
@@ -25,7 +25,7 @@ extension NotificationState {
         note(.notificationPermission, app, permission.rawValue, now)
     }
 
-    /// Adds a notification of the app, for now or later.
+    /// Adds a notification of the app, to be shown now or later.
     package mutating func add(_ request: NotificationRequest, for app: AppID, now: Double) throws(Problem) {
         let notification = request.notification
         try Self.check(notification)
@@ -52,13 +52,13 @@ extension NotificationState {
         prune(app, isShown: false)
     }
 
-    /// Removes notifications of the app; for nil, all of them.
+    /// Removes notifications of the app with the given identifiers; if nil, all of them.
     ///
-    /// - Parameter isShown: whether to remove shown or waiting ones; both if nil.
+    /// - Parameter isShown: whether to remove shown or waiting ones; if nil, all of them.
     package mutating func remove(_ identifiers: [String]?, of app: AppID, isShown: Bool? = nil) {
         let names = identifiers.map { Set($0) }
         removeItems(of: app) { stored in
-            // An app cannot take back a provider's notification before it is shown.
+            // An app cannot remove a provider's notification before it is shown.
             guard stored.state == .shown || !stored.notification.isRemote else { return false }
             let isMeant = names.map { $0.contains(stored.notification.identifier) } ?? true
             return isMeant && isShown.map { $0 == (stored.state == .shown) } ?? true
@@ -122,7 +122,7 @@ extension NotificationState {
         return answer
     }
 
-    /// Removes all data of an app that was removed.
+    /// Removes all notification data of an app that was removed.
     package mutating func forget(_ app: AppID) {
         for item in items where item.stored.app == app {
             if let place = item.stored.place { close(place) }
@@ -168,7 +168,7 @@ extension NotificationState {
 
     private static func check(_ text: String, _ most: Int, _ pointer: String) throws(Problem) {
         guard text.utf8.count <= most else {
-            throw .invalid("This may have at most \(most) bytes.", pointer: pointer)
+            throw .invalid("This value may have at most \(most) bytes.", pointer: pointer)
         }
     }
 }

@@ -3,13 +3,13 @@ import Foundation
 import NightshiftAPI
 import Store
 
-/// Events of the session bus.
+/// Events from the session bus.
 extension NotificationState {
     package mutating func apply(_ event: DesktopEvent, now: Double) {
         switch event {
         case .connected:
             tellBadges()
-            // Only now there is a bus that can start a notification server.
+            // The bus has only now become available, and can start a notification server.
             let isWanted = !questions.isEmpty || items.contains { $0.stored.state == .due }
             if isWanted { effects.append(.startServer) }
         case .dock: tellBadges()
@@ -33,7 +33,7 @@ extension NotificationState {
         server = found
         for index in items.indices {
             switch items[index].phase {
-            // The old server will not answer.
+            // The old server will not answer for these notifications.
             case .showing(_, let presentation), .stuck(let presentation):
                 items[index].phase = .decided(presentation)
             case .waiting, .presenting, .decided: continue
@@ -50,7 +50,7 @@ extension NotificationState {
         } else if let question = questions.first(where: { $0.value.phase == .showing(token) })?.key {
             questions[question]?.phase = .shown(place)
         } else if !isShown(place) {
-            // It was removed or replaced while the server was showing it.
+            // The notification was removed or replaced while the server was showing it.
             close(place)
         }
     }
@@ -60,7 +60,7 @@ extension NotificationState {
             if isGone {
                 items[index].phase = .stuck(presentation)
             } else {
-                // Another attempt would be refused as well.
+                // The server would refuse another attempt as well.
                 becameListed(at: index, .refused, now)
             }
         } else if let question = questions.first(where: { $0.value.phase == .showing(token) })?.key {
@@ -99,7 +99,7 @@ extension NotificationState {
             guard category(of: stored.notification, stored.app)?.tellsOfDismissal == true else { return }
             respond(stored, NotificationResponse.dismissed, now)
         case .expired, .other:
-            // The notification stays in the app's list, but its number may be used again.
+            // The notification stays in the app's list. Its place is cleared, because the server may reuse the number.
             items[index].stored.place = nil
             change(.forgetPlace(stored.notification.identifier, stored.app))
         }

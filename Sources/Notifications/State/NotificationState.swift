@@ -3,31 +3,31 @@ import Foundation
 package import NightshiftAPI
 package import Store
 
-/// The state of apps' notifications, and the decisions about each, as a pure value.
+/// The state of apps' notifications and the decisions about them, as a pure value.
 ///
-/// Inputs go in; ``look(_:)`` decides; ``takeChanges()`` returns the changes for one transaction, and ``takeEffects()``
-/// the effects to execute after it. Times are seconds since 1970.
+/// ``decide(at:)`` makes decisions based on the inputs. ``takeChanges()`` returns the changes for one transaction, and
+/// ``takeEffects()`` returns the effects to execute after that transaction. Times are seconds since 1970.
 package struct NotificationState: Sendable {
     struct Item: Hashable, Sendable {
         var stored: StoredNotification
         var phase = Phase.waiting
-        /// The last state that was reported.
+        /// The state that was last reported.
         var state: AlertState?
     }
 
     /// The progress of a waiting notification.
     enum Phase: Hashable, Sendable {
         case waiting
-        /// The app is asked whether it is in the foreground, and how to present it then.
+        /// The app is being asked whether it is in the foreground, and if so, how to present the notification.
         case presenting(Int64)
-        /// It will be shown as soon as there is a server.
+        /// The presentation is decided. The notification is shown as soon as there is a server.
         case decided(Presentation)
-        /// The server is showing it, and has not answered yet.
+        /// The notification was sent to the server, which has not answered yet.
         case showing(Int64, Presentation)
-        /// The server went away while showing it; it waits for another server.
+        /// The server disappeared while the notification was being shown. The notification waits for another server.
         case stuck(Presentation)
 
-        /// Whether the app's next notification must wait, so that they are shown in order.
+        /// Whether the app's next notification must wait for this one, so that they are shown in order.
         var isUnderWay: Bool {
             switch self {
             case .presenting, .showing: true
@@ -37,17 +37,17 @@ package struct NotificationState: Sendable {
     }
 
     var apps: [AppID: NotificationAppRecord] = [:]
-    /// Waiting and shown notifications, oldest first.
+    /// The waiting and the shown notifications, oldest first.
     var items: [Item] = []
     var questions: [Int64: NotificationQuestion] = [:]
-    /// Apps for whose alerts the user was asked for permission. A question that the user closes is not repeated before
-    /// the next start.
+    /// The apps for whose alerts the user was asked for permission. If the user closes the question, it is not asked
+    /// again before the next start of the service.
     var asked: Set<AppID> = []
     var server: NotificationServer?
     var changes: [NotificationChange] = []
     var effects: [NotificationEffect] = []
     private var lastToken: Int64 = 0
-    /// The time of the next try to write changes, unless a step comes before.
+    /// The time of the next attempt to write changes, unless a step writes them earlier.
     private var again: Double?
 
     package init() {}
@@ -55,7 +55,7 @@ package struct NotificationState: Sendable {
     /// A number that grows with every change.
     package private(set) var revision = 0
 
-    /// Replaces the state by the complete stored state. The progress of known notifications is kept.
+    /// Replaces the state with the complete stored state. The progress of known notifications is kept.
     package mutating func load(_ kept: StoredNotifications<NotificationAppRecord>) {
         apps = kept.apps
         let before = items
@@ -64,8 +64,8 @@ package struct NotificationState: Sendable {
             guard let known, known.stored.notification == stored.notification else { return Item(stored: stored) }
             return Item(stored: stored, phase: known.phase, state: known.state)
         }
-        // The store keeps a limited number per app. Below that limit a missing notification is not on disk yet, or was
-        // shown.
+        // The store limits the number of waiting notifications per app. If an app has reached the limit, a missing
+        // notification was dropped. Otherwise it is not on disk yet, or was shown.
         let keys = Set(items.map(\.stored.key))
         for item in before where !keys.contains(item.stored.key) && isFull(item.stored.app) { dropped(item.stored) }
     }
@@ -88,14 +88,14 @@ package struct NotificationState: Sendable {
         return changes
     }
 
-    /// Handles a failed transaction: its changes come first in the next one, with their present values, because later
-    /// ones may have been written since.
+    /// Handles a failed transaction. Its changes come first in the next transaction, and are written with their present
+    /// values, because later changes may have been written since.
     package mutating func notWritten(_ changes: [NotificationChange], now: Double) {
         self.changes = Array((changes.flatMap(asItIs) + self.changes).suffix(Self.mostChanges))
         again = now + Self.pauseAfterFailure
     }
 
-    /// The seconds before the next try, because the disk needs time to recover.
+    /// The seconds before the next attempt. The disk needs time to recover.
     private static let pauseAfterFailure = 60.0
 
     private func asItIs(_ change: NotificationChange) -> [NotificationChange] {
@@ -111,22 +111,23 @@ package struct NotificationState: Sendable {
         case .remove(let key): index(key) == nil ? [change] : present(key)
         case .app(_, let app): apps[app].map { [.app($0, app)] } ?? []
         case .forget(let app):
-            // An app with the same id may have been added since.
+            // An app with the same id may have been added in the meantime.
             [change] + asItIs(.app(NotificationAppRecord(), app))
                 + items.filter { $0.stored.app == app }.map { .put($0.stored) }
         case .respond, .entry: [change]
         }
     }
 
-    /// Returns no change if the notification is gone: its removal is a change of its own.
+    /// Returns the change that writes a notification in its present state. If the notification is gone, returns no
+    /// change, because its removal is a separate change.
     private func present(_ key: StoredNotification.Key) -> [NotificationChange] {
         index(key).map { [.put(items[$0].stored)] } ?? []
     }
 
-    /// Whether there are changes to write. After a step this means that its transaction has failed.
+    /// Whether there are changes to write. After a step, this means that the step's transaction has failed.
     package var hasChanges: Bool { !changes.isEmpty }
 
-    /// More changes than an ordinary disk failure leaves.
+    /// The maximum number of changes that are kept after failures. An ordinary disk failure leaves fewer.
     private static let mostChanges = 1_000
 
     package mutating func takeEffects() -> [NotificationEffect] {
@@ -134,7 +135,7 @@ package struct NotificationState: Sendable {
         return effects
     }
 
-    /// The time of the next due notification, or of the next try to write.
+    /// Returns the time of the next due notification or of the next attempt to write, whichever is earlier.
     package func nextDeadline(after now: Double) -> Double? {
         let times = items.filter { $0.stored.state == .pending && !$0.phase.isUnderWay }.compactMap(\.stored.due)
         return (times + [again].compactMap(\.self)).filter { $0 > now }.min()
@@ -156,7 +157,7 @@ package struct NotificationState: Sendable {
 
     // MARK: - Showing
 
-    /// Decides about every notification that is due.
+    /// Decides what happens with every notification that is due.
     package mutating func decide(at now: Double) {
         followClock(now)
         var busy = Set(items.filter { $0.phase.isUnderWay }.map(\.stored.app))
@@ -170,7 +171,7 @@ package struct NotificationState: Sendable {
             switch items[index].phase {
             case .waiting where !busy.contains(app):
                 guard notification.hasText else {
-                    // A notification with a badge only: nothing else of it is visible.
+                    // The notification has only a badge, so nothing else is shown.
                     if let badge = notification.badge { show(badge: badge, of: app) }
                     report(notification.badge == nil ? .noText : .badge, at: index, now)
                     finish(at: index, now)
@@ -183,7 +184,7 @@ package struct NotificationState: Sendable {
             case .decided(let presentation):
                 guard server != nil else {
                     report(.server, at: index, now)
-                    // An installed server is started by the bus when it is needed.
+                    // If a server is installed, the bus can start it now.
                     if becomesDue(at: index) { effects.append(.startServer) }
                     continue
                 }
@@ -198,8 +199,8 @@ package struct NotificationState: Sendable {
         lookAtQuestions()
     }
 
-    /// Limits the remaining delay of notifications to their original delay after the clock was set back. Otherwise they
-    /// would also wait for the difference.
+    /// Limits the remaining delay of notifications to their original delay after the clock was set back. Otherwise, the
+    /// delay would be extended by the difference.
     private mutating func followClock(_ now: Double) {
         for index in items.indices where items[index].stored.state == .pending {
             let stored = items[index].stored
@@ -211,7 +212,7 @@ package struct NotificationState: Sendable {
         }
     }
 
-    /// The seconds by which time servers correct a clock that is right; such a correction is not written.
+    /// The tolerance in seconds for corrections of the clock by time servers. Smaller corrections are not written.
     private static let clockTolerance = 1.0
 
     /// Marks a notification as due.
@@ -224,8 +225,8 @@ package struct NotificationState: Sendable {
         return true
     }
 
-    /// Handles a notification of an app without permission. One from a provider is kept while there is no answer, and
-    /// triggers a question to the user.
+    /// Handles a due notification of an app without permission. If the user has not decided yet, a notification of a
+    /// provider is kept, and the user is asked.
     private mutating func withhold(at index: Int, _ now: Double) {
         let (app, notification) = (items[index].stored.app, items[index].stored.notification)
         let hasEffect = notification.hasText || notification.badge != nil
@@ -239,7 +240,7 @@ package struct NotificationState: Sendable {
         if asked.insert(app).inserted { effects.append(.askPermission(app)) }
     }
 
-    /// Reports the state of a notification. For local notifications of an app only the shown state is reported.
+    /// Reports the state of a notification. For local notifications, only the shown state is reported.
     mutating func report(_ state: AlertState, at index: Int, _ now: Double) {
         let (app, notification) = (items[index].stored.app, items[index].stored.notification)
         guard items[index].state != state, notification.isRemote || state == .shown else { return }
@@ -249,8 +250,8 @@ package struct NotificationState: Sendable {
         note(.notificationNotShown, app, "\(notification.identifier): \(state.sentence(of: app))", now)
     }
 
-    /// Handles the app's answer how to present a notification. An app that is not in the foreground has a default
-    /// answer.
+    /// Handles the app's answer to the question how to present a notification. For an app that is not in the
+    /// foreground, this is a default answer.
     package mutating func presented(_ token: Int64, _ answer: PresentationAnswer, now: Double) {
         guard let index = items.firstIndex(where: { $0.phase == .presenting(token) }) else { return }
         let presentation = Presentation(answer)
@@ -266,13 +267,13 @@ package struct NotificationState: Sendable {
         }
     }
 
-    /// Ends a notification or question whose app was removed.
+    /// Ends a notification or a question whose app was removed.
     package mutating func cannotShow(_ token: Int64, now: Double) {
         if let index = showing(token) { finish(at: index, now) }
         if let number = questions.first(where: { $0.value.phase == .showing(token) })?.key { answer(number, nil) }
     }
 
-    /// Returns the notification for the server; nil if it is no longer wanted.
+    /// Returns the notification in the form for the server; nil if it is no longer needed.
     package func draft(of token: Int64, name: String, icon: String?) -> DesktopNotification? {
         guard let server else { return nil }
         if let question = questions.values.first(where: { $0.phase == .showing(token) }) {
@@ -293,7 +294,7 @@ package struct NotificationState: Sendable {
         return draft
     }
 
-    /// Returns a notification with the actions of its category.
+    /// Returns a copy of a notification that has the actions of its category.
     func complete(_ notification: AppNotification, of app: AppID) -> AppNotification {
         var notification = notification
         if notification.actions.isEmpty { notification.actions = category(of: notification, app)?.actions ?? [] }
@@ -316,7 +317,8 @@ package struct NotificationState: Sendable {
 
     // MARK: - End of waiting
 
-    /// Moves a notification to the list of delivered ones: shown at `place`, or delivered without being shown.
+    /// Moves a notification to the list of delivered ones. The server shows it at `place`; if nil, it is delivered
+    /// without being shown.
     mutating func becameListed(
         at index: Int, _ state: AlertState, place: StoredNotification.Place? = nil, _ now: Double
     ) {
@@ -327,7 +329,7 @@ package struct NotificationState: Sendable {
         let next = reschedule(at: index, now)
         var shown = StoredNotification(app: stored.app, notification: notification, state: .shown)
         if let old = self.index(shown.key) {
-            // A server that did not replace the old notification still shows it.
+            // If the server did not replace the old notification, it still shows it.
             if let before = items[old].stored.place, before != place { close(before) }
             items.remove(at: old)
         }
@@ -338,7 +340,7 @@ package struct NotificationState: Sendable {
         prune(stored.app, isShown: true)
     }
 
-    /// Ends the wait of a notification that is not shown.
+    /// Removes a waiting notification that is not shown, or sets its next time if it repeats.
     mutating func finish(at index: Int, _ now: Double) {
         let stored = items[index].stored
         if let next = reschedule(at: index, now) {
@@ -350,14 +352,14 @@ package struct NotificationState: Sendable {
         }
     }
 
-    /// Removes a waiting notification from the list, or sets the next time of a repeating one.
+    /// Removes a waiting notification from the list. If it repeats, it gets its next time instead.
     private mutating func reschedule(at index: Int, _ now: Double) -> Double? {
         let stored = items[index].stored
         guard stored.repeats, let delay = stored.delay, delay > 0 else {
             items.remove(at: index)
             return nil
         }
-        // Missed times are skipped.
+        // Times that were missed are skipped.
         let planned = (stored.due ?? now) + delay
         let next = planned > now ? planned : now + delay
         items[index].stored.state = .pending
@@ -367,7 +369,7 @@ package struct NotificationState: Sendable {
         return next
     }
 
-    /// Removes the oldest notifications beyond the limit, as the store does.
+    /// Removes an app's oldest notifications beyond the limit, as the store does.
     mutating func prune(_ app: AppID, isShown: Bool) {
         let keys = items.map(\.stored.key).filter { $0.app == app && $0.isShown == isShown }
         for key in keys.dropLast(Limits.notifications) {
@@ -377,7 +379,7 @@ package struct NotificationState: Sendable {
         }
     }
 
-    /// Closes a notification on the server, if it is the server that shows it.
+    /// Closes a notification, if the current server shows it.
     mutating func close(_ place: StoredNotification.Place) {
         if place.server == server?.identity { effects.append(.close(place)) }
     }
@@ -402,13 +404,13 @@ extension StoredNotification {
 }
 
 extension AppNotification {
-    /// Whether it has a visible text.
+    /// Whether the notification has a visible text.
     var hasText: Bool { !(title.isEmpty && subtitle.isEmpty && body.isEmpty) }
 
-    /// Returns the notification for the server, without data that depends on the app.
+    /// Returns the notification in the form for the server, without data that depends on the app.
     func draft(of app: AppID, name: String, for server: NotificationServer) -> DesktopNotification {
         let lines = [subtitle, body].filter { !$0.isEmpty }
-        // Without a title of its own it has the app's name. The title is never markup.
+        // A notification without a title gets the app's name. The title never contains markup.
         let heading = NotificationText.line(title.isEmpty ? name : title)
         let text = NotificationText.body(lines.joined(separator: "\n"))
         var draft = DesktopNotification(
@@ -418,7 +420,7 @@ extension AppNotification {
             switch level {
             case .passive: .low
             case .active: .normal
-            // Do Not Disturb hides every lower urgency.
+            // Do Not Disturb hides notifications of lower urgency.
             case .timeSensitive, .critical: .critical
             }
         draft.category = NotificationText.category(category)
@@ -432,11 +434,11 @@ extension AppNotification {
         return draft
     }
 
-    /// Returns a key of our own, because an app's identifiers could collide with the reserved ones of the
-    /// specification.
+    /// Returns the key of an action. The service makes its own keys, because an app's identifiers could collide with
+    /// the reserved keys of the specification.
     private static func key(_ index: Int) -> String { "action-\(index)" }
 
-    /// Returns the action of a key; nil if that key was not offered.
+    /// Returns the action with this key; nil if the notification offers no such key.
     func choice(_ key: String) -> (action: String, isForeground: Bool)? {
         if key == "default" { return (NotificationResponse.opened, true) }
         return actions.enumerated().first { Self.key($0.offset) == key }.map {

@@ -1,17 +1,17 @@
-/// Conversions that make texts of apps and providers safe for a notification server: limited in length, without control
-/// characters.
+/// Conversions that make texts of apps and providers safe for a notification server. They limit the length and remove
+/// control characters.
 package enum NotificationText {
-    /// The size limit in bytes of a title, and of an action's title.
+    /// The size limit of a title in bytes. It also applies to the title of an action.
     package static let longestLine = 512
-    /// The size limit in bytes of the text below the title.
+    /// The size limit of the text below the title, in bytes.
     package static let longestBody = 4_096
 
-    /// Returns the text as one line.
+    /// Returns the text as a single safe line.
     package static func line(_ text: String) -> String {
         cut(text.unicodeScalars.lazy.map { isBreak($0) ? " " : $0 }.filter { !isControl($0) }, longestLine)
     }
 
-    /// Returns the text, which may keep several lines.
+    /// Returns the text in a safe form that may have several lines.
     package static func body(_ text: String) -> String {
         let unbroken = text.replacing("\r\n", with: "\n")
         return cut(
@@ -19,7 +19,7 @@ package enum NotificationText {
                 .filter { $0 == "\n" || $0 == "\t" || !isControl($0) }, longestBody)
     }
 
-    /// Returns the text with markup characters escaped, for a server that reads markup.
+    /// Returns the text with markup characters escaped, for a server that interprets markup.
     package static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
@@ -35,16 +35,16 @@ package enum NotificationText {
         return result
     }
 
-    /// Returns the name of a sound in the sound theme. A path is not passed on, because the server would play any file.
-    /// For `default` and invalid names it is the desktop's sound for a message.
+    /// Returns the name of a sound in the sound theme. Paths are not passed on, because the server would play any file.
+    /// For `default` and invalid names, the result is the desktop's sound for a message.
     package static func sound(_ name: String) -> String {
-        // Apps give the file name of a sound in their bundle.
+        // Apps specify the file name of a sound in their bundle.
         let stem = name.split(separator: ".").first.map(String.init) ?? ""
         let isName = !stem.isEmpty && stem.utf8.count <= 64 && stem.utf8.allSatisfy(isNameByte)
         return stem == "default" || !isName ? "message-new-instant" : stem
     }
 
-    /// Returns a vendor category in the form of the specification; nil for an invalid name.
+    /// Returns a vendor category in the form of the specification; nil if the name is invalid.
     package static func category(_ name: String) -> String? {
         let isName = !name.isEmpty && name.utf8.count <= 64 && name.utf8.allSatisfy(isNameByte)
         return isName ? "x-nightshift.\(name)" : nil

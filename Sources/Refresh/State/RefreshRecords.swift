@@ -8,21 +8,22 @@ package struct RefreshRecord: Hashable, Sendable, Codable {
     package var known: KnownApp
 }
 
-/// The settings that an app and the user have made, and the app's fetches. The planner's state is separate.
+/// The settings of an app, made by the app and the user, and its fetches. The planner stores its state separately.
 package struct KnownApp: Hashable, Sendable, Codable {
-    /// The interval that the app itself has set.
+    /// The interval that the app has set.
     package var appInterval: RefreshInterval?
-    /// The interval that the user has set, which takes precedence over the app's.
+    /// The interval that the user has set. It takes precedence over the app's interval.
     package var userInterval: RefreshInterval?
-    /// Fetches, oldest first, at most ``Limits/fetches``. A fetch under way is the last one, and has no end.
+    /// The fetches, oldest first, at most ``Limits/fetches``. A fetch under way is the last element, and has no end.
     package var fetches: [FetchRecord] = []
     /// Whether the device was woken for the fetch under way.
     package var wokeDevice = false
-    /// The time since which the entry is missing, in seconds of uptime over all boots: a wrong wall clock deletes
-    /// nothing.
+    /// The time since which the entry is missing, in seconds of uptime over all boots. Uptime is used so that a wrong
+    /// wall clock does not cause deletions.
     package var goneSeen: Double?
 
-    /// The history of its processing tasks; nil before the first has ended, and in records of earlier versions.
+    /// The history of the app's processing tasks; nil before the first of them has ended, and in records of earlier
+    /// versions.
     package var processing: ProcessingHistory?
 
     package init() {}
@@ -34,26 +35,26 @@ package struct KnownApp: Hashable, Sendable, Codable {
 package struct DeviceRefreshRecord: Hashable, Sendable, Codable {
     package var budget: RefreshBudget
     package var rhythm: UsageModel
-    /// The user's switch for all apps.
+    /// The user's switch of background refresh for all apps.
     package var isOn: Bool
     /// Whether the device has ever reported that it is idle.
     package var tellsUse: Bool
 }
 
-/// A wake requested by background refresh. It becomes a row, which the app's machine handles.
+/// A wake that background refresh requests. It is stored as a row, and the app's machine handles it.
 package struct RefreshWake: Hashable, Sendable {
     package var app: AppID
     package var source: WakeSource
     package var key: String
     package var task: ScheduledTask?
-    /// The seconds after which the wake is dropped unless it has begun.
+    /// The seconds after which the wake is dropped if it has not begun.
     package var timeout: Double?
 }
 
-/// The end of a wake, with the data that background refresh needs.
+/// The end of a wake, together with the data that background refresh needs.
 package struct RefreshEnd: Hashable, Sendable {
     package var row: StoredWakeEnd
-    /// The bytes that the app's transfers have moved since its last fetch began.
+    /// The number of bytes that the app's transfers have moved since its last fetch began.
     package var bytes: Int64
 
     package init(row: StoredWakeEnd, bytes: Int64) {
@@ -67,13 +68,13 @@ package struct RefreshChanges: Sendable {
     package var removed: Set<AppID> = []
     package var apps: [AppID: RefreshRecord] = [:]
     package var device: DeviceRefreshRecord?
-    /// Rows with their content; nil for rows to delete.
+    /// The task rows to write, with their content; nil for rows to delete.
     package var tasks: [StoredScheduledTask.Key: StoredScheduledTask?] = [:]
     package var begun: [RefreshWake] = []
     package var entries: [JournalEntry] = []
-    /// The apps whose use the journal must forget; a nil element means all apps.
+    /// The apps whose use is to be deleted from the journal. A nil element means all apps.
     package var forgotten: [AppID?] = []
-    /// The last end of a wake that was handled.
+    /// The row number of the last end of a wake that was handled.
     package var endsThrough: Int64?
 
     package var isEmpty: Bool {
@@ -82,9 +83,9 @@ package struct RefreshChanges: Sendable {
     }
 }
 
-/// An effect to execute once the changes are on disk, or could not be written.
+/// An effect that is executed after the changes are on disk or could not be written.
 package enum RefreshEffect: Hashable, Sendable {
-    /// Runs the expiration handler of a wake, which is to end.
+    /// Sends an app the expiration of a wake that is to end.
     case expire(AppID, WakeSource, String)
     /// Sends the app its availability of background refresh.
     case availability(AppID)

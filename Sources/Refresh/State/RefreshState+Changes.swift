@@ -2,9 +2,10 @@ import NightshiftAPI
 package import Scheduler
 import Store
 
-/// Changes of the state for the disk.
+/// The changes that are to be written to disk.
 extension RefreshState {
-    /// Takes the changes to write in one transaction. They count as written unless ``notWritten(_:now:)`` is called.
+    /// Returns the changes for one transaction and clears them. They count as written unless ``notWritten(_:now:)`` is
+    /// called.
     package mutating func takeChanges() -> RefreshChanges {
         var changes = RefreshChanges()
         changes.removed = marks.removed
@@ -32,11 +33,10 @@ extension RefreshState {
         return effects
     }
 
-    /// Handles a failed transaction: its changes become part of the next one, and the wakes that it contained have not
-    /// begun.
+    /// Handles a failed transaction. Its changes become part of the next one, and the wakes in it count as not begun.
     package mutating func notWritten(_ changes: RefreshChanges, now: LocalMoment) {
         marks.removed.formUnion(changes.removed)
-        // Apps that were removed and installed again are written completely, because their old rows are yet to be
+        // Apps that were removed and installed again are written completely, because their old rows must still be
         // deleted.
         marks.apps.formUnion(changes.removed.filter { apps[$0] != nil })
         marks.tasks.formUnion(tasks.keys.filter { changes.removed.contains($0.app) })
@@ -52,10 +52,10 @@ extension RefreshState {
         marks.entries = Array((told + marks.entries).suffix(Self.mostEntries))
         if let through = changes.endsThrough { marks.endsWritten = min(marks.endsWritten, through - 1) }
         for wake in changes.begun { didNotBegin(wake, now) }
-        // Not at once, because the disk needs time to recover.
+        // The next attempt is delayed, because the disk needs time to recover.
         nextDeadline = now.seconds + Self.timeout
     }
 
-    /// The number of journal entries kept for a disk that cannot be written; the newest are kept.
+    /// The maximum number of journal entries that are kept while the disk cannot be written. The newest are kept.
     private static let mostEntries = 1_000
 }

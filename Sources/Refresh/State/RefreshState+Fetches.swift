@@ -3,11 +3,12 @@ package import NightshiftAPI
 package import Scheduler
 import Store
 
-/// Fetches, from the decision to the result.
+/// Fetches, from their decision to their result.
 extension RefreshState {
     // MARK: - Intervals
 
-    /// The effective interval of an app and its source; `never` and not set if nobody has set one.
+    /// Returns the effective interval of an app and its source. If no interval is set, the interval is `never`, and
+    /// `isSet` is false.
     package func interval(
         of app: AppID
     ) -> (interval: RefreshInterval, source: AppRefreshStatus.IntervalSource, isSet: Bool) {
@@ -17,10 +18,11 @@ extension RefreshState {
         return (.never, .app, false)
     }
 
-    /// Whether the app is launched for tasks that it submits, and not for ordinary fetches.
+    /// Returns whether the app is launched for tasks that it submits, and not for ordinary fetches.
     package func usesTasks(_ app: AppID) -> Bool { manifests[app]?.taskIdentifiers.isEmpty == false }
 
-    /// The interval for the planner. An app that submits tasks has one only while a request is due.
+    /// Returns the interval for the planner. An app that submits tasks has an interval only while one of its requests
+    /// is due.
     func plannedInterval(of app: AppID, _ now: LocalMoment) -> RefreshInterval {
         guard let manifest = manifests[app], manifest.modes.contains(.fetch) else { return .never }
         guard usesTasks(app) else { return interval(of: app).interval }
@@ -82,7 +84,9 @@ extension RefreshState {
             throw .invalid("A cap must be 0 to 1000 fetches a day, or -1 for no cap.", pointer: "/dailyCap")
         }
         know(app, now)
-        guard let before = planner.apps[app] else { throw .tooMany("Background refresh has 500 apps, its limit.") }
+        guard let before = planner.apps[app] else {
+            throw .tooMany("Background refresh already has 500 apps, which is the limit.")
+        }
         var words: [String] = []
         if let text = change.interval {
             apps[app]?.userInterval = interval
@@ -92,14 +96,16 @@ extension RefreshState {
             let (on, cap) = (change.isOn ?? before.isOn, change.dailyCap.map { $0 < 0 ? nil : $0 } ?? before.dailyCap)
             planner.set(isOn: on, dailyCap: cap, for: app)
             if on != before.isOn { words.append(on ? "Switched on." : "Switched off.") }
-            if cap != before.dailyCap { words.append(cap.map { "At most \($0) fetches a day." } ?? "No cap.") }
+            if cap != before.dailyCap {
+                words.append(cap.map { "Its cap is \($0) fetches a day." } ?? "It has no cap.")
+            }
         }
         guard !words.isEmpty else { return }
         marks.apps.insert(app)
         note(.refreshChanged, app, words.joined(separator: " "), now)
     }
 
-    /// Deletes the recorded use of an app and the results of its fetches; for nil, of all apps and the device.
+    /// Deletes the recorded use of an app and the results of its fetches; if nil, of all apps and the device.
     package mutating func forget(_ app: AppID?, now: LocalMoment) throws(Problem) {
         if let app { try require(app) }
         planner.forget(app, now: now)
@@ -121,7 +127,9 @@ extension RefreshState {
                     + "\(manifest.entry).")
         }
         know(app, now)
-        guard let known = planner.apps[app] else { throw .tooMany("Background refresh has 500 apps, its limit.") }
+        guard let known = planner.apps[app] else {
+            throw .tooMany("Background refresh already has 500 apps, which is the limit.")
+        }
         if known.isForceQuit { throw .conflict(RefreshHold.forceQuit.sentence) }
         if known.usage.isInUse { throw .conflict(RefreshHold.inFront.sentence) }
         if known.fetchBegan != nil { throw .conflict(RefreshHold.underWay.sentence) }
@@ -131,7 +139,7 @@ extension RefreshState {
                     + "only for tasks that it submits.")
         }
         planner.beginNow(app, now: now)
-        beginFetch(app, wakesDevice: !conditions.isAwake, now, detail: "You asked for it.")
+        beginFetch(app, wakesDevice: !conditions.isAwake, now, detail: "You requested this fetch.")
     }
 
     @discardableResult
@@ -167,7 +175,7 @@ extension RefreshState {
         marks.device = true
     }
 
-    /// Handles ends of wakes, each once.
+    /// Handles ends of wakes. Each end is handled only once.
     package mutating func take(_ ends: [RefreshEnd], now: LocalMoment) {
         for end in ends where end.row.id > marks.endsThrough {
             marks.endsThrough = end.row.id
@@ -175,7 +183,7 @@ extension RefreshState {
             let key = StoredScheduledTask.Key(app: app, identifier: end.row.key, isRunning: true)
             switch end.row.source {
             case .fetch:
-                // A wake without a fetch belonged to an app that was removed in the meantime.
+                // If the app has no fetch for this wake, it was removed in the meantime.
                 guard let fetch = apps[app]?.underWay, fetch.identifier ?? "" == end.row.key else { continue }
                 endFetch(app, result, end.row.end.detail, ended: end.row.end.time, bytes: end.bytes, now)
             case .processing, .continued:
@@ -186,13 +194,15 @@ extension RefreshState {
         }
     }
 
+    /// Ends the fetch under way of an app.
+    ///
     /// - Parameter result: nil if the result is unknown.
     mutating func endFetch(
         _ app: AppID, _ result: RefreshResult?, _ detail: String?, ended: Double, bytes: Int64, _ now: LocalMoment
     ) {
         guard var record = apps[app]?.underWay else { return }
         let began = record.began.timeIntervalSince1970
-        // Bounded, because the clock may have been set in the meantime.
+        // The duration is limited, because the clock may have been set during the fetch.
         let seconds = max(0, min(RefreshApp.limit, ended - began))
         record.ended = Date(timeIntervalSince1970: max(began, ended))
         record.result = result
@@ -201,8 +211,8 @@ extension RefreshState {
         if record.detail?.isEmpty == true { record.detail = nil }
         apps[app]?.fetches.removeLast()
         apps[app]?.fetches.append(record)
-        // The radio stays on for a while after traffic. Only the last of several concurrent fetches is charged for
-        // that.
+        // The radio stays on for a while after traffic. Of several concurrent fetches, only the last is charged for
+        // this.
         let isLast = !apps.contains { $0.key != app && $0.value.underWay != nil }
         let cost = RefreshCost(
             wakesDevice: apps[app]?.wokeDevice ?? false, radioSeconds: seconds + (isLast ? 10 : 0),

@@ -3,7 +3,7 @@ package import NightshiftAPI
 package import Scheduler
 import Store
 
-/// Status for people: the next fetch, the reasons for and against it, and the learned use.
+/// The status for people: the next fetch, the reasons for and against it, and the learned use.
 extension RefreshState {
     package func status(_ now: LocalMoment) -> RefreshStatus {
         let budget = planner.budget
@@ -21,14 +21,14 @@ extension RefreshState {
         return status
     }
 
-    /// Whether an app declares background refresh, or there is learned use of it.
+    /// Returns whether an app declares background refresh, or has learned use.
     private func takesPart(_ app: AppID) -> Bool {
         guard let manifest = manifests[app] else { return false }
         return manifest.modes.contains(.fetch) || manifest.modes.contains(.processing) || usesTasks(app)
             || apps[app] != nil
     }
 
-    /// Returns nil if there is no such app.
+    /// Returns the status of an app; nil if there is no such app.
     package func status(of app: AppID, _ now: LocalMoment) -> AppRefreshStatus? {
         guard let manifest = manifests[app] else { return nil }
         let (interval, source, isSet) = interval(of: app)
@@ -53,15 +53,15 @@ extension RefreshState {
         return status
     }
 
-    /// Fills in the reason why the app is not fetched for, its sentence and times, and the reasons for and against a
-    /// fetch.
+    /// Adds the description to a status: the reason why the app is not fetched, with its sentence and times, and the
+    /// reasons for and against a fetch.
     private func describe(_ status: inout AppRefreshStatus, _ manifest: AppManifest, _ now: LocalMoment) {
         let app = manifest.id
         let held = plan.holds[app]
         let reason: RefreshHold? =
             apps[app]?.underWay != nil ? .underWay : planner.apps[app] == nil ? .never : held?.reason
         status.hold = reason?.rawValue
-        status.sentence = reason.map { sentence($0, manifest, now) } ?? "A fetch of it is about to begin."
+        status.sentence = reason.map { sentence($0, manifest, now) } ?? "Its fetch is about to begin."
         if reason == held?.reason, reason != .underWay {
             status.expected = held?.until.map(Date.init(timeIntervalSince1970:))
             status.windowOpens = (held?.window?.lowerBound).map(Date.init(timeIntervalSince1970:))
@@ -77,7 +77,7 @@ extension RefreshState {
 
     private func sentence(_ hold: RefreshHold, _ manifest: AppManifest, _ now: LocalMoment) -> String {
         if hold == .cap, planner.apps[manifest.id]?.dailyCap == 0 {
-            return "You allow no fetches of it: its cap is 0."
+            return "You have set its daily cap to 0, so it is never fetched."
         }
         guard hold == .never else { return hold.sentence }
         if !manifest.modes.contains(.fetch) {
@@ -91,7 +91,7 @@ extension RefreshState {
         }
         return refreshRequest(of: manifest.id) == nil
             ? "It is launched for tasks that it submits, and has no refresh task waiting."
-            : "The earliest begin date of its refresh task has not come."
+            : "The earliest begin date of its refresh task is in the future."
     }
 
     private func inFavour(_ app: AppID, _ planned: RefreshApp, _ now: LocalMoment) -> [String] {
@@ -131,7 +131,7 @@ extension RefreshState {
         if fruitless > 0 { sentences.append("\(fruitless) of its last \(ended.count) fetches brought no new data.") }
         let failed = ended.count { $0 == .failed }
         if failed > 0 { sentences.append("\(failed) of its last \(ended.count) fetches failed.") }
-        if !conditions.isAwake { sentences.append("The device would have to be woken for it.") }
+        if !conditions.isAwake { sentences.append("The device would have to be woken for a fetch.") }
         return sentences
     }
 

@@ -7,7 +7,7 @@ package import Store
 extension RefreshState {
     // MARK: - Submitting
 
-    /// Accepts a task of an app. It replaces a waiting task with the same identifier.
+    /// Accepts a task of an app. The task replaces a waiting task with the same identifier.
     ///
     /// - Parameter isInFront: whether the app is in the foreground.
     package mutating func submit(
@@ -39,7 +39,7 @@ extension RefreshState {
             let running = running(.continued)
             let hasRoom = running.count < Limits.runningContinuedTasks && !running.contains(key.processing)
             guard hasRoom || task.strategy != .fail else {
-                throw .noRoomForTask("\(running.count) continued tasks are running, and this one must not wait.")
+                throw .noRoomForTask("\(running.count) continued tasks are running, and this one may not wait.")
             }
         }
         know(app, now)
@@ -61,7 +61,7 @@ extension RefreshState {
 
     private func checkTitle(_ text: String?, _ pointer: String) throws(Problem) {
         guard text?.utf8.count ?? 0 > Limits.taskTitleLength else { return }
-        throw .invalid("It may have at most \(Limits.taskTitleLength) bytes.", pointer: pointer)
+        throw .invalid("This text may have at most \(Limits.taskTitleLength) bytes.", pointer: pointer)
     }
 
     private func checkPermission(_ task: ScheduledTask, _ manifest: AppManifest) throws(Problem) {
@@ -96,7 +96,7 @@ extension RefreshState {
 
     // MARK: - Cancelling
 
-    /// Cancels a waiting task; for nil, all waiting tasks of an app.
+    /// Cancels a waiting task of an app; if nil, all its waiting tasks.
     ///
     /// - Returns: the number of cancelled tasks.
     @discardableResult
@@ -106,8 +106,8 @@ extension RefreshState {
         return keys.count
     }
 
-    /// Cancels a task for the user: a waiting task does not begin, and the app of a running continued task is asked to
-    /// end it.
+    /// Cancels a task at the user's request. A waiting task is removed. For a running continued task, the app is
+    /// requested to end it.
     package mutating func cancelForUser(_ identifier: String, of app: AppID, now: LocalMoment) throws(Problem) {
         try require(app)
         let dropped = cancel(identifier, of: app, now: now)
@@ -115,14 +115,14 @@ extension RefreshState {
         if tasks[key]?.task.kind == .continued {
             note(.taskCancelled, app, "\(identifier): you cancelled it.", now)
             expiring[key.processing] = "You cancelled it."
-            // Sent again with each request, because an earlier one may be lost.
+            // The expiration is sent with each request, because an earlier one may have been lost.
             effects.append(.expire(app, .continued, identifier))
         } else if dropped == 0 {
             throw .notFound("\(app) has no task '\(identifier)' that can be cancelled.")
         }
     }
 
-    /// Removes a waiting task.
+    /// Removes a waiting task, and records the reason.
     mutating func drop(_ key: StoredScheduledTask.Key, _ why: String?, _ now: LocalMoment) {
         guard tasks.removeValue(forKey: key) != nil else { return }
         marks.tasks.insert(key)
@@ -131,7 +131,7 @@ extension RefreshState {
 
     /// Removes waiting tasks that the entry no longer permits.
     mutating func dropUnwanted(of app: AppID, _ now: LocalMoment) {
-        // An entry can be missing for a moment while it is replaced; that does not withdraw its permissions.
+        // While an entry is being replaced, it can be missing for a short time. That does not withdraw its permissions.
         guard let manifest = manifests[app] else { return }
         for task in pending(of: app) {
             do throws(Problem) {
@@ -144,7 +144,7 @@ extension RefreshState {
 
     // MARK: - Progress
 
-    /// The seconds between two writes of a task's progress.
+    /// The minimum seconds between two writes of a task's progress.
     private static let progressInterval = 10.0
 
     /// Records the progress of a running continued task.
@@ -169,8 +169,8 @@ extension RefreshState {
         merged.totalUnits = progress.totalUnits ?? merged.totalUnits
         task.progress = merged
         tasks[key] = task
-        // Not every report is written, because reports are frequent. After a restart of the service the next one
-        // follows soon.
+        // Reports are frequent, so not every report is written. After a restart of the service, the next report follows
+        // soon.
         let last = progressWritten[key.processing] ?? -.infinity
         guard !(0..<Self.progressInterval).contains(now.seconds - last) else { return }
         progressWritten[key.processing] = now.seconds
@@ -208,8 +208,8 @@ extension RefreshState {
     }
 
     mutating func planProcessing(_ now: LocalMoment) {
-        // If the clock was set back, the task counts as submitted now. Otherwise its time limit would grow by the
-        // difference.
+        // If the clock was set back, the task counts as submitted now. Otherwise, its time limit would be extended by
+        // the difference.
         for (key, task) in tasks where task.submitted > now.seconds {
             tasks[key]?.submitted = now.seconds
             marks.tasks.insert(key)
@@ -260,7 +260,7 @@ extension StoredScheduledTask.Key {
 }
 
 extension ScheduledTask.Kind {
-    /// The background mode that the entry must declare.
+    /// The background mode that the entry must declare for this kind.
     var mode: BackgroundMode? {
         switch self {
         case .refresh: .fetch
@@ -269,7 +269,7 @@ extension ScheduledTask.Kind {
         }
     }
 
-    /// The number of tasks of this kind that an app may have waiting.
+    /// The maximum number of waiting tasks of this kind per app.
     var most: Int {
         switch self {
         case .refresh: Limits.refreshTasks

@@ -5,29 +5,30 @@ package import Store
 
 /// The state of background refresh: requests, results, and the next steps.
 ///
-/// It is a pure value: use, device states, requests and ends of wakes go in. ``look(_:)`` decides, ``takeChanges()``
-/// returns the changes for one transaction, and ``takeEffects()`` the effects to execute after it. See
-/// `docs/decisions/0037`.
+/// This is a pure value. Its inputs are the use of apps, device states, requests and ends of wakes. ``decide(at:)``
+/// makes the decisions. ``takeChanges()`` returns the changes for one transaction, and ``takeEffects()`` returns the
+/// effects to execute after that transaction. See `docs/decisions/0037`.
 package struct RefreshState: Sendable {
     package internal(set) var planner: RefreshPlanner
-    /// The user's switch for all apps.
+    /// The user's switch of background refresh for all apps.
     package internal(set) var isOn = true
-    /// Whether the device has ever reported that it is idle. One that never has is not treated as always in use.
+    /// Whether the device has ever reported that it is idle. A device that has never reported this does not count as
+    /// always in use.
     package internal(set) var tellsUse = false
     package internal(set) var apps: [AppID: KnownApp] = [:]
     /// The manifests of installed apps.
     package internal(set) var manifests: [AppID: AppManifest] = [:]
     package internal(set) var tasks: [StoredScheduledTask.Key: StoredScheduledTask] = [:]
     package internal(set) var moment = DeviceState()
-    /// The time of the next decision in seconds since 1970, unless an event comes before.
+    /// The time of the next decision in seconds since 1970, unless an event causes one earlier.
     package internal(set) var nextDeadline: Double?
     var plan = RefreshPlan()
     var processing = ProcessingPlanner.Plan()
-    /// The last availability sent to each app.
+    /// The availability that was last sent to each app.
     var told: [AppID: RefreshAvailability] = [:]
-    /// Running tasks that were asked to end, with the reason.
+    /// The running tasks that were requested to end, with the reason.
     var expiring: [ProcessingPlanner.Key: String] = [:]
-    /// The time of the last write of each task's progress, in seconds since 1970.
+    /// The time at which each task's progress was last written, in seconds since 1970.
     var progressWritten: [ProcessingPlanner.Key: Double] = [:]
     var marks = Marks()
     var effects: [RefreshEffect] = []
@@ -41,21 +42,22 @@ package struct RefreshState: Sendable {
         var begun: [RefreshWake] = []
         var entries: [JournalEntry] = []
         var forgotten: [AppID?] = []
-        /// The last end of a wake that was handled. The last one that the disk knows to be handled is `endsWritten`.
+        /// The row number of the last end of a wake that was handled. `endsWritten` is the last one that is recorded on
+        /// disk as handled.
         var endsThrough: Int64 = 0
         var endsWritten: Int64 = 0
     }
 
-    /// The seconds after which a wake that has not begun is dropped, for example because its app came to the
-    /// foreground.
+    /// The seconds after which a wake that has not begun is dropped. A wake may not begin, for example, because its app
+    /// came to the foreground.
     static let timeout = 900.0
-    /// The seconds after which the learned use of an app without an entry is deleted. Uptime over all boots counts,
-    /// because the wall clock may be wrong.
+    /// The seconds after which the learned use of an app without an entry is deleted. They are seconds of uptime over
+    /// all boots, because the wall clock may be wrong.
     static let absence = 30 * LocalMoment.daySeconds
 
     package init(now: LocalMoment) { planner = RefreshPlanner(now: now) }
 
-    /// Restores the stored state.
+    /// Creates the state from the stored state.
     package init(
         _ kept: StoredRefresh<RefreshRecord, DeviceRefreshRecord>, manifests: [AppManifest], moment: DeviceState,
         now: LocalMoment
@@ -73,8 +75,8 @@ package struct RefreshState: Sendable {
         for what in kept.unreadable { note(.unreadable, nil, what, now) }
     }
 
-    /// Decides at the start of the service which fetches and tasks of the previous run continue. Must be called after
-    /// all known ends of wakes were handled.
+    /// Decides at the start of the service which fetches and tasks of the previous run continue. Callers must first
+    /// have handled all known ends of wakes.
     ///
     /// - Parameters:
     ///   - wakes: the wakes whose rows still exist.
@@ -85,7 +87,7 @@ package struct RefreshState: Sendable {
         func isThere(_ app: AppID, _ source: WakeSource, _ key: String) -> Bool {
             rows.contains([app.rawValue, source.rawValue, key])
         }
-        let detail = "The service ended first."
+        let detail = "The service stopped before the app had finished."
         for id in order {
             guard let fetch = apps[id]?.underWay, !isThere(id, .fetch, fetch.identifier ?? "") else { continue }
             endFetch(id, nil, detail, ended: now.seconds, bytes: 0, now)
@@ -95,7 +97,7 @@ package struct RefreshState: Sendable {
             endTask(key, nil, detail, now)
         }
         let goesOn = Set(order.filter { apps[$0]?.underWay != nil })
-        // A refresh task without a fetch under way is not running.
+        // A refresh task runs only during a fetch.
         for (key, task) in tasks where key.isRunning && task.task.kind == .refresh {
             guard apps[key.app]?.underWay?.identifier != key.identifier else { continue }
             endTask(key, nil, detail, now)
@@ -155,7 +157,7 @@ package struct RefreshState: Sendable {
         marks.device = true
     }
 
-    /// The app came to the foreground or left it.
+    /// Handles an app that came to the foreground or left it.
     package mutating func use(_ app: AppID, isInFront: Bool, now: LocalMoment) {
         guard manifests[app] != nil else { return }
         know(app, now)
@@ -177,13 +179,13 @@ package struct RefreshState: Sendable {
         know(app, now)
         planner.forceQuit(app, now: now)
         marks.apps.insert(app)
-        // Waiting continued tasks end with the app in which the user began them.
+        // The force quit also cancels continued tasks that still wait.
         for key in tasks.keys where key.app == app && !key.isRunning && tasks[key]?.task.kind == .continued {
             drop(key, "You have force-quit the app.", now)
         }
     }
 
-    /// The user has started the app.
+    /// Handles the start of an app by the user.
     package mutating func launched(_ app: AppID) {
         guard planner.apps[app]?.isForceQuit == true else { return }
         planner.launched(app)
@@ -193,14 +195,14 @@ package struct RefreshState: Sendable {
     // MARK: - Desktop entries
 
     package mutating func installed(_ app: AppID, _ manifest: AppManifest?, now: LocalMoment) {
-        // If the entry was already gone, the rest of the app's state still has to be removed.
+        // If the entry was already gone, the rest of the app's state must still be removed.
         guard manifest == nil || manifests[app] != manifest else { return }
         manifests[app] = manifest
         if manifest == nil { remove(app, now) } else { dropUnwanted(of: app, now) }
         keepEntries()
     }
 
-    /// The entries were read again. An entry that is gone may return, so the learned use of its app is kept for a
+    /// Handles entries that were read again. A missing entry may return, so the learned use of its app is kept for a
     /// while.
     package mutating func read(_ manifests: [AppManifest], now: LocalMoment) {
         let read = Dictionary(manifests.map { ($0.id, $0) }) { $1 }
@@ -211,7 +213,7 @@ package struct RefreshState: Sendable {
         for app in changed.sorted(by: { $0.rawValue < $1.rawValue }) { dropUnwanted(of: app, now) }
     }
 
-    /// Keeps the learned use of apps whose entry has returned.
+    /// Cancels the deletion of the learned use of apps whose entry has returned.
     private mutating func keepEntries() {
         for id in manifests.keys where apps[id]?.goneSeen != nil {
             apps[id]?.goneSeen = nil
@@ -233,7 +235,7 @@ package struct RefreshState: Sendable {
         marks.forgotten.append(app)
     }
 
-    /// Adds the app, so that its use is learned.
+    /// Adds the app, so that its use is learned from now on.
     mutating func know(_ app: AppID, _ now: LocalMoment) {
         if planner.apps[app] == nil { planner.set(.never, for: app, now: now) }
         guard planner.apps[app] != nil, apps[app] == nil else { return }
@@ -243,12 +245,12 @@ package struct RefreshState: Sendable {
 
     // MARK: - Deciding
 
-    /// Decides which fetches and tasks begin now, and which end.
+    /// Decides which fetches and tasks begin now, and which ones end.
     package mutating func decide(at now: LocalMoment) {
         updateIntervals(now)
         plan = planner.plan(conditions, now: now, looksAhead: !conditions.isAwake)
         for (index, app) in plan.wake.enumerated() {
-            // The energy of waking the device is charged to one of the apps that share it.
+            // Several apps share one wake of the device. Its energy is charged to the first of them.
             beginFetch(app, wakesDevice: index == 0 && !conditions.isAwake, now)
         }
         planProcessing(now)
@@ -256,12 +258,12 @@ package struct RefreshState: Sendable {
         updateAvailability()
         let begins = tasks.values.filter { $0.began == nil && $0.task.kind == .refresh }
             .compactMap { $0.task.earliestBegin?.timeIntervalSince1970 }.filter { $0 > now.seconds }
-        // An idle, dozing device is not disturbed until it must wake for an app.
+        // If the device is not awake, the next decision waits until the device must wake for an app.
         let next = conditions.isAwake ? plan.lookAgain : plan.wakeDevice
         nextDeadline = ([next, processing.lookAgain].compactMap(\.self) + begins).min()
     }
 
-    /// Updates the intervals of the planner.
+    /// Updates the intervals that the planner uses.
     private mutating func updateIntervals(_ now: LocalMoment) {
         for id in Set(manifests.keys).union(order).sorted(by: { $0.rawValue < $1.rawValue }) {
             let interval = plannedInterval(of: id, now)
