@@ -114,7 +114,7 @@ package final class FileSystems: Sendable {
         }
     }
 
-    /// The seconds for which a result is cached.
+    /// The number of seconds for which a result is cached.
     static let knownFor = 0.5
     private static let mostKnown = 64
 

@@ -27,7 +27,8 @@ package struct HangWatch: Sendable {
     /// The file systems that were found silent and have not responded since.
     private var silent: Set<FileSystemKey> = []
 
-    /// The seconds that a call may take before its file system counts as silent. A disk may need this long to spin up.
+    /// The number of seconds that a call may take before its file system counts as silent. A disk may need this long to
+    /// spin up.
     package static let timeout: Double = 5
 
     package init() {}

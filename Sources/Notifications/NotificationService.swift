@@ -325,9 +325,9 @@ package actor NotificationService {
         try await ask { (book, now) throws(Problem) in try book.add(request, for: app, now: now) }
     }
 
-    /// Removes notifications of the app with the given identifiers; if nil, all of them.
+    /// Removes notifications of the app with the given identifiers. If `identifiers` is nil, removes all of them.
     ///
-    /// - Parameter isShown: whether to remove shown or waiting ones; if nil, all of them.
+    /// - Parameter isShown: true to remove only shown ones, false to remove only waiting ones, nil to remove both.
     package func remove(_ identifiers: [String]?, of app: AppID, isShown: Bool? = nil) async throws(Problem) {
         // This reads notifications that were written since the last read, so that they are also removed.
         await wake()

@@ -231,7 +231,7 @@ package actor RefreshService {
         return try known(app)
     }
 
-    /// Deletes the learned use of an app; if nil, of all apps and the device.
+    /// Deletes the learned use of an app; if `app` is nil, of all apps and the device.
     package func forget(_ app: AppID?) async throws(Problem) {
         if let app { try await readEntries(for: app) }
         try await ask { (book, now) throws(Problem) in try book.forget(app, now: now) }
@@ -267,7 +267,7 @@ package actor RefreshService {
         }
     }
 
-    /// Cancels a waiting task of an app; if nil, all its waiting tasks.
+    /// Cancels a waiting task of an app; if `identifier` is nil, all its waiting tasks.
     package func cancel(_ identifier: String?, of app: AppID) async throws(Problem) {
         _ = try await ask { (book, now) throws(Problem) in book.cancel(identifier, of: app, now: now) }
     }

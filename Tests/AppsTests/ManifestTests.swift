@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("LocationReason=" + String(repeating: "a", count: 513), "it has 513 bytes; a reason may have at most 512"),
+        ("LocationReason=" + String(repeating: "a", count: 513), "the reason has 513 bytes; it may have at most 512"),
         ("FetchInterval=15min", "'15min' is not an interval; use minimum, never or seconds up to 31536000"),
         ("FetchInterval=-1", "'-1' is not an interval; use minimum, never or seconds up to 31536000"),
         ("FetchInterval=31536001", "'31536001' is not an interval; use minimum, never or seconds up to 31536000"),
@@ -221,8 +221,8 @@ import Testing
         ("# nothing\n", "the file has no group [Desktop Entry]"),
         ("Name=App\n[Desktop Entry]\n", "there are keys before the group [Desktop Entry]"),
         ("[Other]\n[Desktop Entry]\n", "the first group must be [Desktop Entry], not [Other]"),
-        ("[Desktop Entry]\nName=App\nExec=app\n", "Type: is missing; it must be 'Application'"),
-        ("[Desktop Entry]\nType=Link\nName=App\n", "Type: it must be 'Application', not 'Link'"),
+        ("[Desktop Entry]\nName=App\nExec=app\n", "Type: is missing; the type must be 'Application'"),
+        ("[Desktop Entry]\nType=Link\nName=App\n", "Type: the type must be 'Application', not 'Link'"),
         ("[Desktop Entry]\nType=Application\nExec=app\n", "Name: is missing"),
         ("[Desktop Entry]\nType=Application\nName=\nExec=app\n", "Name: is missing"),
         (

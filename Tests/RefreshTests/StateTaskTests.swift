@@ -130,7 +130,10 @@ import Testing
         try Self.submit(Scene.task(.refresh, "more", at: 50), to: &scene)
         scene.install(Scene.manifest(modes: [.processing], tasks: ["work"]))
         #expect(scene.book.pending(of: Scene.app).map(\.task.identifier) == ["work"])
-        #expect(scene.entries(.taskCancelled).map(\.detail) == ["more: its entry no longer permits it."])
+        #expect(
+            scene.entries(.taskCancelled).map(\.detail) == [
+                "more: the app's desktop entry no longer permits this task."
+            ])
         // An entry that is missing for a moment does not withdraw tasks.
         scene.step { $0.read([], now: $1) }
         #expect(scene.rows.tasks.count == 1)

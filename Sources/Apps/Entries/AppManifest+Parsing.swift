@@ -77,10 +77,10 @@ extension AppManifest {
 
     private static func checkKind(of entry: DesktopEntry) throws(EntryError) {
         guard let (kind, line) = try entry.string("Type") else {
-            throw entry.error("is missing; it must be 'Application'", key: "Type", at: nil)
+            throw entry.error("is missing; the type must be 'Application'", key: "Type", at: nil)
         }
         guard kind == "Application" else {
-            throw entry.error("it must be 'Application', not '\(kind)'", key: "Type", at: line)
+            throw entry.error("the type must be 'Application', not '\(kind)'", key: "Type", at: line)
         }
     }
 
@@ -164,7 +164,7 @@ extension AppManifest {
         guard let (text, line) = try entry.string(Key.locationReason) else { return nil }
         guard text.utf8.count <= Limits.locationReasonLength else {
             throw entry.error(
-                "it has \(text.utf8.count) bytes; a reason may have at most \(Limits.locationReasonLength)",
+                "the reason has \(text.utf8.count) bytes; it may have at most \(Limits.locationReasonLength)",
                 key: Key.locationReason, at: line)
         }
         return text

@@ -48,7 +48,7 @@ extension EntryDirectories {
         }
         let folder = path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
         let removed = Removed(path: path, hidden: Self.hiddenName(in: folder))
-        guard rename(path, removed.hidden) == 0 else { throw Self.failure(of: path, "it cannot be removed") }
+        guard rename(path, removed.hidden) == 0 else { throw Self.failure(of: path, "the file cannot be removed") }
         do {
             try Self.syncDirectory(folder)
         } catch {
@@ -92,17 +92,18 @@ extension EntryDirectories {
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw EntryError(.inputOutput, file: directory, "it cannot be created: \(error.localizedDescription)")
+            throw EntryError(
+                .inputOutput, file: directory, "the directory cannot be created: \(error.localizedDescription)")
         }
         // The name is hidden, so that the draft is not read as an entry.
         let draft = hiddenName(in: directory)
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw failure(of: directory, "nothing can be written to this directory") }
+        guard descriptor >= 0 else { throw failure(of: directory, "this directory is not writable") }
         defer { close(descriptor) }
         guard writeAll(text, to: descriptor), fchmod(descriptor, 0o644) == 0, fsync(descriptor) == 0,
             rename(draft, path) == 0
         else {
-            let failure = failure(of: path, "it cannot be written")
+            let failure = failure(of: path, "the file cannot be written")
             unlink(draft)
             throw failure
         }
@@ -124,7 +125,9 @@ extension EntryDirectories {
     }
 
     private static func syncDirectory(_ path: String) throws(EntryError) {
-        guard nightshift_sync_directory(path) == 0 else { throw failure(of: path, "it cannot be synced") }
+        guard nightshift_sync_directory(path) == 0 else {
+            throw failure(of: path, "the directory cannot be synced to disk")
+        }
     }
 
     private static func failure(of path: String, _ what: String) -> EntryError {

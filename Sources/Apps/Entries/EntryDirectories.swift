@@ -185,7 +185,7 @@ package struct EntryDirectories: Sendable {
             }
         }
         guard let text else {
-            throw EntryError(.inputOutput, file: path, "it cannot be read: its file system does not respond")
+            throw EntryError(.inputOutput, file: path, "the file cannot be read: its file system does not respond")
         }
         return try text.get()
     }
@@ -196,7 +196,8 @@ package struct EntryDirectories: Sendable {
         guard descriptor >= 0 else {
             let code = errno
             let reason = String(cString: strerror(code))
-            throw EntryError(code == ENOENT ? .notFound : .inputOutput, file: path, "it cannot be read: \(reason)")
+            throw EntryError(
+                code == ENOENT ? .notFound : .inputOutput, file: path, "the file cannot be read: \(reason)")
         }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var information = stat()
@@ -204,10 +205,11 @@ package struct EntryDirectories: Sendable {
             information.st_size <= Self.largestEntry, let data = try? handle.read(upToCount: Self.largestEntry)
         else {
             if information.st_mode & S_IFMT == S_IFREG, information.st_size == 0 { return "" }
-            throw EntryError(.inputOutput, file: path, "it is not a file of at most \(Self.largestEntry) bytes")
+            throw EntryError(
+                .inputOutput, file: path, "this is not a regular file of at most \(Self.largestEntry) bytes")
         }
         guard let text = String(validating: data, as: UTF8.self) else {
-            throw EntryError(.syntax, file: path, "it is not text in UTF-8")
+            throw EntryError(.syntax, file: path, "the file is not UTF-8 text")
         }
         return text
     }

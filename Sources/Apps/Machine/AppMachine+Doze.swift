@@ -32,7 +32,7 @@ extension AppMachine {
         guard mayStand, confirmBy == nil else { return [] }
         phase = .standing
         setCounting(false, now)
-        // The time stops before the app is frozen. If freezing then fails, the time counts again.
+        // The background time stops before the app is frozen. If freezing then fails, the background time continues.
         return [.note(.backgroundTimeStopped, nil, inputs: ["left": Self.text(remaining(now) ?? 0)]), .freeze]
     }
 

@@ -204,7 +204,9 @@ extension AppMachine {
             hasToldPause = false
         }
         let isToldBest = exit.cause.isTermination || exit.cause == .launchFailed
-        let dropped = dropChoices() + dropLost(isToldBest ? exit.cause.sentence : "Its process ended first.", now)
+        let dropped =
+            dropChoices()
+            + dropLost(isToldBest ? exit.cause.sentence : "Its process ended before the work was done.", now)
         let stint = endStint(exit.cause.isTermination ? .terminated : .ended, now)
         forgetTasks()
         phase = .absent

@@ -11,7 +11,7 @@ extension AppMachine {
     package mutating func expireWake(_ source: WakeSource, key: String, now: ClockReading) -> [AppAction]? {
         guard source.rules.isWarned else { return nil }
         let identity = WantedWake.Identity(source: source, key: key)
-        let why = "It was called off before it began."
+        let why = "The wake was called off before it began."
         guard let wake = begun.first(where: { $0.wake.identity == identity }) else {
             let waiting = wanted.filter { $0.identity == identity && isOpen($0) }
             return waiting.isEmpty ? nil : discard(waiting, why)
@@ -107,7 +107,8 @@ extension AppMachine {
         return late.flatMap { wake in
             drop(
                 removeBegun(now) { $0 == wake },
-                wake.isCalledOff ? "It was called off, and did not end in time." : "The app did not receive it.")
+                wake.isCalledOff
+                    ? "The wake was called off and did not end in time." : "The app did not receive the wake in time.")
         }
     }
 }

@@ -72,18 +72,19 @@ package struct AppMachine: Sendable {
         nextNumber = firstNumber
     }
 
-    /// The seconds that the app has for `didEnterBackground` (UIKit: about five).
+    /// The number of seconds that the app has for `didEnterBackground` (UIKit: about five).
     package static let backgroundLimit: Double = 5
-    /// The seconds that the app has to make a snapshot. After that it is suspended without one.
+    /// The number of seconds that the app has to make a snapshot. After that it is suspended without one.
     package static let snapshotLimit: Double = 5
-    /// The seconds between the request to quit and the kill.
+    /// The number of seconds between the request to quit and the kill.
     package static let quitLimit: Double = 5
-    /// The seconds that an app in the foreground has to answer how to present a notification.
+    /// The number of seconds that an app in the foreground has to answer how to present a notification.
     package static let presentationLimit: Double = 5
-    /// The seconds that a process launched in the background has to connect. After that it is assumed not to link the
-    /// library.
+    /// The number of seconds that a process launched in the background has to connect. After that it is assumed not to
+    /// link the library.
     package static let connectLimit: Double = 20
-    /// The seconds that an app that links the library has from its launch to its first state (Apple's watchdog).
+    /// The number of seconds that an app that links the library has from its launch to its first state (Apple's
+    /// watchdog).
     package static let launchLimit: Double = 20
     /// The seconds, counted from its connection, in which a process must report its background tasks again. A command
     /// must begin its first task in the same time.

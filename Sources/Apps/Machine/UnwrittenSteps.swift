@@ -6,7 +6,7 @@ struct UnwrittenSteps: Sendable {
     /// The time of the next attempt, in awake seconds; nil if all steps are written.
     private(set) var again: Double?
 
-    /// The seconds until the next attempt, unless a step of the app is written earlier.
+    /// The number of seconds until the next attempt, unless a step of the app is written earlier.
     private static let pause = 30.0
 
     mutating func failed(_ app: AppID, now: ClockReading) {

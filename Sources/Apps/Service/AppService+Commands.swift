@@ -51,7 +51,7 @@ extension AppService {
             throw .forbidden("Process \(child) is not a child of the calling process.")
         }
         guard statistics.group == child else {
-            throw .invalid("Process \(child) does not lead a process group of its own.", pointer: "/run")
+            throw .invalid("Process \(child) is not the leader of a process group.", pointer: "/run")
         }
         var information = stat()
         guard stat("/proc/\(child)", &information) == 0, information.st_uid == getuid() else {

@@ -194,7 +194,7 @@ extension AppService {
         _ id: AppID, background: Bool, wakes: [WantedWake], arguments: [String]
     ) -> [AppAction] {
         guard let manifest = manifest(id) else {
-            return input(id) { $0.spawnFailed("Its desktop entry is gone.", now: $1) }
+            return input(id) { $0.spawnFailed("Its desktop entry no longer exists.", now: $1) }
         }
         let command = background && !wakes.isEmpty ? manifest.wakeCommand ?? manifest.command : manifest.command
         do throws(LaunchFailure) {

@@ -5,7 +5,7 @@ package enum PictureProblem: Error, Hashable, Sendable {
     case header
     case size(width: Int, height: Int)
 
-    /// The longest side of a picture in pixels. It is the length of four 4K screens.
+    /// The longest side of a picture in pixels. Four 4K screens next to each other fit into it.
     package static let longestSide = 16_384
 
     private static let signatureBytes: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]

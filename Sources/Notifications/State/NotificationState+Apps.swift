@@ -52,9 +52,9 @@ extension NotificationState {
         prune(app, isShown: false)
     }
 
-    /// Removes notifications of the app with the given identifiers; if nil, all of them.
+    /// Removes notifications of the app with the given identifiers. If `identifiers` is nil, removes all of them.
     ///
-    /// - Parameter isShown: whether to remove shown or waiting ones; if nil, all of them.
+    /// - Parameter isShown: true to remove only shown ones, false to remove only waiting ones, nil to remove both.
     package mutating func remove(_ identifiers: [String]?, of app: AppID, isShown: Bool? = nil) {
         let names = identifiers.map { Set($0) }
         removeItems(of: app) { stored in

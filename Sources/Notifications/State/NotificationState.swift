@@ -317,8 +317,8 @@ package struct NotificationState: Sendable {
 
     // MARK: - End of waiting
 
-    /// Moves a notification to the list of delivered ones. The server shows it at `place`; if nil, it is delivered
-    /// without being shown.
+    /// Moves a notification to the list of delivered ones. The server shows it at `place`. If `place` is nil, it is
+    /// delivered without being shown.
     mutating func becameListed(
         at index: Int, _ state: AlertState, place: StoredNotification.Place? = nil, _ now: Double
     ) {

@@ -105,7 +105,7 @@ extension RefreshState {
         note(.refreshChanged, app, words.joined(separator: " "), now)
     }
 
-    /// Deletes the recorded use of an app and the results of its fetches; if nil, of all apps and the device.
+    /// Deletes the recorded use of an app and the results of its fetches; if `app` is nil, of all apps and the device.
     package mutating func forget(_ app: AppID?, now: LocalMoment) throws(Problem) {
         if let app { try require(app) }
         planner.forget(app, now: now)

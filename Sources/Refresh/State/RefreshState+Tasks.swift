@@ -96,7 +96,7 @@ extension RefreshState {
 
     // MARK: - Cancelling
 
-    /// Cancels a waiting task of an app; if nil, all its waiting tasks.
+    /// Cancels a waiting task of an app; if `identifier` is nil, all its waiting tasks.
     ///
     /// - Returns: the number of cancelled tasks.
     @discardableResult
@@ -137,7 +137,7 @@ extension RefreshState {
             do throws(Problem) {
                 try checkPermission(task.task, manifest)
             } catch {
-                drop(task.key, "its entry no longer permits it.", now)
+                drop(task.key, "the app's desktop entry no longer permits this task.", now)
             }
         }
     }

@@ -114,7 +114,7 @@ import Testing
         app.spawned()
         app.connected()
         app.exited(.exited, status: 0)
-        #expect(app.ends == [.finishWake(.row(.fetch, 1), .dropped("Its process ended first."))])
+        #expect(app.ends == [.finishWake(.row(.fetch, 1), .dropped("Its process ended before the work was done."))])
         #expect(app.machine.record.faults == 1)
     }
 

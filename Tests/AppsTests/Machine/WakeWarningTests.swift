@@ -204,7 +204,7 @@ import Testing
         app.setWantedWakes([.row(source, 1)])
         #expect(!app.taken.contains { $0.isSpawn })
         app.callOff(source, "")
-        #expect(app.end(of: 1)?.detail == "It was called off before it began.")
+        #expect(app.end(of: 1)?.detail == "The wake was called off before it began.")
         app.pass(3_600)
         #expect(!app.taken.contains { $0.isSpawn })
         // The wake has begun, but the app has not received it yet.
@@ -279,7 +279,8 @@ import Testing
         app.launchedByUser()
         app.setWantedWakes([.row(.continued, 1, key: "export")])
         app.exited(.exited, status: 0)
-        #expect(app.end(of: 1)?.detail == "Its process ended first." && app.machine.record.faults == 0)
+        #expect(
+            app.end(of: 1)?.detail == "Its process ended before the work was done." && app.machine.record.faults == 0)
         app.setWantedWakes([.row(.continued, 1, key: "export")])
         #expect(!app.all.contains(where: { if case .spawn(true, _, _) = $0 { true } else { false } }))
     }

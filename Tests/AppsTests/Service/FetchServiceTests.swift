@@ -122,7 +122,7 @@ import Testing
         try await put(scene)
         let (process, _) = try await launched(scene)
         _ = try await scene.service.kill(ServiceScene.app)
-        #expect(try await end(scene).end.detail == "Its process ended first.")
+        #expect(try await end(scene).end.detail == "Its process ended before the work was done.")
         scene.clock.advance(to: 9_000)
         try await put(scene, .processing, key: "next")
         let (next, plan) = try await launched(scene)
@@ -212,7 +212,7 @@ import Testing
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
         try await put(scene)
         try await scene.service.expire(ServiceScene.app, .fetch, key: "")
-        #expect(try await end(scene).end.detail == "It was called off before it began.")
+        #expect(try await end(scene).end.detail == "The wake was called off before it began.")
         #expect(try await scene.status().state == .active)
         try await scene.end()
     }

@@ -65,7 +65,7 @@ import Testing
         try await eventually("the row to be gone") { try await wanted(scene).isEmpty }
         try await eventually("the journal") {
             try await scene.history().contains {
-                $0.decision == .appWakeDropped && $0.detail == "fetch: Its process ended first."
+                $0.decision == .appWakeDropped && $0.detail == "fetch: Its process ended before the work was done."
             }
         }
         try await scene.end()
