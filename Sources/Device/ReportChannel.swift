@@ -34,8 +34,8 @@ final class ReportChannel: Sendable {
 
     private let state: Mutex<State>
     private let continuation: AsyncStream<Void>.Continuation
-    /// An eventfd(2) that is readable when the requests have changed or free space must be read. This object closes it
-    /// at the end of its own lifetime, so that no other file gets its number before.
+    /// An eventfd(2) that is readable when the requests have changed or free space must be read. It stays open for the
+    /// whole lifetime of this object, so that no other file gets its number.
     let descriptor: Int32
 
     init(

@@ -28,7 +28,7 @@ package actor LocationService {
         package var ask: Ask
         /// Sends the permission to the processes of an app.
         package var permissionChanged: @Sendable (AppID, LocationNotice) async -> Void
-        /// Called when waiting wakes of an app have been cancelled.
+        /// A callback that runs after waiting wakes of an app were cancelled.
         package var wakesChanged: @Sendable (AppID) async -> Void
         /// Returns the manifests of installed apps; nil once the app service has stopped.
         package var manifests: @Sendable () async -> [AppManifest]?

@@ -123,7 +123,9 @@ import Testing
         try await logind.add(["IdleHint": "b false", "PreparingForSleep": "b false"])
         let device = try WatchedMonitor(on: bus)
         device.monitor.holdAwake("a test")
-        try await device.wait(.logind, isPresent: true, detail: "Inhibit: it answers org.freedesktop.DBus.Error")
+        try await device.wait(
+            .logind, isPresent: true,
+            detail: "sleep cannot be prevented, because it answers org.freedesktop.DBus.Error")
         #expect(device[.idle] == "no" && device.source(.idle) == .logind)
         device.monitor.holdAwake(nil)
         try await device.wait(for: "a logind without reproach") { report in

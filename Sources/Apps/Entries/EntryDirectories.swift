@@ -21,7 +21,7 @@ package struct EntryDirectories: Sendable {
 
     /// The size limit of an entry in bytes. Larger files are refused.
     static let largestEntry = 1 << 20
-    /// The depth of nested folders to which entries are searched.
+    /// The maximum depth of nested folders in which the service searches for entries.
     static let deepestFolder = 8
 
     /// Creates the directories of a service. If `NIGHTSHIFT_HOME` is set, only the user's own directory is used,

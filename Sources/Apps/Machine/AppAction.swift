@@ -21,7 +21,7 @@ package enum AppAction: Hashable, Sendable {
     /// Records the end of a wake, so that the wake does not run the app again.
     case finishWake(WantedWake, WakeOutcome)
     case cancelTransfers
-    /// Unblocks the tasks that were blocked because the app was in the background. It has come to the foreground.
+    /// Unblocks the tasks that were blocked because the app was in the background. The app has come to the foreground.
     case cameToFront
     case note(Decision, String?, inputs: [String: String] = [:])
 }

@@ -44,7 +44,8 @@ extension AppMachine {
         return [.thaw, .note(.backgroundTimeResumed, nil, inputs: ["left": Self.text(remaining(now) ?? 0)])]
     }
 
-    /// Handles locks on files that other processes also have open. The locks were found just before the app is frozen.
+    /// Handles the locks that were found just before freezing the app. They are on files that other processes also have
+    /// open.
     package mutating func found(_ locks: [HeldLock], now: ClockReading) -> [AppAction] {
         guard isFrozen, !locks.isEmpty else { return [] }
         var actions: [AppAction] = []

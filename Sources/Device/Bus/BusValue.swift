@@ -23,7 +23,7 @@ enum BusValue: Equatable, Sendable {
 
 /// The reason why a request on the bus failed.
 struct BusFailure: Error, Equatable {
-    /// The reason as a predicate: "is not running".
+    /// The reason: a predicate such as "does not answer", or the system's text for an error number.
     var text: String
 
     init(_ text: String) {

@@ -24,8 +24,8 @@ struct Reconnection {
         deadline = nil
     }
 
-    /// Records a failed attempt. `hasAppeared` means that the socket is new, and that the process that created it may
-    /// not listen yet.
+    /// Records a failed attempt. `hasAppeared` means that the socket is new, and that the process that created it might
+    /// not be listening yet.
     mutating func failed(hasAppeared: Bool, now: Double) {
         if hasAppeared { pause = Self.firstPause }
         guard let next = pause else {

@@ -12,8 +12,8 @@ final class SessionChannel<Request: Sendable, Event: Sendable>: Sendable {
 
     private let state = Mutex(State())
     private let continuation: AsyncStream<Event>.Continuation
-    /// An eventfd(2) that is readable when there are requests. This object closes it at the end of its own lifetime, so
-    /// that no other file gets its number before.
+    /// An eventfd(2) that is readable when there are requests. It stays open for the whole lifetime of this object, so
+    /// that no other file gets its number.
     let descriptor: Int32
 
     init(continuation: AsyncStream<Event>.Continuation) {

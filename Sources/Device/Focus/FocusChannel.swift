@@ -13,8 +13,8 @@ final class FocusChannel: Sendable {
 
     private let state = Mutex(State())
     private let continuation: AsyncStream<FrontApplication?>.Continuation
-    /// An eventfd(2) that becomes readable when listening is to end. This object closes it at the end of its own
-    /// lifetime, so that no other file gets its number before.
+    /// An eventfd(2) that becomes readable when listening is to end. It stays open for the whole lifetime of this
+    /// object, so that no other file gets its number.
     let descriptor: Int32
 
     init(continuation: AsyncStream<FrontApplication?>.Continuation) {

@@ -27,10 +27,10 @@ extension BusSide {
         if failures.contains(where: \.isDenial) {
             return Self.status(
                 name, false,
-                "GeoClue does not let nightshift read the location (\(failure.text)). Allow it in the desktop's "
+                "GeoClue does not let nightshift read the location (it \(failure.text)). Allow it in the desktop's "
                     + "settings, or with a section [nightshift] in /etc/geoclue/geoclue.conf.")
         }
-        return Self.status(name, false, "GeoClue does not report a location: \(failure.text).")
+        return Self.status(name, false, "GeoClue does not report a location (\(failure.text)).")
     }
 
     var modemStatus: LocationStatus.SourceStatus {
@@ -50,7 +50,7 @@ extension BusSide {
         case .refuses(let failure):
             return Self.status(
                 name, false,
-                "ModemManager does not let nightshift read the cell (\(failure.text)). Allow "
+                "ModemManager does not let nightshift read the cell (it \(failure.text)). Allow "
                     + "org.freedesktop.ModemManager1.Device.Control in a polkit rule.")
         case .silent:
             return Self.status(

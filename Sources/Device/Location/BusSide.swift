@@ -28,7 +28,8 @@ struct BusSide {
     private(set) var absence: BusFailure?
     private var reconnection = Reconnection()
     private var hasFailed = false
-    /// Whether the socket appeared after a failed attempt. The process that created the socket may not listen yet.
+    /// Whether the socket appeared after a failed attempt. The process that created the socket might not be listening
+    /// yet.
     private var hasAppeared = false
     /// The unique names of the services. A service has no entry until the bus has reported its owner.
     private var owners: [LocationBusService: String?] = [:]
@@ -84,7 +85,7 @@ struct BusSide {
         retry = nil
     }
 
-    /// Handles the appearance of the bus socket. The process that created the socket may not listen yet.
+    /// Handles the appearance of the bus socket. The process that created the socket might not be listening yet.
     mutating func appeared() {
         hasAppeared = true
         tryAgain()

@@ -25,8 +25,8 @@ final class LocationChannel: Sendable {
 
     private let state = Mutex(State())
     private let continuation: AsyncStream<FixUpdate>.Continuation
-    /// An eventfd(2) that is readable when there are requests. This object closes it at the end of its own lifetime, so
-    /// that no other file gets its number before.
+    /// An eventfd(2) that is readable when there are requests. It stays open for the whole lifetime of this object, so
+    /// that no other file gets its number.
     let descriptor: Int32
 
     init(continuation: AsyncStream<FixUpdate>.Continuation) {

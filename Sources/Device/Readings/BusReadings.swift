@@ -31,7 +31,7 @@ extension BusObserver {
     private var logindReading: ProviderReading {
         var reading = reading(.logind, of: .logind)
         if reading.isPresent, let refusal = lock.refusal {
-            reading.oddities.append("Inhibit: it \(refusal.text)")
+            reading.oddities.append("sleep cannot be prevented, because it \(refusal.text)")
         }
         return reading
     }

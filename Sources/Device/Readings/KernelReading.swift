@@ -17,8 +17,8 @@ enum KernelReading {
         return (reading, route)
     }
 
-    /// Returns the network values. Nil `addresses` mean that the addresses cannot be read. The network is then unknown
-    /// and does not delay transfers, because an attempt will show its state.
+    /// Returns the network values. If `addresses` is nil, the kernel does not report addresses. The network is then
+    /// unknown, and does not delay transfers, because an attempt will show its state.
     static func network(
         _ addresses: [InterfaceAddress]?, interface: NetworkInterface?
     ) -> [DeviceKey: String] {

@@ -78,7 +78,7 @@ struct LocationFollowers: Hashable, Sendable {
     private static let sharing = 0.5
     /// The number of seconds for which a fix counts as current.
     private static let freshness = 5.0
-    /// The fraction by which the next fix of the same source may be less accurate.
+    /// The fraction by which the next fix of the same source may be less accurate than the last one.
     private static let slack = 0.25
     /// The limit of fine accuracy in metres. Another source may improve a coarser fix a lot, so a coarser fix does not
     /// count as the best possible.

@@ -170,7 +170,7 @@ extension LocationState {
         if let request, time - request.since >= Self.timeout { requestEnded(0, now) }
         let isForChanges = changesDue(now).map { $0 <= time } ?? false
         let question = followers.question(at: time)
-        // Apps that will need a fix soon share this one.
+        // Apps that will need a fix soon share this fix.
         var wanting = plan.apps.filter { app in plan.due(of: app).map { $0 <= time } ?? false }
         if !wanting.isEmpty || isForChanges || question != nil {
             wanting = plan.apps.filter { app in plan.due(of: app).map { $0 <= time + Self.sharing } ?? false }
@@ -264,7 +264,8 @@ extension LocationState {
         marks.later.formUnion(sharers)
     }
 
-    /// The maximum number of seconds between a location and a new cell for the location to count as inside the cell.
+    /// The maximum number of seconds between a location and the change to a new cell, for the location to count as
+    /// inside that cell.
     private static let cellFreshness = 30.0
     /// The number of seconds before an app's fix is due in which the app can share a fix.
     private static let sharing = FixSchedule.shortest / 2
