@@ -162,7 +162,7 @@ extension AppMachine {
         return actions + givenUp + applyLimits(now, hasRoom: !givenUp.isEmpty)
     }
 
-    /// Executes the limits that are exceeded by now.
+    /// Applies the limits that are exceeded by now.
     ///
     /// - Parameter hasRoom: whether a wake that kept the app from being suspended has just ended.
     private mutating func applyLimits(_ now: ClockReading, hasRoom: Bool) -> [AppAction] {
