@@ -1,4 +1,4 @@
-import CDispatch  // .// for stat(2), which the compiler attributes to CDispatch wherever that module is loaded
+import CDispatch  // for stat(2), which the compiler attributes to CDispatch wherever that module is loaded
 import Foundation
 import Glibc
 package import Mounts
