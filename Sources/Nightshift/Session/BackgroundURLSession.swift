@@ -26,11 +26,11 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
     let core: SessionCore
     private let queue: OperationQueue
 
-    /// Makes a background session, and shows in the source that it is one.
+    /// Makes a background session.
     ///
-    /// This initialiser is needed in files with `import FoundationNetworking` if both the delegate and the queue are
-    /// optional variables. There Swift chooses FoundationNetworking's initialiser for
-    /// `URLSession(configuration:delegate:delegateQueue:)`.
+    /// Use this initialiser in files with `import FoundationNetworking` if both the delegate and the queue are optional
+    /// variables. In such files, Swift chooses FoundationNetworking's initialiser for
+    /// `URLSession(configuration:delegate:delegateQueue:)`, and that initialiser does not support background sessions.
     ///
     /// - Parameter configuration: A configuration made with `URLSessionConfiguration.background(withIdentifier:)`.
     public init(
@@ -46,7 +46,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         begin()
     }
 
-    /// Makes a background session without a delegate. The app is not notified about its transfers.
+    /// Makes a background session without a delegate. The app receives no messages about the session's transfers.
     public convenience init(configuration: URLSessionConfiguration) {
         self.init(configuration: configuration, delegate: nil, delegateQueue: nil)
     }
@@ -100,7 +100,8 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
     /// A copy of the configuration that the session was made with.
     public override var configuration: URLSessionConfiguration {
         let copy = core.configuration.independentCopy()
-        // FoundationNetworking looks for protocol classes before it loads a request in this process.
+        // Before FoundationNetworking loads a request in this process, it looks for a protocol class. This one stops
+        // the request.
         copy.protocolClasses = [InProcessLoading.self]
         return copy
     }
@@ -135,8 +136,8 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         }
     }
 
-    /// Passes every task that has not ended to the handler, on the delegate queue. Tasks of earlier processes and tasks
-    /// that were never resumed are included.
+    /// Calls the handler on the delegate queue with every task that has not ended. The tasks include those of earlier
+    /// processes and those that were never resumed.
     ///
     /// The handler is called when the service has listed its tasks, however long that takes. If the service cannot be
     /// reached, the handler gets the tasks of this process.
@@ -167,8 +168,10 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         downloadTask(with: URLRequest(url: url))
     }
 
-    /// Makes a download, which is suspended at first. The service assigns its number. For the first task, this method
-    /// waits up to 2 s while the service is being started. It does not wait if the service cannot be reached.
+    /// Makes a download task. The task is suspended until you call its `resume()` method.
+    ///
+    /// The service assigns the task's number. For the first task, this method waits up to 2 s while the service is
+    /// being started. The method does not wait if the service cannot be reached.
     ///
     /// - Parameter request: A request for an http or https URL. Its body, if it has one, is sent too and may have at
     ///   most 1 MiB. GET and HEAD requests cannot have a body.
@@ -178,10 +181,11 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         return added(task)
     }
 
-    /// Makes a download, suspended at first, that continues the cancelled download of `resumeData`.
+    /// Makes a download task that continues the cancelled download of `resumeData`. The task is suspended until you
+    /// call its `resume()` method.
     ///
-    /// If it cannot be continued, the download restarts from the beginning. Data that was not made by this library
-    /// fails with `NSURLErrorUnsupportedURL`, as on Apple's systems.
+    /// If the download cannot be continued, it restarts from the beginning. If this library did not make the resume
+    /// data, the task fails with `NSURLErrorUnsupportedURL`, as on Apple's systems.
     public override func downloadTask(withResumeData resumeData: Data) -> URLSessionDownloadTask {
         check(nil)
         let plan = ResumeData(resumeData)
@@ -193,10 +197,11 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
 
     public override func dataTask(with url: URL) -> URLSessionDataTask { dataTask(with: URLRequest(url: url)) }
 
-    /// Makes a data task, which is suspended at first. This process loads the data. As on Apple's systems, the task
-    /// ends with the app and makes no progress while the app is suspended. If the transfer must continue without the
-    /// app, use a download, or answer the response with `.becomeDownload`. In the latter case the file is requested
-    /// again.
+    /// Makes a data task. The task is suspended until you call its `resume()` method.
+    ///
+    /// This process loads the data. As on Apple's systems, the task ends with the app and makes no progress while the
+    /// app is suspended. If the transfer must continue without the app, use a download, or answer the response with
+    /// `.becomeDownload`. With `.becomeDownload`, the file is requested a second time.
     ///
     /// If a server requires authentication, a data task supports only Basic. For Digest, use a download.
     public override func dataTask(with request: URLRequest) -> URLSessionDataTask {
@@ -213,12 +218,14 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         return addedUpload(task)
     }
 
-    /// Makes an upload of a file, which is suspended at first. The service keeps a copy if the file system can clone
-    /// the file without copying bytes. Otherwise you must leave the file unchanged until it has been sent.
+    /// Makes a task that uploads a file. The task is suspended until you call its `resume()` method.
     ///
-    /// After an upload is resumed, its file is kept open until the service has read it, so that you can delete it. The
-    /// exception: when three quarters of the process's file descriptors are in use, further files are not kept open.
-    /// You must not move or delete these files.
+    /// The service keeps a copy of the file if the file system can clone the file without copying bytes. Otherwise you
+    /// must leave the file unchanged until it has been sent.
+    ///
+    /// After an upload is resumed, its file is kept open until the service has read it, so that you can delete it.
+    /// However, if three quarters of the process's file descriptors are in use, the files of further uploads are not
+    /// kept open. You must not move or delete these files.
     public override func uploadTask(with request: URLRequest, fromFile fileURL: URL) -> URLSessionUploadTask {
         check(request)
         guard fileURL.isFileURL else { fatalError("Cannot read file at \(fileURL)") }

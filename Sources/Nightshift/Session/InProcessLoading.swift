@@ -1,8 +1,9 @@
 import Foundation
 import FoundationNetworking
 
-/// A protocol class that stops requests which FoundationNetworking would load in this process. The asynchronous
-/// convenience methods of `URLSession` lead there, because they do not call the methods of the subclass.
+/// A protocol class that stops requests which FoundationNetworking would otherwise load in this process. The
+/// asynchronous convenience methods of `URLSession` cause such requests, because they do not call the methods of the
+/// subclass.
 final class InProcessLoading: URLProtocol {
     override class func canInit(with request: URLRequest) -> Bool {
         fatalError(SessionRefusal.completionHandler)

@@ -1,4 +1,5 @@
-/// The reasons for which a background session refuses to make a task. The sentences are Apple's where Apple has one.
+/// The reasons for which a background session refuses to make a task. If Apple's systems print a message for a reason,
+/// the same message is used here.
 enum SessionRefusal {
     static let completionHandler =
         "Completion handler blocks are not supported in background sessions. Use a delegate instead."

@@ -99,7 +99,8 @@ extension SessionCore {
         for proceed in waiters { proceed() }
     }
 
-    /// Does work when the service is reachable again. If it is reachable now, the work is done after a short pause.
+    /// Does `work` as soon as the service is reachable again. If the service is already reachable, the work is done
+    /// after a short pause.
     func onReconnect(_ work: Work) {
         let (isKept, actions) = state.withLock { state in
             // Reachability is read while the lock is held. If the service returns later, `onReconnect` finds this
@@ -120,10 +121,11 @@ extension SessionCore {
         state.withLock { state in numbers(&state.machine).compactMap { state.work.removeValue(forKey: $0) } }
     }
 
-    /// Contacts the service again. Runs on ``requests``, after the requests that failed there.
+    /// Acknowledges messages, then attaches the session again or sends unsent tasks and does waiting work. Runs on
+    /// ``requests``, after the requests that failed there.
     private func catchUp(_ attempt: Int?) {
         acknowledgeNow()
-        // The attachment then causes the other two steps.
+        // A successful attachment also causes the two steps below.
         if let attempt { return attach(attempt) }
         sendUnsent()
         doWork()

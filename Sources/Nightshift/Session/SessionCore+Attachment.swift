@@ -7,7 +7,7 @@ import Synchronization
 
 /// Connects this session with the service's session of the same identifier.
 extension SessionCore {
-    /// Begins to connect. Must be called once.
+    /// Starts connecting this session with the service. This method must be called exactly once.
     func start() {
         connection.wake()
         apply { $0.machine.start() }
@@ -15,9 +15,10 @@ extension SessionCore {
 
     /// Returns the number of a new task.
     ///
-    /// The service says where numbers begin. If it cannot be reached, numbers begin at a random place, far from the
-    /// numbers of all tasks of the session, and the service continues from there. A clock cannot replace the random
-    /// number: after the clock is set back, a number could be used twice, and the service would confuse the two tasks.
+    /// The service says which number is the first. If the service cannot be reached, the first number is random and far
+    /// from the numbers of all tasks of the session. The service continues from there. A clock cannot replace the
+    /// random number: after the clock is set back, a number could be used twice, and the service would confuse the two
+    /// tasks.
     func newIdentifier() -> Int {
         wait(within: Self.attachmentTimeout) { $0.waitForAttachment(failsFast: true) }
         return state.withLock { $0.machine.newTaskNumber(orFrom: .random(in: 1 << 42..<1 << 52)) }
@@ -97,7 +98,7 @@ extension SessionCore {
             } catch let problem as Problem where problem.status == 404 {
                 endForgotten(task.core)
             } catch {
-                // The task exists, or the question is repeated after the next attachment.
+                // Either the task exists, or the service is asked again after the next attachment.
             }
         }
     }
@@ -140,7 +141,7 @@ extension SessionCore {
         apply { $0.machine.lost(isUnreachable: connection.isUnreachable) }
     }
 
-    /// Called when the service can be reached, for the first time or again.
+    /// Notifies the machine that the service can be reached, for the first time or again.
     func onReconnect() { apply { $0.machine.onReconnect() } }
 
     /// Handles the service's refusal of this session: every task fails, and the session ends.

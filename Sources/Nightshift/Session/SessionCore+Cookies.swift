@@ -14,7 +14,8 @@ extension SessionCore {
             guard let url = URL(string: field.url) else { continue }
             if configuration.httpCookieAcceptPolicy == .onlyFromMainDocumentDomain, !url.isOf(document) { continue }
             guard let cookie = HTTPCookie(field, from: url) else { continue }
-            // The session's policy was checked above. The storage's own policy is for sessions without a policy.
+            // The session's policy was checked above. The policy of the storage itself applies only to sessions without
+            // a policy.
             storage.setCookies([cookie], for: url, mainDocumentURL: nil)
         }
     }

@@ -39,11 +39,12 @@ extension SessionCore {
         case .new: guard deliver(message) else { return }
         }
         apply { $0.machine.advance(to: message.id) }
-        // The session's end is checked last, so that the delegate is notified that its events are finished before its
-        // last message.
+        // This check is the last step, so that `urlSessionDidFinishEvents` is called before the session's last message.
         endIfFinished()
     }
 
+    /// Delivers a message to the delegate.
+    ///
     /// - Returns: False if the session ended first. The message is then sent again to a later process.
     private func deliver(_ message: SessionMessage) -> Bool {
         let task = self.task(for: message.task)
@@ -121,13 +122,15 @@ extension SessionCore {
         var error: URLError?
         /// The file of a finished download.
         var link: URL?
-        /// The size of the decoded file, if the response had a content coding. FoundationNetworking counts decoded
+        /// The size of the decoded file. Nil if the response had no content coding. FoundationNetworking counts decoded
         /// bytes as written, and reports no expected number.
         var decodedCount: Int64?
         /// The server's response body to an upload.
         var body: Data?
     }
 
+    /// Delivers the message that a task has ended.
+    ///
     /// - Returns: False if the session ended first.
     private func ended(_ task: any BackgroundTask, _ message: SessionMessage) -> Bool {
         let status = message.task.task
@@ -200,15 +203,17 @@ extension SessionCore {
         }
     }
 
-    /// Whether the session no longer waits for files that cannot be handed over yet.
+    /// Whether the session has stopped retrying to hand over files.
     private var isGivenUp: Bool { state.withLock { $0.machine.life.isCancelled || $0.machine.life.isOver } }
 
     /// The time in seconds before the first retry to hand over a file. It doubles with each retry.
     private static let firstDeliveryPause = 0.02
     private static let longestDeliveryPause = 30.0
 
-    /// - Throws: Errors that may be temporary. Only a missing file, or one that would be too large after decoding, is
-    ///   an error of the task.
+    /// Returns the outcome of a task that did not fail, with its decoded file or response body.
+    ///
+    /// - Throws: Errors that may be temporary. A missing file, or a file that would be too large after decoding, is
+    ///   reported as an error of the task instead.
     private func handOut(_ status: TaskStatus, _ message: Int64, isDownload: Bool, url: URL?) throws -> Outcome {
         guard let file = status.file, !DeliveryFolder.isGone(file) else {
             guard isDownload else { return Outcome() }
@@ -230,7 +235,7 @@ extension SessionCore {
     }
 
     /// Decodes a file that arrived in a content coding. Returns nil for other files. The folder is not locked during
-    /// decoding, so that only this delivery waits.
+    /// decoding, so that decoding delays only this delivery.
     private func decoded(_ file: String, _ status: TaskStatus, _ message: Int64) throws -> URL? {
         guard let response = status.response,
             let coding = ContentCoding(decoding: response.headers, url: status.currentURL ?? status.url),
@@ -261,8 +266,8 @@ extension SessionCore {
         if state.withLock({ $0.machine.beginAcknowledging() }) { sendAcknowledgements() }
     }
 
-    /// Acknowledges the handled messages. All that are pending go into one request, up to its limit. Runs on
-    /// ``requests``.
+    /// Acknowledges the handled messages. One request acknowledges all pending messages, up to the limit of a request.
+    /// Runs on ``requests``.
     func sendAcknowledgements() {
         deliverAcknowledgements(within: Self.requestTimeout) { $0.acknowledgementEnded($1) }
     }
@@ -273,6 +278,8 @@ extension SessionCore {
         if left > .zero { deliverAcknowledgements(within: left) { $0.acknowledged($1) } }
     }
 
+    /// Sends the acknowledgement of the handled messages, and reports the result to the machine.
+    ///
     /// - Parameter input: A closure that gets the acknowledged messages, or none if the service did not answer.
     private func deliverAcknowledgements(
         within timeout: Duration, _ input: (inout SessionMachine, [Int64]) -> [SessionAction]

@@ -20,8 +20,8 @@ extension SessionCore {
     /// Brings the service's copy of the task up to date: sends the task, or suspends or resumes it, as the app wants it
     /// now.
     ///
-    /// If the service cannot be reached within `timeout`, or other tasks have not been sent yet, this task is sent
-    /// later, after the others.
+    /// If the service cannot be reached within `timeout`, this task is sent later. If other tasks have not been sent
+    /// yet, this task is sent after them.
     func bringUpToDate(_ task: TaskCore, timeout: Duration) {
         if let error = failure ?? task.flaw {
             endHere(task, error: error)
@@ -37,7 +37,7 @@ extension SessionCore {
         if !isTold(task, timeout: Self.copyTimeout) { postpone(task) }
     }
 
-    /// Reports the task's state to the service. Returns true if the service has it, or does not need it.
+    /// Reports the task's state to the service. Returns whether the service now has this state or does not need it.
     private func isTold(_ task: TaskCore, timeout: Duration) -> Bool {
         do {
             try report(task, timeout: timeout)
@@ -98,7 +98,7 @@ extension SessionCore {
         do {
             try connection.notify(isHeld ? .suspend(id) : .resume(id), hasty: true, timeout: timeout)
         } catch let problem as Problem where problem.status == 409 || problem.status == 404 {
-            // The task has ended, and the message about its end will arrive.
+            // The task has already ended. A message about its end will arrive.
         }
         task.state.withLock { $0.isHeld = isHeld }
     }
@@ -185,8 +185,7 @@ extension SessionCore {
         }
     }
 
-    /// Ends a task that the service no longer has. It was removed together with its session, and no message reports
-    /// such an end.
+    /// Ends a task that the service removed together with its session. The service sends no message about such an end.
     func endForgotten(_ task: TaskCore) {
         let url = task.state.withLock { $0.originalRequest?.url }
         endHere(task, error: .make(NSURLErrorCancelled, "The task was removed.", url: url))
@@ -231,7 +230,7 @@ extension SessionCore {
     /// Sends the service all tasks that it does not have, and the pending acknowledgements. Tasks that were never
     /// resumed are sent as suspended.
     ///
-    /// Uploads whose files are copied are sent last. Once the service has received such a request, its copy may take
+    /// Uploads whose files are copied are sent last. Once the service has received such a request, the copy may take
     /// any time.
     func handOver(until deadline: ContinuousClock.Instant) {
         let tasks = state.withLock { state in
@@ -259,13 +258,15 @@ extension SessionCore {
             for task in tasks { handOverCopied(task) }
             isDone.signal()
         }
-        // After this wait, the service is already processing the request for the first file.
+        // After this pause, the service is already processing the request for the first file.
         let wait = tasks.contains(where: \.isLarge) ? min(Self.copyWait, left) : left
         _ = isDone.wait(within: wait)
     }
 
     // MARK: - Ending and changing
 
+    /// Cancels a task.
+    ///
     /// - Parameter completion: A handler that is called on the delegate queue with resume data, or nil.
     func cancel(
         _ task: TaskCore, producingResumeData: Bool, _ completion: @escaping @Sendable (Data?) -> Void
@@ -288,7 +289,7 @@ extension SessionCore {
                 onDelegateQueue { completion(data) }
             } catch let problem as Problem {
                 onDelegateQueue { completion(nil) }
-                // For any other problem, the task has already ended, and the message about its end will arrive.
+                // Any other problem means that the task has already ended. A message about its end will arrive.
                 if problem.status == 404 { endForgotten(task) }
             } catch is ServiceUnusable {
                 // The cancellation was done, but this version cannot decode the response of a newer service.
@@ -332,7 +333,7 @@ extension SessionCore {
             do {
                 try connection.notify(.changeTask(id, change), hasty: true, timeout: Self.requestTimeout)
             } catch is Problem {
-                // Only the priority and the description can change. A task that has ended needs neither.
+                // The changes here concern only the priority and the description. A task that has ended needs neither.
             } catch {
                 return onReconnect(Work(run: { $0.tellChanges(of: task) }, giveUp: { _ in }))
             }

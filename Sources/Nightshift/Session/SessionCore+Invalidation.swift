@@ -12,8 +12,8 @@ extension SessionCore {
 
     func invalidateAndCancel() { close(cancelling: true) }
 
-    /// Invalidates the session. It does not end before the service has listed its tasks and these have ended, however
-    /// long that takes.
+    /// Invalidates the session. The session does not end before the service has listed the session's tasks and these
+    /// tasks have ended, however long that takes.
     private func close(cancelling: Bool) {
         state.withLock { $0.machine.close(cancelling: cancelling) }
         if cancelling {
@@ -22,7 +22,7 @@ extension SessionCore {
         }
         whenAttached(orAway: false) { [self] in
             if failure == nil { wait(within: Self.backlogTimeout) { $0.waitForBacklog() } }
-            // Tasks of earlier processes are cancelled here, because the service has only just listed them.
+            // This also cancels the tasks of earlier processes, which the service has only just listed.
             if cancelling { cancelTasks() }
             apply { $0.machine.settle() }
         }
@@ -37,8 +37,8 @@ extension SessionCore {
     /// Stops reading and delivering messages, as if the process had ended.
     func abandon() { apply { $0.machine.abandon() } }
 
-    /// Releases a task after the delegate was notified of its end, and ends the session if it waited for that. Runs on
-    /// ``events``.
+    /// Releases a task after the delegate was notified of its end. If the session waited for this end, the session
+    /// ends. Runs on ``events``.
     func forget(_ task: TaskCore) {
         remove(task)
         endIfFinished()

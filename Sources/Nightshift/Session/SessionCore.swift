@@ -22,21 +22,21 @@ final class SessionCore: Sendable {
     /// threads from the app's own queues.
     let waiting = DispatchQueue(label: "nightshift.session.waiting")
     let state: Mutex<State>
-    /// The folder for files that are handed to the app. Nil until the service has said what it calls the session.
+    /// The folder for files that are handed to the app. Nil until the service has sent its name for the session.
     let folder = Mutex<DeliveryFolder?>(nil)
 
     /// The time that `resume()` waits for a service that does not respond.
     static let resumeTimeout: Duration = .seconds(5)
     /// The time that the service may take to copy a large file.
     static let copyTimeout: Duration = .seconds(3_600)
-    /// The time that `resume()` waits for a large file to be copied. A file system that can share bytes between files
-    /// finishes within this time.
+    /// The time that `resume()` waits for a large file to be copied. A file system that can clone files finishes within
+    /// this time.
     static let copyWait: Duration = .milliseconds(250)
-    /// The size in bytes up to which a file is copied within some milliseconds.
+    /// The largest size, in bytes, of a file that is copied within some milliseconds.
     static let smallUpload: Int64 = 4 << 20
     /// The time for which a request on ``requests`` is repeated before the next one is sent.
     static let requestTimeout: Duration = .seconds(30)
-    /// The time that the end of a session waits for messages from before this process.
+    /// The time that an ending session waits for messages from before this process.
     static let backlogTimeout: Duration = .seconds(2)
     /// The time that a new task waits for its number if the service is running or being started.
     static let attachmentTimeout: Duration = .seconds(2)
@@ -44,26 +44,26 @@ final class SessionCore: Sendable {
     /// The state machine, and the objects that belong to its values.
     struct State {
         var machine = SessionMachine()
-        /// The session's object. It is released at the end, together with the delegate. Until then the session exists
-        /// even if the app does not retain it.
+        /// The `URLSession` object. It is released when the session ends, together with the delegate. Until then the
+        /// session exists even if the app does not retain it.
         var session: BackgroundURLSession?
         var delegate: (any URLSessionDelegate)?
-        /// The app's task objects, by the machine's numbers.
+        /// The app's task objects. The key is the machine's number of the task.
         var tasks: [Int: any BackgroundTask] = [:]
         var dataTasks: [Int: BackgroundDataTask] = [:]
         var loader: DataTaskLoader?
         var reader: EventReader?
-        /// The continuations of waiting callers, by the machine's numbers.
+        /// The continuations of waiting callers. The key is the machine's number of the waiter.
         var waiters: [Int: @Sendable () -> Void] = [:]
-        /// Work that waits for the service, by the machine's numbers.
+        /// The work that waits for the service. The key is the machine's number of the work.
         var work: [Int: Work] = [:]
-        /// Whether the developer was told how the delegate is notified that its events are finished.
+        /// Whether a message to the developer has explained how the delegate learns that its events are finished.
         var hasAdvisedConformance = false
     }
 
     struct Work: Sendable {
         var run: @Sendable (SessionCore) -> Void
-        /// Called instead of `run` if the session is over first.
+        /// The closure that is called instead of `run` if the session ends first.
         var giveUp: @Sendable (SessionCore) -> Void
     }
 
@@ -104,8 +104,8 @@ final class SessionCore: Sendable {
         }
     }
 
-    /// Calls the app on its delegate queue. If the app removes the call with `cancelAllOperations()`, it is added
-    /// again, because the session waits for it.
+    /// Calls `body` on the app's delegate queue. If the app removes the call with `cancelAllOperations()`, the call is
+    /// added again, because the session waits for it.
     func onDelegateQueue(_ body: @escaping @Sendable () -> Void) {
         let call = DelegateCall { [self] in onDelegateQueue(body) }
         delegateQueue.addOperation {
@@ -142,7 +142,7 @@ final class SessionCore: Sendable {
 }
 
 /// A call in the app's operation queue. If the app cancels the queue's operations, the queue releases the call without
-/// running it. The call is then added again.
+/// running it, and this class adds the call again.
 private final class DelegateCall: Sendable {
     private let hasBegun = Atomic(false)
     private let again: @Sendable () -> Void

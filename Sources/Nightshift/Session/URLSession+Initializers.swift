@@ -3,14 +3,14 @@ public import FoundationNetworking
 import FoundationSessions
 
 // Initialisers of `URLSession` for a configuration whose static type is `URLSessionConfiguration`, as in most existing
-// code: a variable, parameter, property or result. The object decides which kind of session is made.
+// code: a variable, parameter, property or result. The configuration object decides which kind of session is made.
 //
-// The overloads exist because Swift must prefer them to FoundationNetworking's initialiser, which is visible in every
-// file that imports that module too. Swift prefers a parameter that is not optional to an optional one, and `Subclass?`
-// to `Superclass?`. The overloads therefore win for a delegate or queue that is not optional. They also win for a
-// literal nil, by means of a class that has no other value. FoundationNetworking's initialisers still win in two cases:
-// `URLSession(configuration:)`, and a delegate and a queue that are both variables of optional types. A file that does
-// not import FoundationNetworking sees only the initialisers declared here.
+// The overloads exist because Swift must prefer them to FoundationNetworking's initialiser, which is also visible in
+// every file that imports FoundationNetworking. Swift prefers a parameter that is not optional to an optional one, and
+// `Subclass?` to `Superclass?`. The overloads therefore win for a delegate or queue that is not optional. They also win
+// for a literal nil, because it matches a class that has no instances. FoundationNetworking's initialisers still win in
+// two cases: `URLSession(configuration:)`, and a delegate and a queue that are both variables of optional types. A file
+// that does not import FoundationNetworking sees only the initialisers declared here.
 
 /// The type of a literal `nil` that is passed as a delegate. It has no instances.
 public final class NilDelegate: NSObject, URLSessionDelegate, Sendable {
@@ -19,7 +19,7 @@ public final class NilDelegate: NSObject, URLSessionDelegate, Sendable {
 
 /// The type of a literal `nil` that is passed as an operation queue. It has no instances.
 public final class NilOperationQueue: OperationQueue, @unchecked Sendable {
-    // Unchecked because its base class is unchecked too. There is no instance.
+    // This class is unchecked because its base class is unchecked too. The class has no instances.
     private override init() {}
 }
 
@@ -109,7 +109,8 @@ extension URLSession: SessionFactory {
         self.init(configuration, delegate, queue)
     }
 
-    /// Makes a session without a delegate. If it is a background session, the app is not notified about its transfers.
+    /// Makes a session without a delegate. If it is a background session, the app receives no messages about its
+    /// transfers.
     public convenience init(configuration: URLSessionConfiguration) {
         if configuration is BackgroundConfiguration {
             self.init(configuration, nil, nil)
@@ -118,7 +119,7 @@ extension URLSession: SessionFactory {
         }
     }
 
-    /// Makes a background session without a delegate. The app is not notified about its transfers.
+    /// Makes a background session without a delegate. The app receives no messages about the session's transfers.
     public convenience init(configuration: BackgroundConfiguration) {
         self.init(configuration, nil, nil)
     }

@@ -1,7 +1,7 @@
 public import FoundationNetworking
 
 extension URLSession {
-    /// Every task that has not ended.
+    /// All tasks that have not ended.
     public var allTasks: [URLSessionTask] {
         get async {
             await withCheckedContinuation { continuation in

@@ -5,14 +5,14 @@ import NightshiftAPI
 ///
 /// Waiters and work are closures of the core. The machine refers to them by numbers.
 enum SessionAction: Equatable, Sendable {
-    /// Makes this attempt after a pause, unless the machine no longer wants it then.
+    /// Makes this attempt to attach after a pause, unless the machine has dropped the attempt by then.
     case attach(attempt: Int, after: Duration)
-    /// Contacts the service again, after the requests in progress: acknowledges messages, then makes the attempt.
-    /// Without an attempt, it sends the unsent tasks and does the waiting work.
+    /// Contacts the service again, after the requests in progress: acknowledges messages, then makes the attempt to
+    /// attach. If there is no attempt to make, the core sends the unsent tasks and does the waiting work.
     case catchUp(attempt: Int?)
     case read
     case stopReading
-    /// Resumes waiting callers, each once.
+    /// Resumes waiting callers. Each caller is resumed once.
     case resume([Int])
     case acknowledge
     case sendUnsent(after: Duration)
@@ -26,7 +26,7 @@ enum SessionAction: Equatable, Sendable {
     case cancelDataTasks
     /// Reports that the delegate may have received further messages.
     case reportProgress
-    /// Asks the machine whether the session has ended, after the messages in progress.
+    /// Checks whether the session has ended, after the messages in progress.
     case endIfFinished
     /// Ends a refused session after a short pause.
     case endRefused(URLError)
@@ -34,6 +34,6 @@ enum SessionAction: Equatable, Sendable {
     case sendLastMessage(URLError?)
     /// Releases the session, its delegate and its loader.
     case release
-    /// Reports that no delegate is left to be notified that its events are finished.
+    /// Reports that the delegate was released and cannot be notified that its events are finished.
     case reportEnd
 }

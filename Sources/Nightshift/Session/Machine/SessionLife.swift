@@ -8,12 +8,12 @@
 /// | `ended` | none |
 enum SessionLife: Equatable, Sendable {
     case open
-    /// The app has invalidated the session, which ends after its last task.
+    /// The state after the app has invalidated the session. The session ends after its last task.
     ///
     /// - isCancelled: Whether the app has also cancelled the session's tasks.
     /// - isSettled: Whether the session knows the tasks of earlier processes, or has waited long enough for them.
     case closing(isCancelled: Bool, isSettled: Bool)
-    /// The delegate is receiving its last message, and receives no other.
+    /// The state in which the delegate receives its last message. It receives no other message.
     case ending
     case ended
 
@@ -42,7 +42,7 @@ enum SessionLife: Equatable, Sendable {
         return false
     }
 
-    /// Handles an invalidation by the app, which can be repeated.
+    /// Handles an invalidation by the app. The app can invalidate a session repeatedly.
     mutating func close(cancelling: Bool) {
         switch self {
         case .open: self = .closing(isCancelled: cancelling, isSettled: false)
@@ -56,6 +56,8 @@ enum SessionLife: Equatable, Sendable {
         if case .closing(let isCancelled, _) = self { self = .closing(isCancelled: isCancelled, isSettled: true) }
     }
 
+    /// Begins the end of the session.
+    ///
     /// - Returns: False if the session is already over.
     mutating func beginEnding() -> Bool {
         if isOver { return false }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The link between a session and the service: whether the service knows that the session exists in this process, and
-/// which attempt to report it is next.
+/// The link between a session and the service. The link knows whether the service knows that the session exists in this
+/// process, and which attempt to report this is next.
 ///
 /// | State | Exits |
 /// |---|---|
@@ -11,20 +11,21 @@ import Foundation
 /// | `refused` | none |
 struct SessionLink: Sendable {
     enum State: Equatable, Sendable {
-        /// The service has not listed the session's tasks yet.
+        /// The state before the service has listed the session's tasks.
         ///
         /// - isAway: Whether the service could not be reached at the last attempt. Callers that fail fast do not wait
-        ///   for the next one.
+        ///   for the next attempt.
         case joining(isAway: Bool)
         case attached
-        /// Messages no longer arrive. The service has to be notified again that the session exists in this process.
+        /// The state after messages stopped arriving. The service has to be notified again that the session exists in
+        /// this process.
         case rejoining(isAway: Bool)
-        /// The service has refused the session for good. Every task ends with this error.
+        /// The state after the service has refused the session for good. Every task ends with this error.
         case refused(URLError)
     }
 
     private(set) var state = State.joining(isAway: false)
-    /// The scheduled attempt. Any other attempt does nothing when its time has come.
+    /// The number of the scheduled attempt. When the time of an attempt has come, any other number does nothing.
     private var scheduledAttempt: Int?
     private var lastAttempt = 0
     /// The pause before the next attempt.
@@ -41,7 +42,7 @@ struct SessionLink: Sendable {
         }
     }
 
-    /// Whether the service has never listed the session's tasks, and still may.
+    /// Whether the service has not yet listed the session's tasks but may still do so.
     var isJoining: Bool {
         if case .joining = state { return true }
         return false
@@ -54,7 +55,7 @@ struct SessionLink: Sendable {
         return nil
     }
 
-    /// Schedules an attempt, which replaces a scheduled one, and returns its number.
+    /// Schedules an attempt and returns its number. An attempt that was already scheduled is replaced.
     mutating func schedule() -> Int {
         lastAttempt += 1
         scheduledAttempt = lastAttempt
@@ -64,6 +65,8 @@ struct SessionLink: Sendable {
     /// Whether this attempt has to be made.
     func isDue(_ attempt: Int) -> Bool { isDetached && scheduledAttempt == attempt }
 
+    /// Begins an attempt, if it is the scheduled one.
+    ///
     /// - Returns: Whether to make this attempt.
     mutating func begin(_ attempt: Int) -> Bool {
         guard isDue(attempt) else { return false }
@@ -92,9 +95,11 @@ struct SessionLink: Sendable {
         return (schedule(), pause)
     }
 
-    /// Handles an event from the service: the next pause is the shortest again.
+    /// Handles an event from the service by resetting the next pause to the shortest.
     mutating func heard() { pause = .zero }
 
+    /// Handles the return of the service.
+    ///
     /// - Returns: An attempt to make at once, if the link was waiting for the service.
     mutating func onReconnect() -> Int? {
         switch state {
@@ -105,6 +110,8 @@ struct SessionLink: Sendable {
         return schedule()
     }
 
+    /// Handles the service's refusal of the session.
+    ///
     /// - Returns: False if the session was already refused.
     mutating func refuse(_ error: URLError) -> Bool {
         guard refusal == nil else { return false }

@@ -1,18 +1,20 @@
 import Foundation
 import NightshiftAPI
 
-/// The state machine of a background session. It knows what this process has learned about the service, its tasks and
-/// its messages, and decides what the session does next.
+/// The state machine of a background session. It knows the state of the service, its tasks and its messages, as far as
+/// this process has received it, and decides what the session does next.
 ///
 /// Inputs are methods. They return actions, which ``SessionCore`` executes. Other threads may send inputs before an
 /// action is executed, so every action that starts something asks the machine first.
 ///
 /// ``life`` and ``link`` have documented exits and are independent of each other. A session that is over accepts no
-/// message, makes no attempt to attach, and begins nothing. It still acknowledges messages that its delegate has
+/// message, does not attempt to attach, and begins no work. It still acknowledges messages that its delegate has
 /// handled.
 struct SessionMachine: Sendable {
     private struct Waiter: Sendable {
         enum Event: Sendable {
+            /// A caller that waits for the session to be attached.
+            ///
             /// - failsFast: Whether the waiter stops waiting when the service cannot be reached.
             case attachment(failsFast: Bool)
             case backlog
@@ -39,7 +41,7 @@ struct SessionMachine: Sendable {
     private var waiters: [Waiter] = []
     /// The numbers of work that waits for the service, oldest first.
     private var work: [Int] = []
-    /// The last number that a waiter or work received.
+    /// The last number that was given to a waiter or to work.
     private var lastNumber = 0
     private var isSendingScheduled = false
     private var isWorkScheduled = false
@@ -48,10 +50,10 @@ struct SessionMachine: Sendable {
     private static let sendingPause: Duration = .seconds(1)
     private static let workPause: Duration = .milliseconds(100)
 
-    /// Whether the service receives no more requests about the session's tasks.
+    /// Whether the session has stopped sending requests about its tasks to the service.
     private var hasNoService: Bool { life.isOver || link.refusal != nil }
 
-    /// Whether the app may not make tasks, because it has invalidated the session itself.
+    /// Whether the app can no longer make tasks, because it has invalidated the session itself.
     var takesNoTasks: Bool { link.refusal == nil && life != .open }
 
     private mutating func newNumber() -> Int {
@@ -63,7 +65,9 @@ struct SessionMachine: Sendable {
 
     mutating func start() -> [SessionAction] { [.attach(attempt: link.schedule(), after: .zero)] }
 
-    /// - Returns: Whether to make this attempt to attach.
+    /// Begins an attempt to attach, if it is still wanted.
+    ///
+    /// - Returns: Whether to make this attempt.
     mutating func beginAttaching(_ attempt: Int) -> Bool {
         guard !life.isOver, link.begin(attempt) else { return false }
         tasks.beginListing()
@@ -93,10 +97,10 @@ struct SessionMachine: Sendable {
         return actions + (next.map { [.attach(attempt: $0.attempt, after: $0.pause)] } ?? [])
     }
 
-    /// Handles an event from the service.
+    /// Handles an event from the service by resetting the pause between attempts.
     mutating func heard() { link.heard() }
 
-    /// Called when the service can be reached, for the first time or again.
+    /// Handles the return of the service, or its first start.
     mutating func onReconnect() -> [SessionAction] {
         let attempt = life.isOver ? nil : link.onReconnect()
         return [.catchUp(attempt: attempt)]
@@ -109,19 +113,23 @@ struct SessionMachine: Sendable {
             + [.fail(tasks.numbers, error), .cancelDataTasks, .endRefused(error)]
     }
 
-    /// Whether messages of the service should be read.
+    /// Whether the service's messages should be read now.
     var isReading: Bool { !life.isOver && link.state == .attached }
 
     // MARK: - Waiting
 
+    /// Adds a waiter for the attachment.
+    ///
     /// - Parameter failsFast: Whether the waiter stops waiting when the service cannot be reached.
-    /// - Returns: The number of a new waiter, or nil if there is nothing to wait for.
+    /// - Returns: The number of the new waiter, or nil if there is nothing to wait for.
     mutating func waitForAttachment(failsFast: Bool) -> Int? {
         guard !life.isOver, link.isJoining, !(failsFast && link.isAway) else { return nil }
         return wait(for: .attachment(failsFast: failsFast))
     }
 
-    /// - Returns: The number of a new waiter for the messages from before this process, or nil if these have arrived.
+    /// Adds a waiter for the messages from before this process.
+    ///
+    /// - Returns: The number of the new waiter, or nil if these messages have already arrived.
     mutating func waitForBacklog() -> Int? {
         guard !life.isOver, !messages.isCaughtUp else { return nil }
         return wait(for: .backlog)
@@ -144,7 +152,7 @@ struct SessionMachine: Sendable {
 
     /// Adds work that has to wait for the service.
     ///
-    /// - Returns: The work's number. It is nil if the session is over, and the work must then be given up.
+    /// - Returns: The work's number. It is nil if the session is over. The caller must then give up the work.
     mutating func addWork(isUnreachable: Bool) -> (number: Int?, actions: [SessionAction]) {
         if hasNoService { return (nil, []) }
         let number = newNumber()
@@ -172,7 +180,7 @@ struct SessionMachine: Sendable {
 
     /// Returns the number of a new task.
     ///
-    /// - Parameter start: The first number to use while the service has not said where numbers begin.
+    /// - Parameter start: The first number to use while the service has not said which number is the first.
     mutating func newTaskNumber(orFrom start: Int64) -> Int { tasks.newNumber(orFrom: start) }
 
     /// Adds a task that the app has made.
@@ -195,6 +203,8 @@ struct SessionMachine: Sendable {
     /// Records that the service has accepted a task.
     mutating func handedOver(_ number: Int, as id: TaskID) { tasks.handedOver(number, as: id) }
 
+    /// Records that a task has ended.
+    ///
     /// - Returns: Whether the delegate has to be notified of the task's end. This is true at the first call.
     mutating func end(_ number: Int) -> Bool { tasks.end(number) }
 
@@ -227,6 +237,8 @@ struct SessionMachine: Sendable {
 
     // MARK: - Messages
 
+    /// Handles the arrival of a message.
+    ///
     /// - Parameters:
     ///   - isQuestion: Whether the message is answered instead of acknowledged.
     ///   - isNoted: Whether the file on disk says that the delegate has received the message.
@@ -257,9 +269,11 @@ struct SessionMachine: Sendable {
         return resume(\.isForBacklog) + (missing.isEmpty ? [] : [.lookFor(missing)]) + [.reportProgress]
     }
 
-    /// Requests an acknowledgement of the handled messages, which are sent together.
+    /// Requests an acknowledgement of all handled messages in one request.
     mutating func acknowledge() -> [SessionAction] { messages.beginAcknowledging() ? [.acknowledge] : [] }
 
+    /// Begins an acknowledgement, if none is scheduled or in progress and messages are pending.
+    ///
     /// - Returns: Whether to acknowledge now, on the queue for requests.
     mutating func beginAcknowledging() -> Bool { messages.beginAcknowledging() }
 
@@ -299,7 +313,7 @@ struct SessionMachine: Sendable {
         return [.stopReading] + giveUpWork() + [.sendLastMessage(error)]
     }
 
-    /// Called when the delegate has received its last message.
+    /// Records that the delegate has received its last message.
     mutating func ended() -> [SessionAction] {
         guard life == .ending else { return [] }
         life.end()

@@ -1,36 +1,40 @@
-/// The service's messages to a session. This value knows which ones the delegate has received, and which ones the
+/// The messages of the service to a session. This value knows which ones the delegate has received, and which ones the
 /// service can delete.
 ///
-/// The service sends a message until it is acknowledged or answered, in the order of the ids. The delegate receives
-/// each one once.
+/// The service sends messages in the order of their ids, and repeats a message until it is acknowledged or answered.
+/// The delegate receives each message once.
 struct SessionMessages: Sendable {
     /// The treatment of a message that has arrived.
     enum Fate: Equatable, Sendable {
         case new
-        /// The delegate has already received the message, which is acknowledged again.
+        /// The delegate has already received the message. The message is acknowledged again.
         case handled
-        /// The delegate has been asked, and has not answered yet.
+        /// The message is a question that the delegate has been asked and has not answered yet.
         case asked
-        /// The session is over.
+        /// The message is not delivered, because the session is over.
         case ignored
     }
 
-    /// Questions that the delegate has been asked and that the service still waits for.
+    /// The ids of questions that the delegate has been asked and the service still waits for.
     private var asked: Set<Int64> = []
-    /// Handled messages that are not acknowledged yet.
+    /// The ids of handled messages that are not acknowledged yet.
     private(set) var unacknowledged: [Int64] = []
     /// Whether an acknowledgement is scheduled or in progress.
     private var isAcknowledging = false
-    /// Messages that were recently acknowledged or answered, oldest first. An older stream may still send them.
+    /// The ids of messages that were recently acknowledged or answered, oldest first. An older stream may still send
+    /// these messages.
     private var settled: [Int64] = []
     /// The largest id of a message that the delegate received, in this process or an earlier one.
     private(set) var lastHandled: Int64 = 0
     /// Whether this process has received every message from before it.
     private(set) var isCaughtUp = false
 
-    /// A number larger than the messages that a connection ever has in transit.
+    /// The number of recent ids to keep. It is larger than the number of messages that a connection ever has in
+    /// transit.
     private static let mostSettled = 1_000
 
+    /// Decides the treatment of a message that has arrived.
+    ///
     /// - Parameter isNoted: Whether the file on disk says that the delegate has received the message.
     mutating func receive(_ id: Int64, isQuestion: Bool, isNoted: Bool) -> Fate {
         if asked.contains(id) { return .asked }
@@ -61,6 +65,8 @@ struct SessionMessages: Sendable {
 
     // MARK: - Acknowledgement
 
+    /// Begins an acknowledgement, if none is scheduled or in progress.
+    ///
     /// - Returns: Whether to schedule an acknowledgement.
     mutating func beginAcknowledging() -> Bool {
         guard !isAcknowledging, !unacknowledged.isEmpty else { return false }

@@ -12,9 +12,9 @@ struct SessionTasks: Sendable {
 
     private var entries: [Int: Entry] = [:]
     private var numbersOfIDs: [TaskID: Int] = [:]
-    /// The data tasks. They exist only in this process and have no id.
+    /// The numbers of the data tasks. Data tasks exist only in this process and have no id.
     private(set) var dataTasks: Set<Int> = []
-    /// The number of the next task. Nil while the service has not said where numbers begin.
+    /// The number of the next task. Nil while the service has not said which number is the first.
     private var nextNumber: Int64?
     /// The tasks that could not be sent to the service, in the order in which they will be sent.
     private(set) var unsent: [Int] = []
@@ -22,14 +22,14 @@ struct SessionTasks: Sendable {
     private var expected: [Int: TaskID] = [:]
     /// The tasks that have ended since the list was requested and may still be in it. Nil while no list is requested.
     private var endedWhileListing: Set<Int>?
-    /// The tasks that were missing from the service's last list. Messages report their ends, or the service has lost
-    /// them.
+    /// The tasks that were missing from the service's last list. Either messages will report their ends, or the service
+    /// has lost them.
     private var missing: [Int: TaskID] = [:]
 
     var isEmpty: Bool { entries.isEmpty && dataTasks.isEmpty }
     var numbers: [Int] { entries.keys.sorted() }
 
-    /// The tasks that the service does not have, or does not have in the state that the app wants.
+    /// The numbers of the tasks that the service does not have, or does not have in the state that the app wants.
     var numbersToHandOver: [Int] {
         let late = Set(unsent)
         return entries.filter { $0.value.id == nil || late.contains($0.key) }.keys.sorted()
@@ -41,7 +41,7 @@ struct SessionTasks: Sendable {
 
     /// Returns the number of a new task.
     ///
-    /// - Parameter start: The first number to use while the service has not said where numbers begin.
+    /// - Parameter start: The first number to use while the service has not said which number is the first.
     mutating func newNumber(orFrom start: Int64) -> Int {
         let next = nextNumber ?? start
         nextNumber = next + 1
@@ -108,7 +108,7 @@ struct SessionTasks: Sendable {
         self.nextNumber = max(self.nextNumber ?? 1, nextNumber)
     }
 
-    /// Called when all messages about earlier ends have arrived.
+    /// Returns the missing tasks and clears their list. It is called when all messages about earlier ends have arrived.
     ///
     /// - Returns: The tasks that the service does not list and whose end was not reported by a message.
     mutating func takeMissing() -> [Int: TaskID] {
