@@ -1,9 +1,10 @@
 public import Foundation
 import NightshiftAPI
 
-/// A task for work that the user has started in the foreground app. It has no time limit, but the user can cancel it.
+/// A task for work that the user has started in the foreground app. The task has no time limit, but the user can cancel
+/// it.
 ///
-/// Report its ``progress``. The user sees it, updated at most four times a second.
+/// Report the task's ``progress``. The user sees the progress, updated at most four times a second.
 public final class BGContinuedProcessingTask: BGTask, ProgressReporting, @unchecked Sendable {
     private let reporter: ContinuedTaskReporter
 

@@ -6,11 +6,11 @@ import NightshiftAPI
 /// Submit it while the app is in the foreground. The user sees the title, the subtitle and the progress, and can cancel
 /// the task. ``BGTaskRequest/earliestBeginDate`` is ignored.
 public final class BGContinuedProcessingTaskRequest: BGTaskRequest {
-    /// The handling of a request that cannot run immediately.
+    /// A strategy for a request that cannot run immediately.
     public enum SubmissionStrategy: Int, Sendable {
-        /// The request is refused with ``BGTaskScheduler/Error/Code/immediateRunIneligible``.
+        /// A strategy that refuses the request with ``BGTaskScheduler/Error/Code/immediateRunIneligible``.
         case fail = 0
-        /// The request waits.
+        /// A strategy that lets the request wait until it can run.
         case queue = 1
     }
 
@@ -22,8 +22,8 @@ public final class BGContinuedProcessingTaskRequest: BGTaskRequest {
             self.rawValue = rawValue
         }
 
-        /// A graphics processor. It is not in ``BGTaskScheduler/supportedResources``, because the service does not
-        /// reserve one for tasks.
+        /// A graphics processor. ``BGTaskScheduler/supportedResources`` does not contain it, because the service cannot
+        /// reserve a graphics processor for a task.
         public static let gpu = Resources(rawValue: 1)
     }
 

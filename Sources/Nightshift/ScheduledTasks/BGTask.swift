@@ -1,14 +1,15 @@
 public import Foundation
 import Synchronization
 
-// Unchecked because of its subclasses. Its mutable state is in mutexes, and the handler is called once, by one thread.
-/// A task that the app was launched or woken for. Its subclass says which kind of task it is.
+// This class is unchecked because of its subclasses. Its mutable state is in mutexes, and the handler is called once,
+// by one thread.
+/// A task for which the app was launched or woken. The subclass says which kind of task it is.
 public class BGTask: NSObject, @unchecked Sendable {
     public let identifier: String
     private let state = Mutex(State())
     private let onCompletion: @Sendable (_ success: Bool) -> Void
 
-    // Unchecked because of the handler, which is called once, by the thread that takes it out of the state.
+    // This type is unchecked because of the handler. The thread that removes the handler from the state calls it once.
     private struct State: @unchecked Sendable {
         var expirationHandler: (() -> Void)?
         var hasExpired = false
@@ -21,14 +22,14 @@ public class BGTask: NSObject, @unchecked Sendable {
     }
 
     /// A handler that is called once, on any thread, shortly before the task's time is over, or when the task must
-    /// stop. It is nil afterwards.
+    /// stop. The property is nil afterwards.
     ///
-    /// Stop the work and call ``setTaskCompleted(success:)`` in this handler. Without a handler, the task ends as
+    /// In this handler, stop the work and call ``setTaskCompleted(success:)``. Without a handler, the task ends as
     /// unsuccessful at that time.
     public var expirationHandler: (() -> Void)? {
         get { state.withLock(\.expirationHandler) }
         set {
-            // The handler is called by the thread that takes it out of the state, which happens once.
+            // The handler is removed from the state once. The thread that removes it calls it.
             nonisolated(unsafe) let handler = newValue
             // The previous handler is released after the lock, because objects that it holds may call this task while
             // they are released.
@@ -55,14 +56,14 @@ public class BGTask: NSObject, @unchecked Sendable {
         onCompletion(success)
     }
 
-    /// Called when the task has just been completed.
+    /// Handles the completion of the task. Subclasses override this method.
     func completed() {}
 
-    /// Called when the service can be reached, for the first time or again.
+    /// Handles the return of the service, or its first start. Subclasses override this method.
     func onReconnect() {}
 
-    /// Handles the end of the task's time, shortly before it: calls the handler, if there is one, and returns
-    /// afterwards.
+    /// Expires the task shortly before its time ends: calls the handler, if there is one, and returns after the handler
+    /// has returned.
     func expire() {
         let (isFirst, handler) = state.withLock { state -> (Bool, (() -> Void)?) in
             defer {
@@ -76,8 +77,8 @@ public class BGTask: NSObject, @unchecked Sendable {
     }
 }
 
-/// A task that has thirty seconds to fetch new content.
+/// A task for fetching new content. It has thirty seconds.
 public final class BGAppRefreshTask: BGTask, @unchecked Sendable {}
 
-/// A task that has minutes for work while nobody uses the device. It expires when the user returns.
+/// A task for several minutes of work while nobody uses the device. The task expires when the user returns.
 public final class BGProcessingTask: BGTask, @unchecked Sendable {}

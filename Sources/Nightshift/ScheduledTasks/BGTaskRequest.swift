@@ -1,7 +1,7 @@
 public import Foundation
 import NightshiftAPI
 
-/// A request to be launched once for a task. This is the base class of all task requests.
+/// A request to launch the app once for a task. This is the base class of all task requests.
 public class BGTaskRequest: NSObject, NSCopying {
     /// The task's identifier, which the app's desktop entry must declare (`X-Nightshift-TaskIdentifiers`).
     public let identifier: String
@@ -21,7 +21,7 @@ public class BGTaskRequest: NSObject, NSCopying {
         fatalError("Use a subclass of BGTaskRequest for a task request.")
     }
 
-    /// Makes the request that the service has stored.
+    /// Returns the request that the service has stored.
     static func request(_ task: ScheduledTask) -> BGTaskRequest {
         switch task.kind {
         case .refresh:
@@ -43,8 +43,8 @@ public class BGTaskRequest: NSObject, NSCopying {
     }
 }
 
-/// A request for thirty seconds in the background to fetch new content. It needs the mode `fetch`. One such request can
-/// be pending at a time.
+/// A request for thirty seconds in the background to fetch new content. The app's desktop entry must declare the mode
+/// `fetch`. One such request can be pending at a time.
 public final class BGAppRefreshTaskRequest: BGTaskRequest {
     public init(identifier: String) {
         super.init(forIdentifier: identifier)
@@ -63,8 +63,8 @@ public final class BGAppRefreshTaskRequest: BGTaskRequest {
     }
 }
 
-/// A request for minutes of work while nobody uses the device. It needs the mode `processing`. Ten such requests can be
-/// pending at a time.
+/// A request for several minutes of work while nobody uses the device. The app's desktop entry must declare the mode
+/// `processing`. Ten such requests can be pending at a time.
 public final class BGProcessingTaskRequest: BGTaskRequest {
     /// Whether the task waits for a network.
     public var requiresNetworkConnectivity = false

@@ -8,14 +8,15 @@ extension BGTaskScheduler {
     /// An error that says why a request was refused.
     public struct Error: CustomNSError, Hashable, Sendable {
         public enum Code: Int, Sendable {
-            /// Background refresh is switched off, or the service cannot be reached.
+            /// An error code for when background refresh is switched off, or the service cannot be reached.
             case unavailable = 1
-            /// The app already has the maximum number of pending requests.
+            /// An error code for an app that already has the maximum number of pending requests.
             case tooManyPendingTaskRequests = 2
-            /// The app's desktop entry does not declare the mode or the identifier, or the user does not allow it, or a
-            /// resource that the task needs is not available.
+            /// An error code for a request that is not permitted. Either the app's desktop entry does not declare the
+            /// mode or the identifier, or the user does not allow the request, or a resource that the task needs is not
+            /// available.
             case notPermitted = 3
-            /// A continued task that must not wait cannot run immediately.
+            /// An error code for a continued task that must run immediately and cannot.
             case immediateRunIneligible = 4
         }
 

@@ -3,12 +3,12 @@ public import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// The name that apps use for an optional queue, which Dispatch on Linux does not declare.
+/// The name that apps use for the type of an optional queue. Dispatch on Linux does not declare this name.
 // swift-format-ignore: TypeNamesShouldBeCapitalized
 public typealias dispatch_queue_t = DispatchQueue
 
-/// The scheduler of work in the background: fetching content before the user opens the app, long work while nobody uses
-/// the device, and work that continues when the user has left the app.
+/// The scheduler of work in the background. It schedules content fetches before the user opens the app, long work while
+/// nobody uses the device, and work that continues when the user has left the app.
 ///
 /// The app's desktop entry declares the identifiers of its tasks in `X-Nightshift-TaskIdentifiers`, and the modes
 /// `fetch` and `processing` in `X-Nightshift-BackgroundModes`. You can call the methods on any thread. Methods that
@@ -22,7 +22,7 @@ public final class BGTaskScheduler: NSObject, Sendable {
         self.connection = connection
     }
 
-    /// The resources that continued tasks can request in addition to the processor: none.
+    /// The resources that continued tasks can request in addition to the processor. The set is empty.
     public class var supportedResources: BGContinuedProcessingTaskRequest.Resources { [] }
 
     // MARK: - Handlers
@@ -46,7 +46,7 @@ public final class BGTaskScheduler: NSObject, Sendable {
     ) -> Bool {
         let wakes = connection.wakes
         if wakes.isRegistered(identifier) { fatalError(SchedulerRefusal.registeredTwice(identifier)) }
-        // Without the service, the declaration is unknown, and the handler does no harm.
+        // If the service cannot be reached, the desktop entry is unknown. Registering the handler is then harmless.
         if case .known(let manifest) = connection.refresh.entry(),
             !ScheduledTask.isDeclared(identifier, in: manifest?.taskIdentifiers ?? [])
         {
@@ -81,7 +81,7 @@ public final class BGTaskScheduler: NSObject, Sendable {
         try submit(task)
     }
 
-    /// Does the same as ``submit(_:)``, without waiting.
+    /// Submits a request for a task and returns at once. Otherwise the method behaves as ``submit(_:)``.
     ///
     /// - Parameter completionHandler: A handler that is called on any thread, with an ``Error`` or nil.
     public func submitTaskRequest(
@@ -103,7 +103,8 @@ public final class BGTaskScheduler: NSObject, Sendable {
         }
     }
 
-    /// Does the same as ``submit(_:)``, without blocking the caller's thread.
+    /// Submits a request for a task, without blocking the caller's thread. Otherwise the method behaves as
+    /// ``submit(_:)``.
     public func submitTaskRequest(_ taskRequest: BGTaskRequest) async throws {
         let error = await withCheckedContinuation { (continuation: CheckedContinuation<(any Swift.Error)?, Never>) in
             submitTaskRequest(taskRequest) { continuation.resume(returning: $0) }
@@ -126,8 +127,8 @@ public final class BGTaskScheduler: NSObject, Sendable {
         }
     }
 
-    /// Cancels a pending request. A running task continues. If the service cannot be reached, the request is cancelled
-    /// when the service is back, before any other request about scheduled tasks.
+    /// Cancels a pending request. If its task is running, the task continues. If the service cannot be reached, the
+    /// request is cancelled when the service is back, before any other request about scheduled tasks is sent.
     public func cancel(taskRequestWithIdentifier identifier: String) {
         connection.cancellations.add(identifier)
     }
@@ -137,7 +138,7 @@ public final class BGTaskScheduler: NSObject, Sendable {
         connection.cancellations.add(nil)
     }
 
-    /// Passes copies of the pending requests, without those of running tasks, to the handler.
+    /// Calls the handler with copies of the pending requests. Requests of running tasks are not included.
     ///
     /// - Parameter completionHandler: A handler that is called on any thread. If the service cannot be reached, it gets
     ///   an empty array.
@@ -147,8 +148,8 @@ public final class BGTaskScheduler: NSObject, Sendable {
         DispatchQueue.global().async { [self] in completionHandler(pendingTasks().map { BGTaskRequest.request($0) }) }
     }
 
-    /// Returns the pending requests, without those of running tasks. Returns an empty array if the service cannot be
-    /// reached.
+    /// Returns the pending requests, or an empty array if the service cannot be reached. Requests of running tasks are
+    /// not included.
     public func pendingTaskRequests() async -> [BGTaskRequest] {
         let tasks = await withCheckedContinuation { (continuation: CheckedContinuation<[ScheduledTask], Never>) in
             DispatchQueue.global().async { [self] in continuation.resume(returning: pendingTasks()) }

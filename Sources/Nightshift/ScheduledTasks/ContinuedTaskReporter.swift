@@ -4,10 +4,9 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Reports a continued task's title and progress to the service, at most four times a second, and only when they have
-/// changed.
+/// Reports a continued task's title and progress to the service when they have changed, at most four times a second.
 final class ContinuedTaskReporter: Sendable {
-    /// The progress of the task. Other objects retain it only briefly.
+    /// The progress of the task. Other objects retain the progress object only briefly.
     let progress: ObservedProgress
     private let identifier: String
     private let queue = DispatchQueue(label: "nightshift.continued-task")
@@ -19,10 +18,10 @@ final class ContinuedTaskReporter: Sendable {
         var subtitle: String
         var isScheduled = false
         var isOver = false
-        /// Whether parts of the work have their own progress objects. Their changes cause no notification, because
-        /// Foundation on Linux has no key-value observing.
+        /// Whether parts of the work have their own progress objects. Foundation on Linux has no key-value observing,
+        /// so changes of these objects cause no notification.
         var hasChildren = false
-        /// The completed units, as the app assigned them last.
+        /// The number of completed units that the app assigned last.
         var completed: Int64 = 0
         var total: Int64 = 0
         var lastReport: ContinuousClock.Instant?
@@ -52,12 +51,12 @@ final class ContinuedTaskReporter: Sendable {
         changed()
     }
 
-    /// Ends the reports, because the task was completed.
+    /// Stops the reports after the task was completed.
     func end() {
         state.withLock { $0.isOver = true }
     }
 
-    /// Called when the service can be reached, for the first time or again.
+    /// Reports the progress again after the service was unreachable.
     func onReconnect() {
         let isUntold = state.withLock { $0.lastReport != nil && $0.reported == nil }
         if isUntold { changed() }
@@ -89,7 +88,7 @@ final class ContinuedTaskReporter: Sendable {
         if hasChildren { changed() }
     }
 
-    /// Returns the same progress with the completed units of the child progress objects included.
+    /// Returns the same progress, but with the completed units of the child progress objects included.
     private func withChildren(_ news: ScheduledTaskProgress) -> ScheduledTaskProgress {
         var news = news
         news.completedUnits = news.totalUnits.map { total in
@@ -113,11 +112,11 @@ final class ContinuedTaskReporter: Sendable {
 
 /// A progress object that notifies an observer of its changes.
 final class ObservedProgress: Progress, @unchecked Sendable {
-    // Unchecked because the added state is in a mutex.
+    // This class is unchecked because its base class is. The added state is in a mutex.
 
     typealias Observer = @Sendable (_ completed: Int64, _ total: Int64, _ hasChildren: Bool) -> Void
 
-    /// The observer is in a struct, because a mutex whose value is a function wraps the function again at every access.
+    /// A struct for the observer. A mutex whose value is a function would wrap the function again at every access.
     private struct Watch {
         var observer: Observer?
     }

@@ -3,8 +3,8 @@ import Dispatch
 /// The launch handlers that an app has registered for its tasks.
 struct LaunchHandlers: Sendable {
     struct Entry: @unchecked Sendable {
-        // Unchecked because the handler is called only on the queue that the app passed with it, or on a background
-        // queue if it passed none.
+        // This type is unchecked because the handler is called only on the queue that the app passed with it, or on a
+        // background queue if the app passed none.
         var queue: DispatchQueue?
         var handler: (BGTask) -> Void
         /// Whether the handler was registered after the app's launch, which is allowed for continued tasks.
@@ -12,11 +12,13 @@ struct LaunchHandlers: Sendable {
     }
 
     private var entries: [String: Entry] = [:]
-    /// Identifiers that the app tried to register, and that its desktop entry does not declare.
+    /// The identifiers that the app tried to register although its desktop entry does not declare them.
     private var undeclared: Set<String> = []
 
     func contains(_ identifier: String) -> Bool { entries[identifier] != nil }
 
+    /// Adds a handler for an identifier.
+    ///
     /// - Returns: False if the identifier already has a handler.
     mutating func add(_ entry: Entry, for identifier: String) -> Bool {
         guard entries[identifier] == nil else { return false }
@@ -25,6 +27,8 @@ struct LaunchHandlers: Sendable {
         return true
     }
 
+    /// Records that the app's desktop entry does not declare an identifier.
+    ///
     /// - Returns: Whether this is the first refusal of the identifier.
     mutating func refuse(_ identifier: String) -> Bool { undeclared.insert(identifier).inserted }
 

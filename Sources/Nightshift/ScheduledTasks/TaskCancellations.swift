@@ -4,18 +4,18 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Cancels requests for scheduled tasks, in the order of the calls. If the service cannot be reached, cancellations are
-/// sent when it is back, before any other request about tasks.
+/// Cancels requests for scheduled tasks, in the order of the calls. If the service cannot be reached, the cancellations
+/// are sent when it is back, before any other request about tasks.
 final class TaskCancellations: Sendable {
     private let queue = DispatchQueue(label: "nightshift.task-cancellations")
     private let state = Mutex(State())
-    /// Only one thread sends at a time. Otherwise another thread's cancellation could cancel a request that was
-    /// submitted after it.
+    /// A lock for sending. Only one thread sends at a time. Otherwise another thread's cancellation could cancel a
+    /// request that was submitted after it.
     private let turn = Turn()
 
     private struct State {
         weak var connection: ServiceConnection?
-        /// The cancellations that were not sent yet. Nil means all requests.
+        /// The identifiers of the requests whose cancellations were not sent yet. Nil means all requests.
         var unsent: [String?] = []
     }
 
@@ -23,13 +23,15 @@ final class TaskCancellations: Sendable {
         state.withLock { $0.connection = connection }
     }
 
+    /// Adds a cancellation to the ones that will be sent.
+    ///
     /// - Parameter identifier: The identifier of the request, or nil for all requests.
     func add(_ identifier: String?) {
         state.withLock { $0.unsent.append(identifier) }
         try? send(within: RefreshHandler.timeout)
     }
 
-    /// Called when the service can be reached, for the first time or again.
+    /// Sends the pending cancellations when the service can be reached, for the first time or again.
     func onReconnect() {
         queue.async { [self] in try? send(within: RefreshHandler.timeout) }
     }
@@ -40,7 +42,7 @@ final class TaskCancellations: Sendable {
     /// - Throws: ``ServiceUnreachable`` if the service cannot be reached, `CancellationError` if the connection is
     ///   closed.
     func send(within timeout: Duration) throws {
-        // If the array is empty, no other thread is sending either.
+        // If the array is empty, no thread is sending cancellations.
         guard state.withLock({ !$0.unsent.isEmpty }) else { return }
         try turn.run(within: timeout) { try sendInTurn(until: .now + $0) }
     }

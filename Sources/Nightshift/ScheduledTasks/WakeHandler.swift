@@ -3,8 +3,8 @@ import Foundation
 import NightshiftAPI
 import Synchronization
 
-/// Handles all wakes of the app except session events: background fetches, scheduled tasks, location events, remote
-/// notifications and responses to notifications. Each wake is handled once.
+/// The handler of all wakes of the app except session events: background fetches, scheduled tasks, location events,
+/// remote notifications and responses to notifications. Each wake is handled once.
 ///
 /// Wakes other than location events are handled on the main queue, after `didFinishLaunching`, because an `Application`
 /// is launched before the main thread serves its queue.
@@ -23,7 +23,7 @@ final class WakeHandler: Sendable {
         var ended: [(id: WakeID, result: RefreshResult)] = []
     }
 
-    /// The identity of a wake, which is the same each time its command arrives.
+    /// The identity of a wake. It is the same each time the wake's command arrives.
     private struct WakeID: Hashable {
         var source: WakeSource
         var key: String
@@ -49,13 +49,13 @@ final class WakeHandler: Sendable {
         var command: ProcessCommand
         var acknowledgements: [Acknowledgement]
         var task: BGTask?
-        /// Whether the wake waits because no handler is registered for it yet.
+        /// Whether the wake waits because its handler is not registered yet.
         var isHeld = false
-        /// Whether the wake's time is nearly over. A task is no longer made for it then.
+        /// Whether the wake's time is nearly over. If it is, the wake no longer gets a task object.
         var hasExpired = false
     }
 
-    /// The number of results that are kept in case the service has not received them.
+    /// The number of results that are kept because the service may not have received them.
     private static let mostEnded = 64
 
     func connect(to connection: ServiceConnection) {
@@ -64,10 +64,10 @@ final class WakeHandler: Sendable {
 
     // MARK: - Wakes
 
-    /// Begins a wake, unless it has already begun or ended.
+    /// Begins a wake, unless the wake has already begun or ended.
     ///
     /// - Parameters:
-    ///   - receiver: Returns the app, once it runs as an ``Application``.
+    ///   - receiver: A closure that returns the app, once the app runs as an ``Application``.
     ///   - acknowledge: A closure that is called once with the wake's result.
     func begin(
         _ command: ProcessCommand, for receiver: @escaping @Sendable () -> (any CommandReceiver)?,
@@ -153,7 +153,7 @@ final class WakeHandler: Sendable {
         }
         guard isFirst else { return }
         (entry.queue ?? .global()).async { [self] in
-            // The task may have expired before the queue ran this block.
+            // The check is needed because the task may have expired before the queue ran this block.
             if state.withLock({ $0.open[id] != nil }) { entry.handler(task) }
         }
     }
@@ -189,7 +189,7 @@ final class WakeHandler: Sendable {
         for acknowledge in wake?.acknowledgements ?? [] { acknowledge(result) }
     }
 
-    /// Handles the end of a wake's time, shortly before it: calls the task's expiration handler, then `done`.
+    /// Expires a wake shortly before its time ends: calls the task's expiration handler, then `done`.
     func expire(_ command: ProcessCommand, isApplication: Bool, done: @escaping @Sendable () -> Void) {
         let ids = state.withLock { state in
             state.open.keys.filter { id in
@@ -197,7 +197,8 @@ final class WakeHandler: Sendable {
                     && (command.through == nil || id.number == command.through)
             }
         }
-        // This does not use a queue of the app, because its launch handler may still be running there.
+        // This work does not run on a queue of the app, because the app's launch handler may still be running on that
+        // queue.
         DispatchQueue.global().async { [self] in
             for id in ids { expire(id, isApplication: isApplication) }
             done()
@@ -214,19 +215,19 @@ final class WakeHandler: Sendable {
         } else if wake?.isHeld == true {
             endWithoutHandler(id)
         } else if id.isTask || !isApplication {
-            // The main queue has not run the wake yet, or is not served at all.
+            // The main queue has not run the wake yet, or no thread serves the main queue.
             end(id, .failed)
         }
     }
 
-    /// Called when the service can be reached, for the first time or again.
+    /// Notifies the running tasks that the service can be reached, for the first time or again.
     func onReconnect() {
         for task in state.withLock({ $0.open.values.compactMap(\.task) }) { task.onReconnect() }
     }
 
     // MARK: - Handlers
 
-    /// Called when the app's launch has ended, and all handlers except those of continued tasks are registered.
+    /// Handles the end of the app's launch. All handlers except those of continued tasks are registered by then.
     func launchEnded() {
         let held = state.withLock { state in
             state.isLaunched = true
@@ -235,9 +236,11 @@ final class WakeHandler: Sendable {
         for id in held { endWithoutHandler(id) }
     }
 
+    /// Registers a handler for the tasks with an identifier.
+    ///
     /// - Returns: False if the identifier already has a handler.
     func register(_ identifier: String, on queue: DispatchQueue?, _ handler: @escaping (BGTask) -> Void) -> Bool {
-        // The handler is stored, and called only on the app's own queue.
+        // The handler is stored here. Only the app's own queue calls it.
         nonisolated(unsafe) let handler = handler
         let (isNew, held) = state.withLock { state in
             let entry = LaunchHandlers.Entry(queue: queue, handler: handler, isLate: state.isLaunched)
@@ -250,7 +253,8 @@ final class WakeHandler: Sendable {
 
     func isRegistered(_ identifier: String) -> Bool { state.withLock { $0.handlers.contains(identifier) } }
 
-    /// Records that the app's desktop entry does not declare an identifier. Prints the advice the first time.
+    /// Records that the app's desktop entry does not declare an identifier. Prints the advice if this is the
+    /// identifier's first refusal.
     func refuse(_ identifier: String, _ advice: String) {
         if state.withLock({ $0.handlers.refuse(identifier) }) { Notice.print(advice) }
     }
@@ -273,7 +277,7 @@ extension ProcessCommand {
     }
 }
 
-/// The messages with which Apple's scheduler raises exceptions.
+/// The messages of the exceptions that Apple's scheduler raises.
 enum SchedulerRefusal {
     static let late = "All launch handlers must be registered before application finishes launching"
 

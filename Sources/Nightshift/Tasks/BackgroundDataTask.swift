@@ -3,11 +3,13 @@ public import Foundation
 public import FoundationNetworking
 import Synchronization
 
-/// A data task of a background session. It is loaded in this process and ends with it, as on Apple's systems.
+/// A data task of a background session. As on Apple's systems, this process loads the data, and the task ends with the
+/// process.
 ///
 /// You can use it on any thread. Only sessions create data tasks.
 public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
-    // Unchecked because its base class is unchecked too. The properties added here are constant or in a mutex.
+    // This class is unchecked because its base class is unchecked too. The properties added here are constant or in a
+    // mutex.
 
     let session: SessionCore
     private let identifier: Int
@@ -21,7 +23,7 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
         var request: URLRequest
         var response: URLResponse?
         var error: (any Error)?
-        /// The number of suspensions. A new task has one.
+        /// The number of suspensions that were not reversed yet. A new task has one.
         var suspensions = 1
         /// Whether one of the suspensions was caused by pausing the progress object.
         var isPausedByProgress = false
@@ -36,7 +38,7 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
         var hasBegun = false
         /// FoundationNetworking's task. Nil until this task has been resumed.
         var loading: URLSessionDataTask?
-        /// Whether ``loading`` is suspended, as it is at first.
+        /// Whether ``loading`` is suspended. It is suspended when it is made.
         var isHeld = true
     }
 
@@ -53,8 +55,8 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
     }
 
     /// Suspends or resumes the task to match its progress object. Foundation on Linux calls the progress handlers once
-    /// for each change, but in any order, so the handlers only read the current state. The serial queue keeps the calls
-    /// to FoundationNetworking in order.
+    /// for each change, but not in a fixed order, so the handlers only read the current state. The serial queue keeps
+    /// the calls to FoundationNetworking in order.
     private func followProgress() {
         Self.following.async { [self] in
             let isPaused = ownProgress.isPaused
@@ -102,7 +104,7 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
 
     public override var countOfBytesExpectedToSend: Int64 { content.withLock(\.expectedToSend) }
 
-    /// Reverses one call of ``suspend()``. Returns at once.
+    /// Reverses one call of ``suspend()``. The method returns at once.
     public override func resume() {
         let isFirst = content.withLock { content in
             guard content.phase == .open, content.suspensions > 0 else { return false }
@@ -134,8 +136,8 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
         return isTaken
     }
 
-    /// Suspends or resumes FoundationNetworking's task, as the app wants it now. Its calls nest, so it is called only
-    /// on changes.
+    /// Suspends or resumes FoundationNetworking's task, as the app wants it now. Calls of FoundationNetworking's
+    /// `suspend()` nest, so they are made only on changes.
     private func follow() {
         turn.withLock { _ in
             let news = content.withLock { content -> (loading: URLSessionDataTask, isHeld: Bool)? in

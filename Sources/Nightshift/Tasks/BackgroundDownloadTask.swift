@@ -3,11 +3,12 @@ public import FoundationNetworking
 import NightshiftAPI
 import Synchronization
 
-/// A download, which the service does independently of this process.
+/// A download task. The service does the transfer, independently of this process.
 ///
 /// You can use it on any thread. Only sessions create downloads.
 public final class BackgroundDownloadTask: URLSessionDownloadTask, BackgroundTask, @unchecked Sendable {
-    // Unchecked because its base class is unchecked too. The properties added here are constant and thread-safe.
+    // This class is unchecked because its base class is unchecked too. The properties added here are constant and
+    // thread-safe.
 
     let core: TaskCore
 
@@ -47,49 +48,51 @@ public final class BackgroundDownloadTask: URLSessionDownloadTask, BackgroundTas
 
     public override var countOfBytesExpectedToSend: Int64 { core.state.withLock(\.expectedToSend) }
 
-    /// The number of bytes that the app expects to send. It has an effect if it is set before the task is resumed for
-    /// the first time.
+    /// The number of bytes that the app expects to send. Set it before the task is resumed for the first time. It has
+    /// no effect afterwards.
     public override var countOfBytesClientExpectsToSend: Int64 {
         get { core.state.withLock(\.clientExpectsToSend) }
         set { core.state.withLock { $0.clientExpectsToSend = newValue } }
     }
 
-    /// The number of bytes that the app expects to receive. It has an effect if it is set before the task is resumed
-    /// for the first time.
+    /// The number of bytes that the app expects to receive. Set it before the task is resumed for the first time. It
+    /// has no effect afterwards.
     public override var countOfBytesClientExpectsToReceive: Int64 {
         get { core.state.withLock(\.clientExpectsToReceive) }
         set { core.state.withLock { $0.clientExpectsToReceive = newValue } }
     }
 
-    /// The time before which the task does not begin. It has an effect if it is set before the task is resumed for the
-    /// first time.
+    /// The time before which the task does not begin. Set it before the task is resumed for the first time. It has no
+    /// effect afterwards.
     public override var earliestBeginDate: Date? {
         get { core.state.withLock(\.earliestBeginDate) }
         set { core.state.withLock { $0.earliestBeginDate = newValue } }
     }
 
-    /// The priority from 0 to 1. It can also be changed while the task runs. Unlike on Apple's systems, it is preserved
-    /// at a relaunch.
+    /// The priority from 0 to 1. You can also change it while the task runs. Unlike on Apple's systems, the priority is
+    /// preserved when the app is relaunched.
     public override var priority: Float {
         get { core.state.withLock(\.priority) }
         set { core.change(TaskChange(priority: TaskCore.told(newValue))) { $0.priority = newValue } }
     }
 
-    /// The app's description of the task, which is preserved at a relaunch. It has at most 64 KiB: a task with a longer
-    /// description ends with `NSURLErrorDataLengthExceedsMaximum`. If the task was already resumed, the service keeps
-    /// the previous description instead.
+    /// The app's description of the task. It is preserved when the app is relaunched. A description can have at most 64
+    /// KiB. A task with a longer description ends with `NSURLErrorDataLengthExceedsMaximum`. If the task was already
+    /// resumed, the service keeps the previous description instead.
     public override var taskDescription: String? {
         get { core.state.withLock(\.description) }
         set { core.describe(newValue) }
     }
 
-    /// Reverses one call of ``suspend()``. Returns when the service has stored the task on disk, which takes some
-    /// milliseconds. Returns at once if the service cannot be reached, and after 5 s if it does not respond. In both
-    /// cases the task is sent as soon as possible during the life of this process.
+    /// Reverses one call of ``suspend()``.
+    ///
+    /// The method returns when the service has stored the task on disk, which takes some milliseconds. It returns at
+    /// once if the service cannot be reached, and after 5 s if the service does not respond. In these two cases, this
+    /// process sends the task to the service as soon as possible.
     public override func resume() { core.resume() }
 
-    /// Suspends the task, which then causes no traffic and no timeouts. Calls nest: each call must be reversed by a
-    /// call of ``resume()``.
+    /// Suspends the task. A suspended task causes no traffic and does not time out. Calls nest: each call must be
+    /// reversed by a call of ``resume()``.
     public override func suspend() { core.suspend() }
 
     /// Cancels the task and returns at once. The delegate is notified with `NSURLErrorCancelled` when the task has been

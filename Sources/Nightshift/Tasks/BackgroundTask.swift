@@ -2,7 +2,7 @@ import Foundation
 import FoundationNetworking
 import NightshiftAPI
 
-/// A task of a background session: the app's task object with the library's core.
+/// A task of a background session. It joins the app's task object and the library's core.
 protocol BackgroundTask: URLSessionTask, Sendable {
     var core: TaskCore { get }
 }

@@ -3,6 +3,8 @@ import FoundationNetworking
 import NightshiftAPI
 
 extension HTTPURLResponse {
+    /// Makes a response from the service's summary of it.
+    ///
     /// - Parameter url: The URL after redirects.
     convenience init?(_ summary: ResponseSummary, url: URL) {
         var fields: [String: String] = [:]
@@ -18,17 +20,19 @@ extension HTTPURLResponse {
     }
 }
 
-/// The response of a background task, with the file name that Apple's documentation of `suggestedFilename` describes.
+/// The response of a background task. Its `suggestedFilename` follows Apple's documentation.
 ///
-/// FoundationNetworking's response has the name of the header field `Content-Disposition`, or otherwise `Unknown`.
+/// The base class in FoundationNetworking only uses the name in the header field `Content-Disposition`, or `Unknown` if
+/// the field has no name.
 final class BackgroundURLResponse: HTTPURLResponse, @unchecked Sendable {
-    // Unchecked because its superclass is unchecked too. No property changes after the initialiser.
+    // This class is unchecked because its superclass is unchecked too. No property changes after the initialiser.
 
     override var suggestedFilename: String? {
         let named = super.suggestedFilename
         let isNamed = value(forHTTPHeaderField: "Content-Disposition") != nil && named != "Unknown"
         if isNamed { return named }
-        // An encoded slash does not separate folders here, so that no URL can name a file in another folder.
+        // A slash that the URL encodes is not a folder separator. It is replaced, so that no URL can name a file in
+        // another folder.
         let last = (url?.lastPathComponent ?? "").replacing("/", with: "_").replacing("\0", with: "_")
         return ["", "_", ".", ".."].contains(last) ? url?.host ?? "unknown" : last
     }

@@ -54,8 +54,8 @@ struct RequestNote: Codable {
 }
 
 extension URLRequest {
-    /// The timeout in seconds, limited to a number that JSON and integers can represent. Apps often use infinity to
-    /// mean no timeout.
+    /// The timeout in seconds, limited to a number that JSON and integers can represent. Apps often set infinity if
+    /// they want no timeout.
     var finiteTimeout: Double { timeoutInterval.limited(to: 0...Limits.longestTimeout, or: 60) }
 
     /// The header fields in a fixed order.
@@ -63,7 +63,7 @@ extension URLRequest {
         (allHTTPHeaderFields ?? [:]).map { HeaderField(name: $0.key, value: $0.value) }.sorted { $0.name < $1.name }
     }
 
-    /// Makes the original request of a task of another process, as far as the service knows it.
+    /// Makes the original request of a task that another process made, as far as the service knows the request.
     init?(_ task: SessionTask) {
         if let note = RequestNote(task.clientData) {
             self = note.request

@@ -8,7 +8,7 @@ struct ResumeData {
     var received: Int64
     var entityTag: String?
     var lastModified: String?
-    /// The service's token for the bytes, which can be used once.
+    /// The service's token for the bytes. It can be used once.
     var token: String
     /// The note about the original request.
     var note: String?
@@ -25,7 +25,7 @@ struct ResumeData {
         static let note = "NightshiftRequest"
     }
 
-    /// Returns nil if the transfer cannot be continued.
+    /// Makes resume data for a cancelled or failed transfer. Returns nil if the transfer cannot be continued.
     init?(_ status: TaskStatus, note: String?) {
         guard let token = status.resumeData, let url = URL(string: status.url) else { return nil }
         self.url = url
@@ -37,7 +37,7 @@ struct ResumeData {
         lastModified = status.response?.headers.first("Last-Modified")
     }
 
-    /// Returns nil for data that this library has not made.
+    /// Decodes resume data that an app has kept. Returns nil if this library did not make the data.
     init?(_ data: Data) {
         guard
             let list = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any],
@@ -53,13 +53,13 @@ struct ResumeData {
         lastModified = list[Key.date] as? String
     }
 
-    /// Returns the property list for the app, and creates the file that it names.
+    /// Returns the property list for the app, and creates the file that the property list names.
     func handOut() -> Data? {
         if kind == .download { StandInFile(token: token).place(size: received) }
         return data
     }
 
-    /// Removes the placeholder file of used resume data.
+    /// Removes the placeholder file of resume data that has been used.
     func discardStandIn() {
         if kind == .download { StandInFile(token: token).remove() }
     }

@@ -6,14 +6,14 @@ import Foundation
     import Musl
 #endif
 
-/// A placeholder for the file that resume data names in `NSTemporaryDirectory()`. Apps look for this file there: they
-/// check whether it exists and how long it is, move it to a safe folder and back, and restart the download if it is
-/// missing.
+/// A placeholder for the file that resume data names in `NSTemporaryDirectory()`. Apps look for this file in that
+/// folder: they check whether it exists and how long it is, move it to a safe folder and back, and restart the download
+/// if it is missing.
 ///
-/// The file has the length of the received data, but contains none of it. The bytes remain with the service, in a file
-/// that no other program can change. A copy would cost time and space that pausing must not cost, in a directory that
-/// is often in memory. With a hard link, the app could write into the file that the service continues. The placeholder
-/// is never read.
+/// The placeholder has the length of the received data but contains none of it, and is never read. The bytes remain
+/// with the service, in a file that no other program can change. A copy of the bytes would take time and disk space
+/// whenever a download is paused, in a directory that is often in memory. With a hard link, the app could write into
+/// the file that the service continues.
 struct StandInFile {
     /// The file name in the resume data.
     let name: String
@@ -26,8 +26,8 @@ struct StandInFile {
 
     func place(size: Int64) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        // Either the file exists from an earlier delivery of the same end, or it cannot be created. The download does
-        // not need it.
+        // Either the file exists from an earlier delivery of the same end, or it cannot be created. The download works
+        // without the file.
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         if ftruncate(descriptor, off_t(max(0, size))) != 0 { unlink(path) }

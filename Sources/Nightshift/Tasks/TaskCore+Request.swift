@@ -4,7 +4,7 @@ import NightshiftAPI
 import Synchronization
 
 extension TaskCore {
-    /// Returns the request with which the task is sent to the service.
+    /// Returns the request that sends the task to the service.
     ///
     /// - Parameters:
     ///   - isHeld: Whether the task must wait until it is resumed.
@@ -43,8 +43,8 @@ extension TaskCore {
         }
     }
 
-    /// The reason why the task fails without being sent to the service. Nil for a task without such a reason, or one
-    /// that the service already has.
+    /// The reason why the task fails without being sent to the service. Nil if there is no such reason, or if the
+    /// service already has the task.
     var flaw: URLError? {
         let (id, hasPlan, url, isOpen, isForCacheOnly) = state.withLock { state in
             (
@@ -62,15 +62,15 @@ extension TaskCore {
         return nil
     }
 
-    /// Returns the priority that is sent to the service.
+    /// Returns the form of the priority that is sent to the service.
     static func told(_ priority: Float) -> Double {
         Double(priority.limited(to: 0...1, or: URLSessionTask.defaultPriority))
     }
 
     private static func known(_ count: Int64) -> Int64? { count >= 0 ? count : nil }
 
-    /// Prepares the task to restart from its request, because its resume data cannot be used. Returns false if that is
-    /// not possible. It is not possible for an upload, because only the service knew its file.
+    /// Prepares the task to restart from its request, because its resume data cannot be used. Returns false for an
+    /// upload, because only the service knew the upload's file.
     func forgetResumeData() -> Bool {
         guard kind == .download else { return false }
         return state.withLock { state in
@@ -99,29 +99,29 @@ extension TaskRequest {
             }
         }
         headers = fields.isEmpty ? nil : fields
-        // If the cookies of responses are not accepted, the service must not send them at redirects either.
+        // If the app does not accept cookies of responses, the service must not send these cookies at redirects either.
         if configuration.httpShouldSetCookies, request.httpShouldHandleCookies, configuration.httpCookieStorage != nil,
             configuration.httpCookieAcceptPolicy != .never
         {
             handlesCookies = true
         }
-        // A timeout of 60 s is the default of a request. In that case the session's own timeout applies.
+        // A timeout of 60 s is the default of a request. A request with the default uses the session's timeout.
         if request.timeoutInterval != 60, request.timeoutInterval > 0 {
             idleTimeout = request.finiteTimeout
         }
         forbid(as: request)
     }
 
-    /// Forbids cellular access if the request forbids it. A request can forbid access that its session allows, but not
-    /// the other way round.
+    /// Forbids cellular access if the request forbids it. A request can forbid access that its session allows, but it
+    /// cannot allow access that its session forbids.
     fileprivate mutating func forbid(as request: URLRequest?) {
         if request?.allowsCellularAccess == false { allowsCellularAccess = false }
     }
 }
 
 extension URLRequest {
-    /// The request's body, or nil if it has none. Of a body stream that exceeds the limit, only enough is read to
-    /// exceed the limit.
+    /// The request's body, or nil if the request has none. A body stream that exceeds the size limit is read only until
+    /// the limit is exceeded.
     fileprivate var content: Data? {
         if let httpBody { return httpBody.isEmpty ? nil : httpBody }
         guard let stream = httpBodyStream else { return nil }

@@ -8,8 +8,8 @@ import Synchronization
     import Musl
 #endif
 
-/// The file to upload. The app may delete it after `resume()` has returned, because it is kept open until the service
-/// has a copy.
+/// Access to the file of an upload. The app may delete the file after `resume()` has returned, because the file is kept
+/// open until the service has a copy.
 extension TaskCore {
     /// Opens the file of an upload that the service does not have yet.
     ///
@@ -18,8 +18,8 @@ extension TaskCore {
         guard let source, state.withLock({ $0.id == nil && $0.token == nil }) else { return false }
         if hasOpenSource { return true }
         let descriptor = open(source.path(percentEncoded: false), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        // Either the file is missing, which is reported later, or too many files are open. In the latter case, the app
-        // must keep the file a while longer.
+        // Either the file is missing, which is reported later, or too many files are open. If too many files are open,
+        // the app must keep the file until it has been sent.
         guard descriptor >= 0 else { return false }
         guard descriptor < Self.firstSparedDescriptor else {
             close(descriptor)
@@ -34,9 +34,9 @@ extension TaskCore {
         return isOpen
     }
 
-    /// The first descriptor that is not used for uploads. The last quarter of the process's descriptors is left to the
-    /// app, to connections to the service, and to libdispatch, which ends a process that has none. The kernel returns
-    /// the lowest free number.
+    /// The first descriptor that is not used for uploads. The kernel returns the lowest free number, so a higher
+    /// descriptor means that many files are open. The last quarter of the process's descriptors is left to the app, to
+    /// connections to the service, and to libdispatch, which ends a process if it cannot get a descriptor.
     private static var firstSparedDescriptor: Int {
         var values = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &values) == 0 else { return 0 }
@@ -44,19 +44,19 @@ extension TaskCore {
         return count - count / 4
     }
 
-    /// Whether the service copies the file when it accepts the task. This can take long, because other files may be
-    /// copied first.
+    /// Whether the service copies the file when it accepts the task. The copy can take a long time, because the service
+    /// may copy other files first.
     var hasOpenSource: Bool { state.withLock { $0.descriptor != nil } }
 
-    /// Whether copying the file takes longer than a caller should wait.
+    /// Whether copying the file can take longer than a caller should wait.
     var isLarge: Bool { state.withLock { $0.expectedToSend > SessionCore.smallUpload } }
 
     /// The time within which the service must accept the task.
     var handoverTimeout: Duration { hasOpenSource ? SessionCore.copyTimeout : SessionCore.requestTimeout }
 
-    /// Closes the file if the task has ended, because its copy is then no longer wanted. A request that names the
-    /// descriptor may be in progress if the task ended before the response. The descriptor then remains open, and the
-    /// thread of that request closes it afterwards.
+    /// Closes the file if the task has ended, because its copy is then no longer wanted. If the task ended before a
+    /// request was answered, a request that names the descriptor may still be in progress. In that case, the thread of
+    /// that request closes the descriptor afterwards.
     func closeSourceIfEnded() {
         guard state.withLock({ $0.phase == .completed }) else { return }
         try? turn.run(within: .zero) { _ in closeSource() }

@@ -3,9 +3,9 @@ import FoundationNetworking
 import NightshiftAPI
 import Synchronization
 
-/// The shared part of background downloads and uploads: the task as the app sees it.
+/// The common state of background downloads and uploads, as the app sees the task.
 ///
-/// It can be used on any thread. Requests to the service are sent by its session.
+/// It can be used on any thread. The task's session sends the requests to the service.
 final class TaskCore: Sendable {
     let session: SessionCore
     let kind: TaskKind
@@ -24,7 +24,7 @@ final class TaskCore: Sendable {
         var currentURL: URL?
         var response: URLResponse?
         var error: (any Error)?
-        /// The number of suspensions. A new task has one.
+        /// The number of suspensions that were not reversed yet. A new task has one.
         var suspensions = 1
         /// Whether one of the suspensions was caused by pausing the progress object.
         var isPausedByProgress = false
@@ -43,29 +43,33 @@ final class TaskCore: Sendable {
         var descriptor: Int32?
         /// The token of the resume data from which the transfer continues.
         var token: String?
-        /// The resume data that contained ``token``, until the service has the task. If the task is cancelled before,
-        /// the app gets this data again.
+        /// The resume data that contained ``token``. It is kept until the service has the task. If the task is
+        /// cancelled before that, the app gets this data again.
         var resumeData: ResumeData?
         var note: String?
         /// Whether the service may have the task although no response has confirmed it.
         var mayBeKnown = false
-        /// Changes by the app that were made after the service may have received the task, and that the service has not
-        /// received yet.
+        /// The app's changes that the service has not received yet. They were made after the service may have received
+        /// the task.
         var unsent: TaskChange?
-        /// Whether the service holds the task as suspended, according to its last response. Nil if this is unknown
+        /// Whether the service has suspended the task, according to the service's last response. Nil if this is unknown
         /// because a response is missing.
         var isHeld: Bool?
         /// The number of bytes reported to the delegate. Nil for a download from resume data until its offset is known.
         var reported: Int64? = 0
 
-        /// - Returns: Whether the task is now suspended and was not before.
+        /// Suspends the task once.
+        ///
+        /// - Returns: Whether this call changed the task from running to suspended.
         mutating func suspend() -> Bool {
             guard phase == .open else { return false }
             suspensions += 1
             return suspensions == 1
         }
 
-        /// - Returns: Whether the task now runs and did not before.
+        /// Reverses one suspension.
+        ///
+        /// - Returns: Whether this call changed the task from suspended to running.
         mutating func resume() -> Bool {
             guard phase == .open, suspensions > 0 else { return false }
             suspensions -= 1
@@ -107,7 +111,7 @@ final class TaskCore: Sendable {
         let isHeld = task.task.state == .suspended
         state.isHeld = isHeld
         state.suspensions = isHeld ? 1 : 0
-        // Bytes from before this process are not reported as new.
+        // The delegate gets no progress for bytes from before this process.
         state.reported = task.task.kind == .download ? task.task.countOfBytesReceived : task.task.countOfBytesSent
         self.state = Mutex(state)
         apply(task)
@@ -127,7 +131,7 @@ final class TaskCore: Sendable {
     }
 
     /// Suspends or resumes the task to match its progress object. Foundation on Linux calls the progress handlers once
-    /// for each change, but in any order, so the handlers only read the current state.
+    /// for each change, but not in a fixed order, so the handlers only read the current state.
     private func followProgress() {
         let (holds, begins) = state.withLock { state in
             let isPaused = progress.isPaused
@@ -151,8 +155,8 @@ final class TaskCore: Sendable {
         }
     }
 
-    /// Resumes the task. Returns when the service has stored the task on disk, or cannot be reached. In the latter case
-    /// the task is sent as soon as possible.
+    /// Resumes the task. The method returns when the service has stored the task on disk or cannot be reached. If the
+    /// service cannot be reached, the task is sent as soon as possible.
     func resume() {
         if state.withLock({ $0.resume() }) { begin() }
     }
@@ -229,7 +233,7 @@ final class TaskCore: Sendable {
         }
     }
 
-    /// Replaces the request. `note` passes it to the next process of the app.
+    /// Replaces the request. The service stores `note`, from which the app's next process reads the request.
     func replaceRequest(by request: URLRequest, note: String?) {
         state.withLock { state in
             state.originalRequest = request
@@ -246,7 +250,7 @@ final class TaskCore: Sendable {
         state.withLock { state in
             state.id = status.id
             state.currentURL = status.currentURL.flatMap { URL(string: $0) }
-            // The app's own changes are newer until the service has received them.
+            // The app's own changes are newer than the service's values until the service has received the changes.
             if state.unsent?.priority == nil { state.priority = Float(status.priority) }
             if state.unsent?.description == nil { state.description = status.description ?? state.description }
             state.earliestBeginDate = status.earliestBeginDate ?? state.earliestBeginDate
@@ -284,8 +288,8 @@ final class TaskCore: Sendable {
         }
     }
 
-    /// Discards the resume data, because the service has the task or cannot use the data. The data can no longer be
-    /// used.
+    /// Discards the resume data, because the service has the task or cannot use the data. Resume data cannot be used a
+    /// second time.
     func discardResumeData() {
         let used = state.withLock { state in
             defer { state.resumeData = nil }
@@ -294,8 +298,8 @@ final class TaskCore: Sendable {
         used?.discardStandIn()
     }
 
-    /// Returns the number of bytes that the delegate has not been notified of, and the totals. Returns nil if there are
-    /// no new bytes.
+    /// Returns the number of new bytes and the totals, and records these bytes as reported to the delegate. Returns nil
+    /// if there are no new bytes.
     func takeProgress() -> (bytes: Int64, total: Int64, expected: Int64)? {
         state.withLock { state in
             guard let reported = state.reported else { return nil }
@@ -308,7 +312,7 @@ final class TaskCore: Sendable {
         }
     }
 
-    /// Records that the task has ended. Its state does not change afterwards.
+    /// Records that the task has ended. The state of the task does not change afterwards.
     func end(error: (any Error)?) {
         state.withLock { state in
             state.phase = .completed

@@ -11,7 +11,7 @@ extension URLRequest {
 }
 
 extension URLError {
-    /// The error of a request that may only be answered from a cache, because background sessions have no cache. Apple
+    /// Returns the error of a request that may only be answered from a cache. Background sessions have no cache. Apple
     /// documents that such a load fails (`NSURLRequest.CachePolicy.returnCacheDataDontLoad`). The code is the one that
     /// Apple's sessions return.
     static func notInCache(_ url: URL?) -> URLError {

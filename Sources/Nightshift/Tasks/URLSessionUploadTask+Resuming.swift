@@ -1,9 +1,9 @@
 public import Foundation
 public import FoundationNetworking
 
-/// Methods that Apple's systems have since iOS 17 and FoundationNetworking lacks.
+/// The methods that Apple's systems have had since iOS 17 and FoundationNetworking lacks.
 extension URLSessionUploadTask {
-    /// Cancels the upload, and keeps the part that the server has received.
+    /// Cancels the upload, and keeps the data that the server has received.
     ///
     /// - Parameter completionHandler: A handler that is called on the delegate queue with resume data for
     ///   `uploadTask(withResumeData:)`. It gets nil if the server does not support resuming this upload, and for every
@@ -16,7 +16,7 @@ extension URLSessionUploadTask {
         task.core.cancel(byProducingResumeData: completionHandler)
     }
 
-    /// Cancels the upload, and returns its resume data, or nil if it cannot be continued.
+    /// Cancels the upload, and returns its resume data. Returns nil if the upload cannot be continued.
     public func cancelByProducingResumeData() async -> Data? {
         await withCheckedContinuation { continuation in
             cancel(byProducingResumeData: { continuation.resume(returning: $0) })
@@ -25,12 +25,12 @@ extension URLSessionUploadTask {
 }
 
 extension URLSession {
-    /// Makes an upload of a background session, suspended at first, that continues the cancelled upload of
-    /// `resumeData`.
+    /// Makes an upload task of a background session that continues the cancelled upload of `resumeData`. The task is
+    /// suspended until you call its `resume()` method.
     ///
-    /// The upload fails if its file is missing or modified, unless the service has a copy of it. If the server has lost
-    /// the upload, it restarts. Data that was not made by this library, or that was already used, fails with
-    /// `NSURLErrorUnsupportedURL`.
+    /// The upload fails if its file is missing or modified, unless the service has a copy of the file. If the server
+    /// has lost the data that it received, the upload restarts. If this library did not make the resume data, or the
+    /// data was already used, the task fails with `NSURLErrorUnsupportedURL`.
     public func uploadTask(withResumeData resumeData: Data) -> URLSessionUploadTask {
         guard let session = self as? BackgroundURLSession else {
             fatalError("Only background sessions of Nightshift can continue uploads.")
