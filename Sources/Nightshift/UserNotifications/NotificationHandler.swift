@@ -5,7 +5,7 @@ import NightshiftClient
 import Synchronization
 
 /// Sends changes of the app's own notifications to the service in the order of the calls, and reads notifications from
-/// it.
+/// the service.
 ///
 /// Changes that cannot be sent are kept until the service can be reached again.
 final class NotificationHandler: Sendable {
@@ -13,8 +13,12 @@ final class NotificationHandler: Sendable {
 
     /// A change that the app has requested.
     enum Change: Sendable {
+        /// Adds a notification.
+        ///
         /// - Parameter interval: The time in seconds between the request and the notification. Nil means immediately.
         case add(AppNotification, interval: Double?, repeats: Bool)
+        /// Removes notifications of one kind.
+        ///
         /// - Parameter identifiers: The identifiers to remove. Nil means all.
         case remove(Kind, identifiers: Set<String>?)
         case setCategories(NotificationCategories)
@@ -27,7 +31,8 @@ final class NotificationHandler: Sendable {
     }
 
     private let queue = DispatchQueue(label: "nightshift.notifications")
-    /// The queue for requests that wait for the user. It is separate, so that other requests do not wait.
+    /// The queue for requests that wait for the user. They have a separate queue, so that other requests do not wait
+    /// for the user too.
     private let questions = DispatchQueue(label: "nightshift.notification-questions")
     private let state = Mutex(State())
 
@@ -60,12 +65,15 @@ final class NotificationHandler: Sendable {
 
     // MARK: - Changes
 
+    /// Requests a change.
+    ///
     /// - Parameter completion: A closure that is called once, on any thread, when the service has accepted or refused
     ///   the change.
     func make(_ change: Change, completion: @escaping Completion = { _ in }) {
         state.withLock { state in
             state.lastNumber += 1
-            // Only the last of these changes counts, so that their number does not grow while the service is away.
+            // The later change replaces these earlier ones, so that the number of unsent changes does not grow while
+            // the service cannot be reached.
             let superseded = state.unsent.filter { $0.change.isSuperseded(by: change) }
             state.unsent.removeAll { $0.change.isSuperseded(by: change) }
             state.unsent.append(
@@ -96,7 +104,7 @@ final class NotificationHandler: Sendable {
     /// The categories that this process has set last.
     var categories: Set<UNNotificationCategory> { state.withLock(\.categories) }
 
-    /// Called when the service can be reached, for the first time or again.
+    /// Sends the unsent changes when the service can be reached, for the first time or again.
     func onReconnect() {
         guard state.withLock({ !$0.unsent.isEmpty }) else { return }
         queue.async { [self] in try? send() }
@@ -119,7 +127,8 @@ final class NotificationHandler: Sendable {
             } catch {
                 failure = UNError(.notificationsNotAllowed, "The app is ending.")
             }
-            // If the change was superseded meanwhile, its completions are called with the later change.
+            // If a later change superseded this one meanwhile, the completions of this change are called with the later
+            // one.
             let sent = state.withLock { state in
                 defer { state.unsent.removeAll { $0.number == next.number } }
                 return state.unsent.first { $0.number == next.number }
@@ -135,7 +144,7 @@ final class NotificationHandler: Sendable {
             let seconds = Double(waited.seconds) + Double(waited.attoseconds) / 1e18
             // The first interval of a repeating notification begins when the service receives the request.
             let left = repeats ? interval : interval.map { $0 - seconds }
-            // JSON has no infinity, and the service refuses longer delays.
+            // JSON cannot represent infinity, and the service refuses longer delays.
             let delay = left.flatMap { $0 > 0 ? min($0, Limits.longestTimeout) : nil }
             try notify(
                 .add(NotificationRequest(notification: notification, delay: delay, repeats: repeats)), on: connection)
@@ -150,8 +159,9 @@ final class NotificationHandler: Sendable {
         try connection.notify(endpoint, hasty: true, timeout: Self.changeTimeout)
     }
 
-    /// Removes pending or delivered notifications. The service removes an identifier from both lists. A repeating
-    /// notification that is both delivered and pending is therefore removed only as pending.
+    /// Removes pending or delivered notifications. For each identifier, the service removes both the pending and the
+    /// delivered notification. A repeating notification that is both is therefore removed only by a call for pending
+    /// notifications.
     private func remove(_ kind: Kind, _ identifiers: Set<String>?, on connection: ServiceConnection) throws {
         let known = try connection.request(.notifications, hasty: true, timeout: Self.changeTimeout)
         let pending = Set(known.pending.map(\.notification.identifier))
@@ -164,15 +174,17 @@ final class NotificationHandler: Sendable {
             do {
                 try notify(.removeNotification(identifier), on: connection)
             } catch is Problem {
-                // The notification no longer exists, so the removal is done.
+                // The notification no longer exists, so nothing has to be removed.
             }
         }
     }
 
     // MARK: - Reading
 
-    /// - Parameter completion: A closure that is called on any thread with the service's notifications, after every
-    ///   change has been sent. It gets nil if the service cannot be reached.
+    /// Reads the app's notifications from the service, after every change has been sent.
+    ///
+    /// - Parameter completion: A closure that is called on any thread with the notifications. It gets nil if the
+    ///   service cannot be reached.
     func read(_ completion: @escaping @Sendable (ProcessNotifications?) -> Void) {
         queue.async { [self] in
             guard let connection = state.withLock(\.connection) else { return completion(nil) }
@@ -184,8 +196,10 @@ final class NotificationHandler: Sendable {
         }
     }
 
-    /// - Parameter completion: A closure that is called on any thread when the user has decided, which can take any
-    ///   time.
+    /// Asks the user whether the app may show notifications.
+    ///
+    /// - Parameter completion: A closure that is called on any thread when the user has decided, however long that
+    ///   takes.
     func requestAuthorization(
         isProvisional: Bool, completion: @escaping @Sendable (Bool, UNError?) -> Void
     ) {
@@ -213,7 +227,7 @@ final class NotificationHandler: Sendable {
 }
 
 extension NotificationHandler.Change {
-    /// Returns whether this change need not be sent if the later one is.
+    /// Returns whether `later` makes this change unnecessary.
     fileprivate func isSuperseded(by later: Self) -> Bool {
         switch (self, later) {
         case (.setCategories, .setCategories), (.setBadge, .setBadge): true

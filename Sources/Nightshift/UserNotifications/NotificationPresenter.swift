@@ -15,12 +15,12 @@ final class NotificationPresenter: Sendable {
         weak var center: UNUserNotificationCenter?
         var delegate = Delegate()
         var isLaunched = false
-        /// Responses that arrived before a delegate was set and before the app's launch had ended.
+        /// The responses that arrived before a delegate was set and before the app's launch had ended.
         var held: [(response: NotificationResponse, receiver: Receiver, completion: Completion)] = []
     }
 
-    // Unchecked because the app sets the delegate on any thread. It is called only on the main thread, as on Apple's
-    // systems.
+    // This type is unchecked because the app sets the delegate on any thread. As on Apple's systems, the delegate is
+    // called only on the main thread.
     private struct Delegate: @unchecked Sendable {
         weak var value: (any UNUserNotificationCenterDelegate)?
     }
@@ -43,7 +43,7 @@ final class NotificationPresenter: Sendable {
         if delegate != nil { releaseHeld() }
     }
 
-    /// Called when the app's launch has ended. From then on, responses no longer wait for a delegate.
+    /// Handles the end of the app's launch. Later responses do not wait for a delegate.
     func launchEnded() {
         state.withLock { $0.isLaunched = true }
         releaseHeld()
@@ -55,7 +55,7 @@ final class NotificationPresenter: Sendable {
             return state.held
         }
         guard !held.isEmpty else { return }
-        // This runs after the app's current work on the main thread, such as finishing its launch.
+        // This block runs after the app's current work on the main thread, such as finishing its launch.
         DispatchQueue.main.async { [self] in
             for entry in held { receive(entry.response, for: entry.receiver, completion: entry.completion) }
         }
@@ -73,8 +73,8 @@ final class NotificationPresenter: Sendable {
     /// Asks the delegate how to present a notification while the app is in the foreground.
     ///
     /// - Parameters:
-    ///   - payload: The notification.
-    ///   - answer: A closure that is called once, with the options, or with nil if there is no delegate.
+    ///   - payload: The encoded notification.
+    ///   - answer: A closure that is called once, with the presentation options, or with nil if there is no delegate.
     func present(_ payload: Data?, answer: @escaping @Sendable (Int?) -> Void) {
         guard let notification = payload.flatMap({ try? JSON.decode(AppNotification.self, from: $0) }) else {
             return answer(nil)
@@ -83,7 +83,7 @@ final class NotificationPresenter: Sendable {
         DispatchQueue.main.async { [self] in
             guard let (delegate, center) = addressee else { return answer(nil) }
             delegate.userNotificationCenter(center, willPresent: UNNotification(notification)) { options in
-                // The service refuses unknown options.
+                // Unknown options are removed, because the service refuses them.
                 if once.isFirst { answer(Int(clamping: options.intersection(.all).rawValue)) }
             }
         }
@@ -92,8 +92,8 @@ final class NotificationPresenter: Sendable {
     /// Passes the user's response to a notification to the app. Must be called on the main thread.
     ///
     /// - Parameters:
-    ///   - receiver: Returns the app, once it runs as an ``Application``. If there is no delegate, the app is notified
-    ///     when the user opens a remote notification.
+    ///   - receiver: A closure that returns the app, once the app runs as an ``Application``. If there is no delegate,
+    ///     the app is notified when the user opens a remote notification.
     ///   - completion: A closure that is called when the app has handled the response. It is called repeatedly if the
     ///     delegate calls its handler repeatedly.
     func receive(
@@ -120,7 +120,7 @@ final class NotificationPresenter: Sendable {
     }
 }
 
-/// A flag that is true only at its first reading.
+/// A flag that is true only when it is read for the first time.
 private final class Once: Sendable {
     private let isUsed = Mutex(false)
 

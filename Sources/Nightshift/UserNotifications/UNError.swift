@@ -5,15 +5,15 @@ import NightshiftAPI
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let UNErrorDomain = "UNErrorDomain"
 
-/// An error of a call about notifications.
+/// An error of a call that concerns notifications.
 public struct UNError: CustomNSError, Hashable, Sendable {
     public enum Code: Int, Sendable {
-        /// The user does not allow the app to show notifications, or has not been asked yet.
+        /// An error code for an app whose user does not allow notifications or has not been asked yet.
         case notificationsNotAllowed = 1
-        /// The app tried to make an attachment, which is not supported on this system.
+        /// An error code for an attempt to make an attachment. Attachments are not supported on this system.
         case attachmentUnrecognizedType = 101
         case notificationInvalidNoDate = 1_400
-        /// The content cannot be shown or sent to the service.
+        /// An error code for content that cannot be shown or sent to the service.
         case notificationInvalidNoContent = 1_401
         case badgeInputInvalid = 1_600
     }

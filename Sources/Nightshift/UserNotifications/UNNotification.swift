@@ -3,7 +3,8 @@ import NightshiftAPI
 
 /// A notification that was shown or will be shown now.
 public final class UNNotification: NSObject, NSCopying, Sendable {
-    /// The time at which the notification was shown. If it is not shown yet, the time at which it arrived.
+    /// The time at which the notification was shown. If the notification is not shown yet, this is the time at which it
+    /// arrived.
     public let date: Date
     public let request: UNNotificationRequest
 
@@ -17,14 +18,17 @@ public final class UNNotification: NSObject, NSCopying, Sendable {
 
 /// A request to show a notification, now or later.
 public final class UNNotificationRequest: NSObject, NSCopying, Sendable {
-    /// The identifier, which is unique in the app. A new notification replaces one with the same identifier. For a
-    /// remote notification it is the `apns-collapse-id`, or otherwise the `apns-id`.
+    /// The identifier, which is unique in the app. A new notification replaces the app's notification with the same
+    /// identifier. The identifier of a remote notification is its `apns-collapse-id`, or its `apns-id` if there is no
+    /// collapse id.
     public let identifier: String
     public let content: UNNotificationContent
-    /// The trigger. It is nil for immediate notifications and for delivered notifications of the app itself. It is a
-    /// ``UNPushNotificationTrigger`` for remote notifications.
+    /// The trigger. It is nil for immediate notifications and for delivered notifications that the app made itself. It
+    /// is a ``UNPushNotificationTrigger`` for remote notifications.
     public let trigger: UNNotificationTrigger?
 
+    /// Makes a request.
+    ///
     /// - Parameter content: The content, which is copied.
     public init(identifier: String, content: UNNotificationContent, trigger: UNNotificationTrigger?) {
         self.identifier = identifier
@@ -57,7 +61,7 @@ public final class UNNotificationRequest: NSObject, NSCopying, Sendable {
         return (date.timeIntervalSince(now), false)
     }
 
-    /// Makes the request of a pending notification.
+    /// Makes the request of a pending notification from the service's description.
     convenience init(_ request: NotificationRequest) {
         self.init(
             identifier: request.notification.identifier, content: UNNotificationContent(request.notification),
@@ -71,11 +75,11 @@ public final class UNNotificationRequest: NSObject, NSCopying, Sendable {
 
 /// The user's response to a notification.
 public class UNNotificationResponse: NSObject, NSCopying, @unchecked Sendable {
-    // Unchecked because of its subclass. No property changes.
+    // This class is unchecked because of its subclass. No property changes.
 
     public let notification: UNNotification
-    /// ``UNNotificationDefaultActionIdentifier``, ``UNNotificationDismissActionIdentifier``, or the identifier of a
-    /// ``UNNotificationAction``.
+    /// The identifier of the action that the user chose: ``UNNotificationDefaultActionIdentifier``,
+    /// ``UNNotificationDismissActionIdentifier``, or the identifier of a ``UNNotificationAction``.
     public let actionIdentifier: String
 
     init(_ response: NotificationResponse) {
@@ -86,18 +90,17 @@ public class UNNotificationResponse: NSObject, NSCopying, @unchecked Sendable {
     public func copy(with zone: NSZone? = nil) -> Any { self }
 }
 
-/// A response to a ``UNTextInputNotificationAction``. The service never makes one, because it does not ask for text on
-/// desktops.
+/// A response to a ``UNTextInputNotificationAction``. Apps never receive it on this system, because desktop
+/// notifications have no text fields.
 public final class UNTextInputNotificationResponse: UNNotificationResponse, @unchecked Sendable {
     public var userText: String { "" }
 }
 
-// The names are the same as on Apple's systems.
-// swift-format-ignore: AlwaysUseLowerCamelCase
-/// The action of opening the notification.
+// The names are the same as on Apple's systems. swift-format-ignore: AlwaysUseLowerCamelCase
+/// The identifier of the action of opening the notification.
 public let UNNotificationDefaultActionIdentifier = "com.apple.UNNotificationDefaultActionIdentifier"
 
 // swift-format-ignore: AlwaysUseLowerCamelCase
-/// The action of dismissing the notification. It is reported only for categories with
+/// The identifier of the action of dismissing the notification. It is reported only for categories with
 /// ``UNNotificationCategoryOptions/customDismissAction``.
 public let UNNotificationDismissActionIdentifier = "com.apple.UNNotificationDismissActionIdentifier"

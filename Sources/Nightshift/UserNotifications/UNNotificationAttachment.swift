@@ -4,10 +4,10 @@ public import Foundation
 public final class UNNotificationAttachment: NSObject, Sendable {
     public let identifier: String
     public let url: URL
-    /// The type of the file, as a uniform type identifier.
+    /// The uniform type identifier of the file.
     public let type: String
 
-    /// Always throws ``UNError/Code/attachmentUnrecognizedType``.
+    /// Throws ``UNError/Code/attachmentUnrecognizedType`` in all cases.
     public init(identifier: String, url: URL, options: [AnyHashable: Any]? = nil) throws {
         throw UNError(
             .attachmentUnrecognizedType,

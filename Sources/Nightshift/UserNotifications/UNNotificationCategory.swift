@@ -38,7 +38,7 @@ public final class UNNotificationCategory: NSObject, NSCopying, Sendable {
 
 /// An action that the user can choose in a notification.
 public class UNNotificationAction: NSObject, NSCopying, @unchecked Sendable {
-    // Unchecked because of its subclass. No property changes.
+    // This class is unchecked because of its subclass. No property changes.
 
     public let identifier: String
     public let title: String
@@ -67,8 +67,8 @@ public class UNNotificationAction: NSObject, NSCopying, @unchecked Sendable {
 /// An action for which the user enters a text.
 ///
 /// The desktop shows the action as a button without a text field, because freedesktop's notifications have no text
-/// fields. The delegate gets a plain ``UNNotificationResponse`` with the action's identifier. With
-/// ``UNNotificationActionOptions/foreground``, the app can ask for the text itself.
+/// fields. The delegate gets a plain ``UNNotificationResponse`` with the action's identifier. If the action has
+/// ``UNNotificationActionOptions/foreground``, the app can then show a text field in its own window.
 public final class UNTextInputNotificationAction: UNNotificationAction, @unchecked Sendable {
     public let textInputButtonTitle: String
     public let textInputPlaceholder: String
@@ -90,7 +90,7 @@ public struct UNNotificationCategoryOptions: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The app's delegate is notified when the user dismisses the notification.
+    /// An option for categories whose notifications report to the app's delegate when the user dismisses them.
     public static let customDismissAction = UNNotificationCategoryOptions(rawValue: 1 << 0)
 }
 
@@ -101,11 +101,11 @@ public struct UNNotificationActionOptions: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// This option has no effect: the desktop decides about authentication.
+    /// An option without effect, because the desktop decides about authentication.
     public static let authenticationRequired = UNNotificationActionOptions(rawValue: 1 << 0)
-    /// This option has no effect: the desktop decides about the appearance.
+    /// An option without effect, because the desktop decides about the appearance.
     public static let destructive = UNNotificationActionOptions(rawValue: 1 << 1)
-    /// Choosing the action brings the app to the foreground. Without this option, the app is launched in the
+    /// An option for actions that bring the app to the foreground. Without this option, the app is launched in the
     /// background.
     public static let foreground = UNNotificationActionOptions(rawValue: 1 << 2)
 }

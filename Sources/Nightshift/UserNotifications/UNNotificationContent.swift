@@ -2,12 +2,13 @@ public import Foundation
 import NightshiftAPI
 import Synchronization
 
-// Unchecked because of its subclass, whose mutable state is in a mutex.
-/// The content of a notification. To make one, see ``UNMutableNotificationContent``.
+// This class is unchecked because of its subclass, whose mutable state is in a mutex.
+/// The content of a notification. Use ``UNMutableNotificationContent`` to make content.
 public class UNNotificationContent: NSObject, NSCopying, NSMutableCopying, @unchecked Sendable {
     fileprivate let values: Mutex<Values>
 
-    // Unchecked because of `userInfo`, which holds values of a property list or of JSON that are not modified.
+    // This type is unchecked because of `userInfo`, which contains values of a property list or of JSON. These values
+    // are not modified.
     fileprivate struct Values: @unchecked Sendable {
         var title = ""
         var subtitle = ""
@@ -37,7 +38,7 @@ public class UNNotificationContent: NSObject, NSCopying, NSMutableCopying, @unch
     /// The identifier of a thread. Notifications of one thread are grouped if the desktop supports that.
     public var threadIdentifier: String { values.withLock(\.threadIdentifier) }
 
-    /// The identifier of the ``UNNotificationCategory`` whose actions the notification has.
+    /// The identifier of the ``UNNotificationCategory`` that defines the notification's actions.
     public var categoryIdentifier: String { values.withLock(\.categoryIdentifier) }
 
     /// The number on the app's icon. 0 removes it, and nil leaves it unchanged.
@@ -45,10 +46,9 @@ public class UNNotificationContent: NSObject, NSCopying, NSMutableCopying, @unch
 
     public var sound: UNNotificationSound? { values.withLock(\.sound) }
 
-    /// The app's own data. For a remote notification, this is the complete payload that the provider sent, a JSON
-    /// object.
+    /// The app's own data. For a remote notification, this is the complete JSON object that the provider sent.
     public var userInfo: [AnyHashable: Any] {
-        // The values are not modified, as in `Values`.
+        // The values are never modified, as explained at `Values`.
         nonisolated(unsafe) var userInfo: [AnyHashable: Any] = [:]
         values.withLock { userInfo = $0.userInfo }
         return userInfo
@@ -117,11 +117,12 @@ public final class UNMutableNotificationContent: UNNotificationContent, @uncheck
     }
 
     /// The app's own data, with property-list types: strings, numbers, dates, data, and arrays and dictionaries of
-    /// these. `NSNull` is allowed if there are no dates and no data. A notification with other values is refused.
+    /// these types. `NSNull` is also allowed, but not together with dates or data. A notification with other values is
+    /// refused.
     public override var userInfo: [AnyHashable: Any] {
         get { super.userInfo }
         set {
-            // The values are not modified, as in the getter.
+            // The values are never modified, as in the getter.
             nonisolated(unsafe) let userInfo = newValue
             values.withLock { $0.userInfo = userInfo }
         }
@@ -185,8 +186,8 @@ extension UNNotificationContent {
         self.init(values)
     }
 
-    /// Returns the notification in the form that is sent to the service, or nil if `userInfo` has values that property
-    /// lists cannot have.
+    /// Returns the notification in the form that is sent to the service. Returns nil if `userInfo` has values that
+    /// property lists cannot have.
     func notification(_ identifier: String, _ date: Date) -> AppNotification? {
         let values = values.withLock { $0 }
         guard let userInfo = UserInfo.json(values.userInfo) else { return nil }

@@ -8,11 +8,14 @@ public final class UNNotificationSettings: NSObject, NSCopying, Sendable {
     public let badgeSetting: UNNotificationSetting
     public let soundSetting: UNNotificationSetting
     public let notificationCenterSetting: UNNotificationSetting
-    /// Not supported, because the desktop decides about its lock screen.
+    /// The setting for the lock screen. It is always `notSupported`, because the desktop decides what its lock screen
+    /// shows.
     public let lockScreenSetting: UNNotificationSetting
-    /// Not supported; see ``UNAuthorizationOptions/criticalAlert``.
+    /// The setting for critical alerts. It is always `notSupported`. See ``UNAuthorizationOptions/criticalAlert``.
     public var criticalAlertSetting: UNNotificationSetting { .notSupported }
 
+    /// Makes the settings from the service's state.
+    ///
     /// - Parameter notifications: The service's state, or nil if the service cannot be reached.
     init(_ notifications: ProcessNotifications?) {
         let permission = notifications?.permission ?? .ask
@@ -30,15 +33,15 @@ public final class UNNotificationSettings: NSObject, NSCopying, Sendable {
     public func copy(with zone: NSZone? = nil) -> Any { self }
 }
 
-/// Whether the app's notifications are shown.
+/// The permission of the app to show notifications.
 public enum UNAuthorizationStatus: Int, Sendable {
-    /// The user has not been asked yet.
+    /// The status before the user has been asked.
     case notDetermined = 0
     case denied = 1
     case authorized = 2
-    /// The user was not asked. Notifications are shown without a sound.
+    /// The status of an app that may show notifications without a sound. The user was not asked.
     case provisional = 3
-    /// Never used on this system.
+    /// A status that is never used on this system.
     case ephemeral = 4
 
     init(_ permission: NotificationPermission) {
@@ -53,7 +56,8 @@ public enum UNAuthorizationStatus: Int, Sendable {
 }
 
 public enum UNNotificationSetting: Int, Sendable {
-    /// No component of the system supports this setting, for example because the desktop has no notification server.
+    /// The value for a setting that the system does not support, for example because the desktop has no notification
+    /// server.
     case notSupported = 0
     case disabled = 1
     case enabled = 2
@@ -70,10 +74,10 @@ public struct UNAuthorizationOptions: OptionSet, Sendable {
     public static let badge = UNAuthorizationOptions(rawValue: 1 << 0)
     public static let sound = UNAuthorizationOptions(rawValue: 1 << 1)
     public static let alert = UNAuthorizationOptions(rawValue: 1 << 2)
-    /// An option without effect, for source compatibility: desktops have no critical alerts. A notification of the
+    /// An option without effect, for source compatibility. Desktops have no critical alerts. A notification of the
     /// level ``UNNotificationInterruptionLevel/critical`` remains on the screen until the user responds, as freedesktop
     /// defines for the urgency *critical*.
     public static let criticalAlert = UNAuthorizationOptions(rawValue: 1 << 4)
-    /// The user is not asked. Notifications are shown without a sound.
+    /// An option to show notifications without a sound and without asking the user.
     public static let provisional = UNAuthorizationOptions(rawValue: 1 << 6)
 }

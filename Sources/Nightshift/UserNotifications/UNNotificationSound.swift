@@ -2,7 +2,7 @@ public import Foundation
 
 /// The sound of a notification.
 public final class UNNotificationSound: NSObject, NSCopying, Sendable {
-    /// The service's name for the sound.
+    /// The name that the service uses for the sound.
     let name: String
 
     init(name: String) {

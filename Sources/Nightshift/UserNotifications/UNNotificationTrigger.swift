@@ -1,8 +1,8 @@
 public import Foundation
 
-/// A condition for the time at which a notification is shown. This is the base class of all triggers.
+/// The condition that decides when a notification is shown. This is the base class of all triggers.
 public class UNNotificationTrigger: NSObject, NSCopying, @unchecked Sendable {
-    // Unchecked because of its subclasses. No property changes.
+    // This class is unchecked because of its subclasses. No property changes.
 
     public let repeats: Bool
 
@@ -13,7 +13,7 @@ public class UNNotificationTrigger: NSObject, NSCopying, @unchecked Sendable {
     public func copy(with zone: NSZone? = nil) -> Any { self }
 }
 
-/// The trigger of a remote notification. Only the service makes it.
+/// The trigger of a remote notification. Apps cannot make this trigger.
 public final class UNPushNotificationTrigger: UNNotificationTrigger, @unchecked Sendable {
     init() {
         super.init(repeats: false)
@@ -22,12 +22,13 @@ public final class UNPushNotificationTrigger: UNNotificationTrigger, @unchecked 
 
 /// A trigger for the next time at which the wall clock matches the date components. It fires once.
 ///
-/// The service counts the seconds from the time at which the notification is added. A pending notification therefore
-/// has a ``UNTimeIntervalNotificationTrigger``. A repeating calendar trigger is refused with
+/// When the notification is added, the time is converted to a number of seconds. A pending notification therefore has a
+/// ``UNTimeIntervalNotificationTrigger``. A repeating calendar trigger is refused with
 /// ``UNError/Code/notificationInvalidNoDate``. Instead, add the next notification when the app is launched, or use a
 /// repeating ``UNTimeIntervalNotificationTrigger``.
 public final class UNCalendarNotificationTrigger: UNNotificationTrigger, @unchecked Sendable {
-    /// The date components. They are read in their own calendar and time zone, or in the user's if they have none.
+    /// The date components. They are interpreted in their own calendar and time zone, or in the user's if they have
+    /// none.
     public let dateComponents: DateComponents
 
     public init(dateMatching dateComponents: DateComponents, repeats: Bool) {
@@ -35,8 +36,8 @@ public final class UNCalendarNotificationTrigger: UNNotificationTrigger, @unchec
         super.init(repeats: repeats)
     }
 
-    /// Returns the time at which a request would be shown if it were added now, or nil if the components match no
-    /// future time.
+    /// Returns the time at which the notification would be shown if its request were added now. Returns nil if the date
+    /// components do not match any future time.
     public func nextTriggerDate() -> Date? { nextTriggerDate(after: Date()) }
 
     func nextTriggerDate(after date: Date) -> Date? {
@@ -53,6 +54,8 @@ public final class UNTimeIntervalNotificationTrigger: UNNotificationTrigger, @un
     /// The interval in seconds.
     public let timeInterval: TimeInterval
 
+    /// Makes a trigger.
+    ///
     /// - Parameters:
     ///   - timeInterval: The interval in seconds. It must be greater than 0, and at least 60 if the trigger repeats.
     ///     Other values end the process, as on Apple's systems.
@@ -63,12 +66,13 @@ public final class UNTimeIntervalNotificationTrigger: UNNotificationTrigger, @un
         super.init(repeats: repeats)
     }
 
-    /// Makes a trigger from the service's remaining time, which is not checked because it can be very short.
+    /// Makes a trigger from the remaining time that the service reports. The time is not checked, because it can be
+    /// very short.
     init(remaining: TimeInterval, repeats: Bool) {
         timeInterval = remaining
         super.init(repeats: repeats)
     }
 
-    /// Returns the time at which a request would be shown if it were added now.
+    /// Returns the time at which the notification would be shown if its request were added now.
     public func nextTriggerDate() -> Date? { Date(timeIntervalSinceNow: timeInterval) }
 }

@@ -1,12 +1,12 @@
 public import Foundation
 import NightshiftAPI
 
-/// The center for the app's notifications: its permission, the notifications that the app makes itself, and remote
-/// notifications.
+/// The center for the app's notifications. It manages the app's permission, the notifications that the app makes
+/// itself, and remote notifications.
 ///
-/// The desktop shows the notifications for the service. You can call the methods on any thread, and they do not block.
-/// Calls are executed in order, and completion handlers are called on any thread. If the service cannot be reached,
-/// changes are sent when it can be reached again.
+/// The desktop shows the notifications on behalf of the service. You can call the methods on any thread, and they do
+/// not block. Calls are executed in order, and completion handlers are called on any thread. If the service cannot be
+/// reached, changes are sent when it can be reached again.
 public final class UNUserNotificationCenter: NSObject, Sendable {
     private static let shared = UNUserNotificationCenter(connection: .shared)
 
@@ -21,7 +21,8 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
     /// Returns the notification center of this process.
     public class func current() -> UNUserNotificationCenter { shared }
 
-    /// The delegate that receives notifications. Set it before the app's launch ends. The reference is weak.
+    /// The delegate that receives notifications and responses. Set the delegate before the app's launch ends. The
+    /// center does not retain the delegate.
     public var delegate: (any UNUserNotificationCenterDelegate)? {
         get { connection.presenter.delegate }
         set { connection.presenter.setDelegate(newValue) }
@@ -36,12 +37,12 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
 
     // MARK: - Permission
 
-    /// Asks the user whether the app may show notifications. The user is asked once; later calls return the existing
+    /// Asks the user whether the app may show notifications. The user is asked once. Later calls return the existing
     /// answer.
     ///
     /// - Parameters:
-    ///   - options: With ``UNAuthorizationOptions/provisional``, the user is not asked. The other options have no
-    ///     effect.
+    ///   - options: The options. With ``UNAuthorizationOptions/provisional``, the user is not asked. The other options
+    ///     have no effect.
     ///   - completionHandler: A handler that is called when the user has decided. It gets `false` without an error if
     ///     the user refused.
     @preconcurrency public func requestAuthorization(
@@ -52,7 +53,8 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
         }
     }
 
-    /// The asynchronous form of the method with a completion handler. It waits for the user's decision.
+    /// Asks the user whether the app may show notifications, and waits for the user's decision. This is the
+    /// asynchronous form of ``requestAuthorization(options:completionHandler:)``.
     @discardableResult
     public func requestAuthorization(options: UNAuthorizationOptions = []) async throws -> Bool {
         let (isGranted, error) = await withCheckedContinuation { continuation in
@@ -62,6 +64,8 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
         return isGranted
     }
 
+    /// Reads the user's settings for the app's notifications.
+    ///
     /// - Parameter completionHandler: A handler that gets the settings. If the service cannot be reached, the
     ///   authorization status is `notDetermined` and the settings are `notSupported`.
     @preconcurrency public func getNotificationSettings(
@@ -78,12 +82,13 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
 
     // MARK: - Categories
 
-    /// Sets the actions of all categories of notifications. Call it at every launch, with all categories.
+    /// Sets the notification categories of the app, which define the actions of notifications. Call this method at
+    /// every launch, with all categories.
     public func setNotificationCategories(_ categories: Set<UNNotificationCategory>) {
         connection.notifications.setCategories(categories)
     }
 
-    /// Passes the categories that this process has set to the handler.
+    /// Calls the handler with the categories that this process has set.
     @preconcurrency public func getNotificationCategories(
         completionHandler: @escaping @Sendable (Set<UNNotificationCategory>) -> Void
     ) {
@@ -95,13 +100,13 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
 
     // MARK: - The app's own notifications
 
-    /// Shows a notification now, or at the time of its trigger. It replaces a notification with the same identifier.
+    /// Shows a notification now, or at the time of its trigger. The notification replaces one with the same identifier.
     ///
     /// - Parameters:
-    ///   - request: A request without a trigger, to show the notification now, or with a
+    ///   - request: A request. Without a trigger, the notification is shown now. The trigger can be a
     ///     ``UNTimeIntervalNotificationTrigger`` or a ``UNCalendarNotificationTrigger``.
     ///   - completionHandler: A handler that is called when the service has accepted the request, or with a ``UNError``
-    ///     if it was refused.
+    ///     if the request was refused.
     @preconcurrency public func add(
         _ request: UNNotificationRequest,
         withCompletionHandler completionHandler: (@Sendable ((any Error)?) -> Void)? = nil
@@ -128,7 +133,7 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
         try await run { add(request, withCompletionHandler: $0) }
     }
 
-    /// Passes the pending requests to the handler. If the service cannot be reached, the array is empty.
+    /// Calls the handler with the pending requests. If the service cannot be reached, the array is empty.
     @preconcurrency public func getPendingNotificationRequests(
         completionHandler: @escaping @Sendable ([UNNotificationRequest]) -> Void
     ) {
@@ -153,8 +158,8 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
 
     // MARK: - Delivered notifications
 
-    /// Passes the delivered notifications, the app's own and remote ones, to the handler. Notifications that the user
-    /// has opened or dismissed are not included. If the service cannot be reached, the array is empty.
+    /// Calls the handler with the delivered notifications, both the app's own and remote ones. Notifications that the
+    /// user has opened or dismissed are not included. If the service cannot be reached, the array is empty.
     @preconcurrency public func getDeliveredNotifications(
         completionHandler: @escaping @Sendable ([UNNotification]) -> Void
     ) {
@@ -169,25 +174,26 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
         }
     }
 
-    /// Removes delivered notifications from the screen. A repeating notification that is pending again remains until
-    /// its request is removed.
+    /// Removes delivered notifications from the screen. A repeating notification is not removed before its request is
+    /// removed.
     public func removeDeliveredNotifications(withIdentifiers identifiers: [String]) {
         connection.notifications.make(.remove(.delivered, identifiers: Set(identifiers)))
     }
 
-    /// Removes all delivered notifications from the screen, except repeating ones that are pending again.
+    /// Removes all delivered notifications from the screen. Repeating notifications are not removed before their
+    /// requests are removed.
     public func removeAllDeliveredNotifications() {
         connection.notifications.make(.remove(.delivered, identifiers: nil))
     }
 
     // MARK: - The badge
 
-    /// Sets the number on the app's icon, if the desktop shows one.
+    /// Sets the number on the app's icon. Only some desktops show the number.
     ///
     /// - Parameters:
-    ///   - newBadgeCount: The number. 0 removes it, and a negative number is an error.
+    ///   - newBadgeCount: The number. 0 removes the number from the icon, and a negative number is an error.
     ///   - completionHandler: A handler that is called when the service has accepted the change, or with a ``UNError``
-    ///     if it was refused.
+    ///     if the change was refused.
     @preconcurrency public func setBadgeCount(
         _ newBadgeCount: Int, withCompletionHandler completionHandler: (@Sendable ((any Error)?) -> Void)? = nil
     ) {

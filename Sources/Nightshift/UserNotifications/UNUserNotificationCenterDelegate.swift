@@ -2,38 +2,41 @@ public import Foundation
 
 /// The methods with which an app receives its notifications and the user's responses.
 ///
-/// Every method has a default implementation, is called on the main thread, and can be implemented in either of its
-/// forms. The class that declares the conformance must implement the methods itself, because methods of a subclass are
-/// not called. If the class is isolated to the main actor, mark the conformance `@preconcurrency` or the methods
-/// `nonisolated`, as on iOS.
+/// The methods are called on the main thread. Every method has a default implementation and two forms: one with a
+/// completion handler and an asynchronous one. Implement either form. The class that declares the conformance must
+/// implement the methods itself, because methods of a subclass are not called. If the class is isolated to the main
+/// actor, mark the conformance `@preconcurrency` or the methods `nonisolated`, as on iOS.
 public protocol UNUserNotificationCenterDelegate: NSObjectProtocol {
-    /// Called before a notification is shown while the app is in the foreground. If the delegate does not implement
-    /// this method, such notifications are not shown. Without a delegate, they are shown as they were sent.
+    /// Decides how to present a notification while the app is in the foreground. It is called before the notification
+    /// is shown. If the delegate does not implement this method, such notifications are not shown. If there is no
+    /// delegate, they are shown as they were sent.
     ///
-    /// - Parameter completionHandler: Call this handler, on any thread, within 5 s with the presentation options. If
-    ///   you do not, the notification is shown as it was sent.
+    /// - Parameter completionHandler: A handler for the presentation options. Call it within 5 s, on any thread.
+    ///   Otherwise the notification is shown as it was sent.
     func userNotificationCenter(
         _ center: UNUserNotificationCenter, willPresent notification: UNNotification,
         withCompletionHandler completionHandler: @escaping @Sendable (UNNotificationPresentationOptions) -> Void)
 
-    /// The asynchronous form of the method with a completion handler.
+    /// Decides how to present a notification while the app is in the foreground. This is the asynchronous form of the
+    /// method with a completion handler.
     func userNotificationCenter(
         _ center: UNUserNotificationCenter, willPresent notification: UNNotification
     ) async -> UNNotificationPresentationOptions
 
-    /// Called when the user has opened a notification, chosen one of its actions, or dismissed it. The app may have
-    /// been launched for this. The delegate must be set when `didFinishLaunching` returns.
+    /// Handles the user's response: the user has opened a notification, chosen one of its actions, or dismissed it. The
+    /// app may have been launched for this response. Set the delegate before `didFinishLaunching` returns.
     ///
-    /// - Parameter completionHandler: Call this handler, on any thread, within 30 s.
+    /// - Parameter completionHandler: A handler that you must call within 30 s, on any thread.
     func userNotificationCenter(
         _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse,
         withCompletionHandler completionHandler: @escaping @Sendable () -> Void)
 
-    /// The asynchronous form of the method with a completion handler.
+    /// Handles the user's response to a notification. This is the asynchronous form of the method with a completion
+    /// handler.
     func userNotificationCenter(
         _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse) async
 
-    /// Never called, because no desktop shows a button for the app's own settings.
+    /// A method that is never called, because desktops do not show a button for the app's own settings.
     func userNotificationCenter(_ center: UNUserNotificationCenter, openSettingsFor notification: UNNotification?)
 }
 
@@ -42,7 +45,7 @@ extension UNUserNotificationCenterDelegate {
         _ center: UNUserNotificationCenter, willPresent notification: UNNotification,
         withCompletionHandler completionHandler: @escaping @Sendable (UNNotificationPresentationOptions) -> Void
     ) {
-        // The delegate is called and used on the main thread only.
+        // The delegate is called and used only on the main thread.
         nonisolated(unsafe) let delegate = self
         Task { @MainActor in
             completionHandler(await delegate.userNotificationCenter(center, willPresent: notification))
@@ -57,7 +60,7 @@ extension UNUserNotificationCenterDelegate {
         _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse,
         withCompletionHandler completionHandler: @escaping @Sendable () -> Void
     ) {
-        // The delegate is called and used on the main thread only.
+        // The delegate is called and used only on the main thread.
         nonisolated(unsafe) let delegate = self
         Task { @MainActor in
             await delegate.userNotificationCenter(center, didReceive: response)
