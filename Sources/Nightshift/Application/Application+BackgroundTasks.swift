@@ -7,8 +7,9 @@ extension Application {
     ///
     /// You can call this method on any thread, in the foreground and in the background. Up to 1,000 tasks can be open
     /// at once. The method returns when the service has answered, which takes some milliseconds. If the service does
-    /// not answer, the first call waits 2 s and later calls do not wait. An app in the foreground then gets its task
-    /// nevertheless, and the service is notified when it can be reached again.
+    /// not answer, the first call waits 2 s and later calls do not wait. An app in the foreground gets its task even
+    /// without an answer. In that case, the library reports the task to the service when the service can be reached
+    /// again.
     ///
     /// All tasks of an app share one budget of background time, ``backgroundTimeRemaining``. A few seconds before the
     /// budget is used up, the handler of every open task is called. An app that still has open tasks when the budget is
@@ -31,8 +32,8 @@ extension Application {
         return number.map { BackgroundTaskIdentifier(rawValue: Int($0)) } ?? .invalid
     }
 
-    /// Does the same as ``beginBackgroundTask(withName:expirationHandler:caller:)``. The task gets the name of the
-    /// calling function.
+    /// Begins a background task that is named after the calling function. In all other respects, this method is the
+    /// same as ``beginBackgroundTask(withName:expirationHandler:caller:)``.
     public nonisolated func beginBackgroundTask(
         expirationHandler handler: (@MainActor @Sendable () -> Void)? = nil, caller: String = #function
     ) -> BackgroundTaskIdentifier {
@@ -42,16 +43,16 @@ extension Application {
     /// Ends a background task. When an app in the background ends its last task, the app is suspended.
     ///
     /// You can call this method on any thread. It returns at once, and the service is notified in the order of the
-    /// calls. Ending a task a second time does nothing, and neither does ending ``BackgroundTaskIdentifier/invalid``.
+    /// calls. Calls for ``BackgroundTaskIdentifier/invalid``, or for a task that has already ended, do nothing.
     public nonisolated func endBackgroundTask(_ identifier: BackgroundTaskIdentifier) {
         connection.backgroundTasks.end(Int64(identifier.rawValue))
     }
 
-    /// The background time in seconds that remains for all background tasks together. It is `.greatestFiniteMagnitude`
-    /// in the foreground, and whenever the time is not limited.
+    /// The background time in seconds that remains for all background tasks together. The value is
+    /// `.greatestFiniteMagnitude` in the foreground, and whenever the time is not limited.
     ///
-    /// You can read this property on any thread and as often as you want, because it is read from memory that the
-    /// service writes. Under the opportunistic policy the time does not decrease while the device dozes.
+    /// You can read this property on any thread and as often as you want, because the value is read from memory that
+    /// the service writes. Under the opportunistic policy, the time does not decrease while the device dozes.
     public nonisolated var backgroundTimeRemaining: TimeInterval {
         min(connection.backgroundTasks.remaining, .greatestFiniteMagnitude)
     }

@@ -1,9 +1,10 @@
 public import Foundation
 import NightshiftClient
 
-// Opens URLs with the methods of UIKit, and with the programs that the desktop has registered for them.
+// This extension has UIKit's methods for opening URLs. A URL is opened with the program that the desktop has registered
+// for its scheme.
 extension Application {
-    /// A key of the options of ``open(_:options:completionHandler:)``. The names are the same as in UIKit.
+    /// A key of the options of ``open(_:options:completionHandler:)``. The keys have the same names as in UIKit.
     public struct OpenExternalURLOptionsKey: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
 
@@ -11,17 +12,18 @@ extension Application {
             self.rawValue = rawValue
         }
 
-        /// Desktops have no universal links. If this option is true, nothing is opened.
+        /// The key of an option to open the URL only as a universal link. Desktops have no universal links, so nothing
+        /// is opened if the value is true.
         public static let universalLinksOnly = OpenExternalURLOptionsKey(
             rawValue: "UIApplicationOpenURLOptionUniversalLinksOnly")
     }
 
-    /// The URL that opens `nightshift page`, where the user sets the permissions of apps. The text is the same as in
+    /// The URL that opens `nightshift page`, where the user sets the permissions of apps. The URL is the same as in
     /// UIKit.
     public nonisolated static let openSettingsURLString = "app-settings:"
 
-    /// Returns whether the desktop has a program for the URL's scheme, according to `xdg-mime`. Blocks the thread for
-    /// at most 2 s. Returns false if `xdg-mime` is not installed.
+    /// Returns whether the desktop has a program for the URL's scheme, according to `xdg-mime`. This method blocks the
+    /// thread for at most 2 s. It returns false if `xdg-mime` is not installed.
     public func canOpenURL(_ url: URL) -> Bool {
         guard let scheme = url.scheme?.lowercased(), !scheme.isEmpty else { return false }
         return Self.isSettings(url) ? opener.hasPage : opener.hasProgram(forScheme: scheme)
@@ -30,7 +32,7 @@ extension Application {
     /// Opens a URL with the desktop's program for it, using `xdg-open`.
     ///
     /// - Parameters:
-    ///   - options: With ``OpenExternalURLOptionsKey/universalLinksOnly``, nothing is opened.
+    ///   - options: The options. If ``OpenExternalURLOptionsKey/universalLinksOnly`` is true, nothing is opened.
     ///   - completion: A handler that is called on the main thread. Its argument is true if a program was found and did
     ///     not fail at once.
     public func open(

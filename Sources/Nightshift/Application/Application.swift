@@ -2,10 +2,11 @@ import Dispatch
 public import Foundation
 import NightshiftAPI
 
-/// The app as the service sees it. It has the app's state, and receives the service's requests for work in the
+/// The object that represents this app. It has the app's state, and receives the service's requests for work in the
 /// background.
 ///
-/// A program without an `Application` can have background sessions too, but it is never launched for them.
+/// A program without an `Application` can have background sessions too, but the service never launches such a program
+/// for its sessions.
 ///
 /// This class is isolated to the main actor, like `UIApplication`. Code in Swift 5 mode can use it elsewhere without a
 /// compiler error, but must run on the main thread.
@@ -18,9 +19,11 @@ import NightshiftAPI
     public private(set) var applicationState = State.inactive
     let connection: ServiceConnection
     private var isLaunched = false
-    /// Whether the developer was warned that the delegate's method for background fetches is not called.
+    /// Whether the library has already printed the warning that the delegate's method for background fetches is never
+    /// called.
     var hasAdvisedFetchMethod = false
-    /// The delegate's methods for notifications about which the developer was warned that they are not called.
+    /// The names of the delegate's notification methods for which the library has already printed the warning that they
+    /// are never called.
     var advisedNotificationMethods: Set<String> = []
     /// The identifiers of the notifications that the app was launched for.
     private(set) var launchNotifications: Set<String> = []
@@ -39,7 +42,7 @@ import NightshiftAPI
             self.rawValue = rawValue
         }
 
-        /// The value is `true` if the service launched the app in the background.
+        /// The key of a value that is `true` if the service launched the app in the background.
         public static let isBackgroundLaunch = LaunchOptionsKey(rawValue: "NightshiftIsBackgroundLaunch")
     }
 
@@ -47,8 +50,8 @@ import NightshiftAPI
         self.connection = connection
     }
 
-    /// The time that the launch waits on a background thread for the first connection. Attempts to connect continue
-    /// afterwards.
+    /// The longest time that a launch waits for the first connection, on a background thread. Attempts to connect
+    /// continue afterwards.
     private nonisolated static let launchTimeout: Duration = .seconds(10)
 
     /// Launches the app and serves the main thread until the process ends.
@@ -57,8 +60,8 @@ import NightshiftAPI
         while true { RunLoop.main.run(until: .distantFuture) }
     }
 
-    /// Does the same as ``run()``, except that it returns instead of serving the main thread. Use it in programs that
-    /// serve the main thread themselves.
+    /// Launches the app like ``run()``, but returns instead of serving the main thread. Use this method in programs
+    /// that serve the main thread themselves.
     ///
     /// Only the first call has an effect.
     public func launch() {
@@ -91,20 +94,21 @@ import NightshiftAPI
         connection.presenter.launchEnded()
         guard !isBackgroundLaunch else { return }
         enter(.active)
-        // The service knows about the launches that it made. If the app reported such a launch now, it would undo what
-        // the user has done with the app meanwhile.
+        // The service knows about the launches that it made. If the app reported such a launch now, the report would
+        // undo changes of state that the user has made since.
         if environment["NIGHTSHIFT_APP"] == nil { connection.commands.report(.active) }
     }
 
     // MARK: - The window system
 
-    /// Call this when the window system has brought the app to the foreground.
+    /// Moves the app to the foreground. Call this method when the window system has brought the app to the foreground.
     public func enterForeground() {
         enter(.active)
         connection.commands.report(.active)
     }
 
-    /// Call this when the app is no longer visible. It may be suspended soon afterwards.
+    /// Moves the app to the background. Call this method when the app is no longer visible. The app may be suspended
+    /// soon afterwards.
     public func enterBackground() {
         enter(.background)
         connection.commands.report(.background)
@@ -118,8 +122,8 @@ import NightshiftAPI
 
     private func enter(_ new: State) {
         guard new != applicationState else { return }
-        // The state is set before the delegate is notified, so that a task that the delegate begins is begun in the new
-        // state.
+        // The state is set before the delegate is notified. If the delegate then begins a task, the task is begun in
+        // the new state.
         connection.backgroundTasks.appIs(inBackground: new == .background)
         if applicationState == .active {
             delegate?.applicationWillResignActive(self)
@@ -203,7 +207,7 @@ extension Application: nonisolated CommandReceiver {
 }
 
 extension Application {
-    // The names are the same as in UIKit.
+    // These names are the same as in UIKit.
     public nonisolated static let didFinishLaunchingNotification = Notification.Name(
         "UIApplicationDidFinishLaunchingNotification")
     public nonisolated static let didBecomeActiveNotification = Notification.Name(
@@ -214,7 +218,7 @@ extension Application {
         "UIApplicationDidEnterBackgroundNotification")
     public nonisolated static let willEnterForegroundNotification = Notification.Name(
         "UIApplicationWillEnterForegroundNotification")
-    /// Never posted, because Linux does not notify programs before memory runs out.
+    /// The name of a notification that is never posted, because Linux does not notify programs before memory runs out.
     public nonisolated static let didReceiveMemoryWarningNotification = Notification.Name(
         "UIApplicationDidReceiveMemoryWarningNotification")
     public nonisolated static let willTerminateNotification = Notification.Name(

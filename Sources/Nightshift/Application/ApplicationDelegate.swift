@@ -19,11 +19,11 @@ public import Foundation
 
     /// Called when the app has been launched. Create the app's background sessions here.
     ///
-    /// - Parameter launchOptions: Has ``Application/LaunchOptionsKey/isBackgroundLaunch`` if the service launched the
-    ///   app in the background. Has ``Application/LaunchOptionsKey/remoteNotification`` if the app was launched for a
-    ///   remote notification, or because the user opened one. Has ``Application/LaunchOptionsKey/location`` if it was
-    ///   launched for a location event.
-    /// - Returns: Ignored.
+    /// - Parameter launchOptions: The reasons for the launch. ``Application/LaunchOptionsKey/isBackgroundLaunch`` is
+    ///   set if the service launched the app in the background. ``Application/LaunchOptionsKey/remoteNotification`` is
+    ///   set if the app was launched for a remote notification, or because the user opened one.
+    ///   ``Application/LaunchOptionsKey/location`` is set if the app was launched for a location event.
+    /// - Returns: A value that the library ignores.
     func application(
         _ application: Application, didFinishLaunchingWithOptions launchOptions: [Application.LaunchOptionsKey: Any]?
     ) -> Bool
@@ -32,23 +32,24 @@ public import Foundation
 
     func applicationWillResignActive(_ application: Application)
 
-    /// Called when the app enters the background. It has five seconds to finish; afterwards it may be suspended.
+    /// Called when the app enters the background. The app has five seconds to finish. After that time it may be
+    /// suspended.
     func applicationDidEnterBackground(_ application: Application)
 
     func applicationWillEnterForeground(_ application: Application)
 
-    /// Never called; see ``Application/didReceiveMemoryWarningNotification``.
+    /// A method that is never called. See ``Application/didReceiveMemoryWarningNotification``.
     func applicationDidReceiveMemoryWarning(_ application: Application)
 
     /// Called before the app terminates, except when it crashes or is terminated while it is suspended.
     func applicationWillTerminate(_ application: Application)
 
-    /// Called when transfers of a background session ended while the app was not running, or when one of them needs an
+    /// Called when transfers of a background session ended while the app was not running, or when a transfer needs an
     /// answer.
     ///
     /// Create the session with this identifier if it does not exist. Keep the handler, and call it in
-    /// `urlSessionDidFinishEvents(forBackgroundURLSession:)`. The default implementation completes automatically at
-    /// that time.
+    /// `urlSessionDidFinishEvents(forBackgroundURLSession:)`. The default implementation calls the handler at the same
+    /// point for you.
     ///
     /// - Parameter completionHandler: Call this handler, on any thread, within 30 s or the time set in the app's
     ///   desktop entry. An app that does not call it in time is terminated.
@@ -65,13 +66,13 @@ public import Foundation
         _ application: Application,
         performFetchWithCompletionHandler completionHandler: @escaping @Sendable (BackgroundFetchResult) -> Void)
 
-    /// The asynchronous form of the method with a completion handler. Only one of the two is called.
+    /// The asynchronous form of the method with a completion handler. Only one of these two methods is called.
     func applicationPerformFetch(_ application: Application) async -> BackgroundFetchResult
 
-    /// Called when the app has a token for its provider. The app requested it with
-    /// ``Application/registerForRemoteNotifications()``, or the token has changed.
+    /// Called when the app has received a device token for its provider. This happens after a call of
+    /// ``Application/registerForRemoteNotifications()``, and whenever the token changes.
     ///
-    /// - Parameter deviceToken: The token, to be sent to the provider in hexadecimal. Tokens differ in length.
+    /// - Parameter deviceToken: The token. Send it to the provider in hexadecimal. The length of tokens varies.
     func application(
         _ application: Application, didRegisterForRemoteNotificationsWithDeviceToken deviceToken: Data)
 
@@ -96,13 +97,13 @@ public import Foundation
         _ application: Application, didReceiveRemoteNotification userInfo: [AnyHashable: Any],
         fetchCompletionHandler completionHandler: @escaping @Sendable (BackgroundFetchResult) -> Void)
 
-    /// The asynchronous form of the method with a completion handler. Only one of them is called.
+    /// The asynchronous form of the method with a completion handler. Only one of these two methods is called.
     func application(
         _ application: Application, didReceiveRemoteNotification userInfo: sending [AnyHashable: Any]
     ) async -> BackgroundFetchResult
 
-    /// The old form, without a result. It is called for delegates that implement neither of the other forms, but not
-    /// for a notification that launched the app.
+    /// The older form of the method, without a result. It is called only for delegates that implement neither of the
+    /// other forms. It is not called for a notification that launched the app.
     func application(_ application: Application, didReceiveRemoteNotification userInfo: [AnyHashable: Any])
 
     /// Returns a PNG image of the app's current appearance for an app switcher, or nil if the app has no image.
@@ -169,8 +170,8 @@ extension ApplicationDelegate {
     public func application(
         _ application: Application, didReceiveRemoteNotification userInfo: sending [AnyHashable: Any]
     ) async -> BackgroundFetchResult {
-        // The old form is called through a synchronous method, because its name would refer to this asynchronous method
-        // here.
+        // The old form is called through a synchronous method. In this asynchronous method, its name would refer to the
+        // asynchronous form.
         receiveInOldForm(userInfo, application)
         return .noData
     }

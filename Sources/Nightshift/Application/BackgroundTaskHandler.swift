@@ -4,7 +4,8 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Begins and ends background tasks with the service, and keeps the clock file from which the remaining time is read.
+/// An object that begins and ends background tasks with the service, and opens the clock file from which the remaining
+/// time is read.
 ///
 /// A task begins with the service's answer: from then on the process is not suspended. The end of a task is reported
 /// asynchronously, in the order of the calls.
@@ -17,16 +18,16 @@ final class BackgroundTaskHandler: Sendable {
         var ledger = BackgroundTaskLedger()
         var clock: BackgroundClockFile?
         /// The number of channels opened so far. A task that the service granted on one channel has to be reported
-        /// again on the next.
+        /// again on the next channel.
         var channels = 0
         var isInBackground = false
-        /// Whether the service did not answer the last request and has not been reached since. Meanwhile callers do not
-        /// wait for it.
+        /// Whether the service did not answer the last request and has not been reached since. While this is true,
+        /// callers do not wait for an answer.
         var isUnreachable = false
         var refusal: String?
     }
 
-    /// The time for which the beginning of a task waits if the service does not answer.
+    /// The longest time that a caller waits for the service's answer when it begins a task.
     private static let timeout: Duration = .seconds(2)
     /// The time in seconds within which a reachable service has to answer about one task.
     private static let answerTimeout = 2.0
@@ -78,8 +79,9 @@ final class BackgroundTaskHandler: Sendable {
                 state.isUnreachable = true
                 return state.isInBackground
             }
-            // Without a service, an app in the foreground is not suspended, so the task can be granted now and reported
-            // later. In the background the service, once it is back, would find the app running without permission.
+            // While there is no service, an app in the foreground is not suspended, so the task can be granted now and
+            // reported later. In the background, the task cannot be granted: when the service is back, it would find
+            // the app running without permission.
             guard !isInBackground else {
                 refuse(number, reason, mayBeKnown: true)
                 return nil
@@ -91,7 +93,7 @@ final class BackgroundTaskHandler: Sendable {
     }
 
     private enum Answer {
-        /// The task was granted on the channel with this number.
+        /// A granted task, with the number of the channel on which the service granted it.
         case granted(Int)
         case refused(String)
         case unanswered(String)
@@ -128,6 +130,8 @@ final class BackgroundTaskHandler: Sendable {
         }
     }
 
+    /// Marks a task as open, and calls its handler if the background time has already expired.
+    ///
     /// - Returns: The number of the current channel. On each later channel, the task is reported automatically.
     private func open(_ number: Int64) -> Int {
         let (isLate, channel) = state.withLock { ($0.ledger.open(number), $0.channels) }
@@ -154,7 +158,7 @@ final class BackgroundTaskHandler: Sendable {
 
     // MARK: - Reports to the service
 
-    /// Called when the service can be reached, for the first time or again.
+    /// Sends the pending reports when the service can be reached, for the first time or again.
     func onReconnect() {
         let hasNews = state.withLock { state in
             state.isUnreachable = false
@@ -187,6 +191,8 @@ final class BackgroundTaskHandler: Sendable {
         }
     }
 
+    /// Sends a report to the service.
+    ///
     /// - Throws: ``ServiceUnreachable``, or `CancellationError` if the connection is closed.
     private func tell(_ news: BackgroundTaskLedger.News, _ connection: ServiceConnection) throws {
         do {
@@ -196,7 +202,7 @@ final class BackgroundTaskHandler: Sendable {
             case .end(let number): try connection.notify(.endBackgroundTask(number), timeout: Self.endTimeout)
             }
         } catch is Problem {
-            // The service does not know the task. For the end of a task that is success.
+            // The service does not know the task. If the report was about the task's end, this counts as success.
             if case .beginning = news { callHandlers([news.number]) {} }
         }
         state.withLock { $0.ledger.told(news) }
@@ -204,7 +210,7 @@ final class BackgroundTaskHandler: Sendable {
 
     // MARK: - Reconnection
 
-    /// Reads the clock file that the service's greeting names, and reports every open task. Runs before any other
+    /// Opens the clock file that the service's greeting names, and reports every open task. Runs before any other
     /// request on the channel.
     ///
     /// - Returns: False if the service did not answer.
@@ -239,11 +245,11 @@ final class BackgroundTaskHandler: Sendable {
     }
 
     private func callHandlers(_ numbers: [Int64], _ done: @escaping @Sendable () -> Void) {
-        // Without handlers the main queue is not used, because it may not be served.
+        // If there are no handlers, the main queue is not used, because the program may not serve it.
         guard !numbers.isEmpty else { return done() }
         DispatchQueue.main.async { [self] in
             MainActor.assumeIsolated {
-                // The handlers are taken one at a time, because each may end further tasks.
+                // The handlers are removed one at a time, because each may end further tasks.
                 for number in numbers { state.withLock { $0.ledger.takeHandler(number) }?() }
             }
             done()

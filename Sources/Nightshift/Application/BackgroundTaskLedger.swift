@@ -3,8 +3,8 @@ import NightshiftAPI
 /// The background tasks of this process: the requested and open tasks, and the reports that the service has not
 /// received yet.
 ///
-/// A requested task becomes open or is refused; an open task ends. Its expiration handler is called at most once, and
-/// never before the app has received the task's number.
+/// A requested task becomes open or is refused; an open task ends. The expiration handler of a task is called at most
+/// once, and never before the app has received the task's number.
 struct BackgroundTaskLedger {
     typealias Handler = @MainActor @Sendable () -> Void
 
@@ -40,7 +40,7 @@ struct BackgroundTaskLedger {
 
     /// Removes a requested task that the app does not get.
     ///
-    /// - Parameter mayBeKnown: Whether the service may have begun the task without its answer having arrived.
+    /// - Parameter mayBeKnown: Whether the service may have begun the task, although no answer arrived.
     /// - Returns: The task's handler. The caller must release it outside of any lock, because releasing what it
     ///   captures may call back into this code.
     mutating func refuse(_ number: Int64, mayBeKnown: Bool) -> Handler? {
@@ -50,7 +50,8 @@ struct BackgroundTaskLedger {
 
     /// Ends an open task.
     ///
-    /// - Returns: Whether the task was open, and its handler, to be released as for ``refuse(_:mayBeKnown:)``.
+    /// - Returns: Whether the task was open, and its handler. The caller must release the handler outside of any lock,
+    ///   as with ``refuse(_:mayBeKnown:)``.
     mutating func end(_ number: Int64) -> (isNews: Bool, handler: Handler?) {
         guard tasks[number]?.isOpen == true else { return (false, nil) }
         let handler = tasks.removeValue(forKey: number)?.handler

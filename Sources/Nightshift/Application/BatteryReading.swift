@@ -8,7 +8,7 @@ package struct BatteryReading: Hashable, Sendable {
     package var level: Float
     package var isOnExternalPower: Bool
 
-    /// Returns nil for a device without a battery.
+    /// Creates a reading from the device conditions. Returns nil if the device has no battery.
     init?(_ conditions: DeviceConditions) {
         guard let percentage = conditions.batteryPercentage else { return nil }
         level = Float(percentage.limited(to: 0...100, or: 0) / 100)

@@ -4,28 +4,36 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Executes commands of the service. An ``Application`` is the receiver once it is launched.
+/// A receiver that executes the service's commands. An ``Application`` is the receiver once it is launched.
 protocol CommandReceiver: AnyObject, Sendable {
+    /// Moves the app to a state.
+    ///
     /// - Parameter done: Called when the delegate has returned.
     func enter(_ state: AppState, done: @escaping @Sendable () -> Void)
 
+    /// Notifies the app of a session's events.
+    ///
     /// - Parameters:
     ///   - completion: The completion handler for the app.
     ///   - told: Called when the delegate has returned.
     func handleEvents(
         of session: String, completion: @escaping @Sendable () -> Void, told: @escaping @Sendable () -> Void)
 
+    /// Lets the app fetch new content.
+    ///
     /// - Parameter completion: Called with the result of the fetch. It is called more than once if the app's delegate
     ///   does so.
     func performFetch(completion: @escaping @Sendable (RefreshResult) -> Void)
 
+    /// Passes a remote notification to the app.
+    ///
     /// - Parameter completion: Called with the result. It is called more than once if the app's delegate does so.
     func receive(_ delivery: PushDelivery, completion: @escaping @Sendable (RefreshResult) -> Void)
 
-    /// Called when the app got a token for remote notifications, or was refused one.
+    /// Notifies the app that it got a token for remote notifications, or that its registration was refused.
     func registrationEnded(_ notice: PushNotice)
 
-    /// Called when ``Application/backgroundRefreshStatus`` has changed.
+    /// Notifies the app that ``Application/backgroundRefreshStatus`` has changed.
     func refreshStatusChanged()
 
     func takeSnapshot(done: @escaping @Sendable (Data?) -> Void)
@@ -33,7 +41,7 @@ protocol CommandReceiver: AnyObject, Sendable {
     func willTerminate(done: @escaping @Sendable () -> Void)
 }
 
-/// Handles the service's commands, each once, and acknowledges them when they are done.
+/// An object that handles each command of the service once, and acknowledges it when it is done.
 final class CommandHandler: Sendable {
     private let queue = DispatchQueue(label: "nightshift.commands")
     private let state = Mutex(State())
@@ -47,8 +55,8 @@ final class CommandHandler: Sendable {
         var waiting: [Events] = []
         /// The sessions that have ended in this process, with the last message that their delegates have handled.
         var ended: [String: Int64] = [:]
-        /// The last state that the app entered by itself and has not reported yet. A command to enter another state
-        /// clears it.
+        /// The last state that the app entered without a command, and that has not been reported yet. A command to
+        /// enter another state clears it.
         var unreported: AppState?
         /// The last state that the service commanded before the app was launched.
         var enteredEarly: AppState?
@@ -72,9 +80,9 @@ final class CommandHandler: Sendable {
         var finishes = 0
         /// The number of these times that were acknowledged.
         var told = 0
-        /// The result, for ``ProcessCommand/Action/handleWake``.
+        /// The result of a ``ProcessCommand/Action/handleWake`` command.
         var result: RefreshResult?
-        /// The presentation options, for ``ProcessCommand/Action/present``.
+        /// The presentation options that result from a ``ProcessCommand/Action/present`` command.
         var presentation: Int?
 
         init(command: ProcessCommand, channel: String?) {
@@ -89,7 +97,7 @@ final class CommandHandler: Sendable {
 
         var isOver: Bool { isDone && !isUntold }
 
-        /// Whether the command, if it arrives again, is only acknowledged again and not executed again.
+        /// Whether a repetition of the command is only acknowledged, and not executed.
         var isDoneOnce: Bool { isDone && [.handleEvents, .handleWake, .present].contains(command.action) }
     }
 
@@ -101,9 +109,10 @@ final class CommandHandler: Sendable {
         var through: Int64
         /// Whether the app was notified with its method for session events.
         var isTold = false
-        /// Whether the command arrived without a receiver: the program is no app, or has not been launched yet.
+        /// Whether the command arrived while there was no receiver. In that case the program is not an app, or has not
+        /// been launched yet.
         var isEarly = false
-        /// Acknowledges the command, in the same way as the app's completion handler.
+        /// A closure that acknowledges the command, as the app's completion handler does.
         var acknowledge: @Sendable () -> Void
         /// Completion handlers to call after the delegate was notified.
         var completions: [@Sendable () -> Void] = []
@@ -141,7 +150,7 @@ final class CommandHandler: Sendable {
                 return (state.known[index], state.receiver)
             }
             state.known.append(Entry(command: command, channel: channel))
-            // Unfinished commands stay: a task that the user has begun may outlast many other commands.
+            // Unfinished commands are kept. A task that the user has begun may outlast many other commands.
             if state.known.count > Self.mostKnown, let old = state.known.firstIndex(where: \.isOver) {
                 state.known.remove(at: old)
             }
@@ -194,7 +203,7 @@ final class CommandHandler: Sendable {
             guard let wakes = state.withLock(\.connection)?.wakes else { return }
             wakes.expire(command, isApplication: receiver != nil) { [self] in finish(command) }
         case .present:
-            // Without an app, the main thread may not be served.
+            // If the program is not an app, it may not serve the main thread.
             guard let presenter = state.withLock(\.connection)?.presenter,
                 receiver != nil || presenter.delegate != nil
             else { return finish(command) }
@@ -251,8 +260,8 @@ final class CommandHandler: Sendable {
     /// Calls `completion` when the session's delegate has been notified that all events are delivered. This is for apps
     /// that do not implement the method for session events.
     ///
-    /// The completion belongs to the first command that has none yet, because the app is notified of commands in their
-    /// order.
+    /// The app is notified of commands in their order. Therefore the completion belongs to the first command that has
+    /// no completion yet.
     func complete(_ session: String, _ completion: @escaping @Sendable () -> Void) {
         state.withLock { state in
             let index = state.waiting.firstIndex {
@@ -270,7 +279,8 @@ final class CommandHandler: Sendable {
         }
     }
 
-    /// Completes the commands of a session that has ended in this process. No delegate can be notified any longer.
+    /// Completes the commands of a session that has ended in this process, because its delegate can no longer be
+    /// notified.
     func ended(_ core: SessionCore) {
         let handled = core.lastHandled
         state.withLock { $0.ended[core.identifier] = handled }
@@ -287,7 +297,8 @@ final class CommandHandler: Sendable {
         }
     }
 
-    /// Called when a session was created, or when its delegate has handled a message.
+    /// Finishes the commands of a session whose messages have been handled. This method is called when a session was
+    /// created, and when its delegate has handled a message.
     func advanced(_ core: SessionCore) {
         let handled = core.lastHandled
         let finished = state.withLock { state in
@@ -333,7 +344,7 @@ final class CommandHandler: Sendable {
         }
     }
 
-    /// Called when the service reports the change.
+    /// Passes a change of the background refresh status to the receiver.
     func refreshStatusChanged() {
         state.withLock(\.receiver)?.refreshStatusChanged()
     }
@@ -354,7 +365,8 @@ final class CommandHandler: Sendable {
         state.withLock { if $0.unreported == newState { $0.unreported = nil } }
     }
 
-    /// Called when the service can be reached, for the first time or again.
+    /// Sends the unsent acknowledgements and the unreported state when the service can be reached, for the first time
+    /// or again.
     func onReconnect() {
         queue.async { [self] in
             let (untold, unreported) = state.withLock { ($0.known.filter(\.isUntold), $0.unreported) }
@@ -363,8 +375,8 @@ final class CommandHandler: Sendable {
         }
     }
 
-    /// Sends a report. Returns false only if it has to be sent again later. A refused report is not repeated, because a
-    /// restarted service repeats its own commands. Runs on ``queue``.
+    /// Sends a report. Returns false only if the report has to be sent again later. A refused report is not repeated,
+    /// because a restarted service repeats its own commands. Runs on ``queue``.
     private func notifyService(
         _ endpoint: Endpoint<Void>, on channel: String? = nil, while isWanted: () -> Bool = { true }
     ) -> Bool {
@@ -396,7 +408,8 @@ extension SessionCore {
         }
     }
 
-    /// Prints, once for each session, the line of code with which the delegate receives the end of its events.
+    /// Prints, once for each session, the line of code that the delegate's class needs to be notified of the end of its
+    /// events.
     private func adviseConformance(of delegate: any URLSessionDelegate) {
         let isFirst = state.withLock { state in
             defer { state.hasAdvisedConformance = true }

@@ -2,11 +2,13 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// The random identifier that all apps of one vendor share, in a file in the service's state folder.
+/// The random identifier that all apps of one vendor share. It is stored in a file in the service's state folder.
 struct VendorIdentifier: Sendable {
     private let file: URL
 
-    /// - Parameter app: The app's id. Without its last component it names the vendor, as Apple documents for bundle
+    /// Finds the file for the identifier of an app's vendor. The file is not read yet.
+    ///
+    /// - Parameter app: The app's id. The id without its last component names the vendor, as Apple documents for bundle
     ///   identifiers.
     init(_ paths: ServicePaths, of app: AppID) {
         let components = app.rawValue.split(separator: ".", omittingEmptySubsequences: false)
@@ -27,8 +29,8 @@ struct VendorIdentifier: Sendable {
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             try Data(UUID().uuidString.utf8).write(to: draft)
-            // The data is synced before the file gets its name. Otherwise a power failure could leave an empty file for
-            // good.
+            // The data is synced before the file gets its name. Otherwise a power failure could leave a file that stays
+            // empty.
             let written = try FileHandle(forWritingTo: draft)
             try written.synchronize()
             try written.close()
@@ -46,7 +48,8 @@ struct VendorIdentifier: Sendable {
 }
 
 extension Application {
-    /// The identifier of the app's vendor. Waits for the service, which knows the app's id. Nil if there is no service.
+    /// The identifier of the app's vendor. Reading it waits for the service, which knows the app's id. Nil if there is
+    /// no service.
     package nonisolated var vendorIdentifier: UUID? {
         guard let hello = try? connection.openChannel(until: .now + Self.deviceTimeout, hasty: true) else {
             return nil
