@@ -1,9 +1,9 @@
 import CNightshift
 import Glibc
 
-/// Moves the bytes of a body from a socket to a file through a pipe, without copying them to user space.
+/// A pipe that moves the bytes of a body from a socket to a file, without copying them to user space.
 ///
-/// The pipe is empty between two calls, so all exchanges of a loop share one.
+/// The pipe is empty between two calls, so all exchanges of a loop share one pipe.
 final class BodyPipe {
     private let reading: Int32
     private let writing: Int32
@@ -11,17 +11,17 @@ final class BodyPipe {
     let capacity: Int
     private var copied: UnsafeMutableRawBufferPointer?
 
-    /// The capacity that an unprivileged user may set (`/proc/sys/fs/pipe-max-size`).
+    /// The capacity that an unprivileged user may set at most (`/proc/sys/fs/pipe-max-size`).
     private static let wantedCapacity: Int32 = 1 << 20
-    /// The size of one copy if the kernel cannot move the bytes.
+    /// The number of bytes that are copied at once if the kernel cannot move the bytes.
     private static let copyBytes = 262_144
 
-    /// Returns nil if the process has no file descriptors left.
+    /// Creates the pipe. Returns nil if the process has no file descriptors left.
     init?() {
         var ends: [Int32] = [-1, -1]
         guard nightshift_pipe(&ends) == 0 else { return nil }
         (reading, writing) = (ends[0], ends[1])
-        // The kernel refuses this if the user has too many pipes. The pipe then keeps its capacity.
+        // The kernel refuses this call if the user has too many pipes. The pipe then keeps its default capacity.
         let capacity = nightshift_set_pipe_capacity(writing, Self.wantedCapacity)
         self.capacity = capacity > 0 ? Int(capacity) : 65_536
     }
@@ -32,8 +32,8 @@ final class BodyPipe {
         copied?.deallocate()
     }
 
-    /// Takes up to `count` bytes from the socket. Returns their number, 0 at the end of the connection, or -1 with
-    /// `errno`.
+    /// Moves up to `count` bytes from the socket into the pipe. Returns the number of bytes, 0 at the end of the
+    /// connection, or -1 with `errno`.
     func fill(from socket: Int32, _ count: Int) -> Int {
         while true {
             let taken = nightshift_splice(socket, writing, nil, Int64(min(count, capacity)))
@@ -71,15 +71,15 @@ final class BodyPipe {
         while left > 0 {
             let taken = read(reading, buffer.baseAddress, min(left, buffer.count))
             if taken < 0, errno == EINTR { continue }
-            precondition(taken > 0, "a pipe holds what was put into it")
+            precondition(taken > 0, "The pipe must contain the bytes that were put into it.")
             left -= taken
             if isRefused, move.error == 0 { move.write(buffer, taken, into: file, at: offset) }
         }
         return move
     }
 
-    /// Takes up to `count` bytes from the socket and writes them to `offset` of a file. Returns nil, with `errno`, if
-    /// no bytes could be taken. At the end of the connection no bytes move.
+    /// Copies up to `count` bytes from the socket to `offset` of a file. Returns nil and sets `errno` if the socket
+    /// cannot be read. At the end of the connection, the result has 0 bytes.
     func copy(from socket: Int32, _ count: Int, into file: Int32, at offset: Int64) -> CurlMove? {
         let buffer = buffer()
         while true {
@@ -104,7 +104,7 @@ final class BodyPipe {
 package struct CurlMove: Sendable {
     /// The number of bytes that were written to the file.
     package var bytes = 0
-    /// The error with which the file refused more bytes; 0 if it accepted all.
+    /// The error with which the file refused more bytes. It is 0 if the file accepted all bytes.
     package var error: Int32 = 0
     /// Whether the bytes had to be copied because the kernel could not move them.
     var isCopied = false

@@ -2,23 +2,24 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// The loop's part of one ``CurlChannel``. It is used on the loop's thread only.
+/// The state of one ``CurlChannel`` on the loop's thread. It is used only on that thread.
 ///
-/// libcurl makes the connection. Its handle stays with the multi handle as long as the connection is needed, because
-/// removing it would close the connection. The loop watches the socket in addition to libcurl's own sockets.
+/// libcurl makes the connection. libcurl's handle stays with the multi handle as long as the connection is needed,
+/// because removing the handle would close the connection. The loop watches the connection's socket in addition to
+/// libcurl's own sockets.
 final class ChannelCore {
     let easy: UnsafeMutableRawPointer
     let delegate: any CurlChannelDelegate
     private let request: CurlChannelRequest
-    /// A pool for this connection alone, so that no other handle examines the connection for reuse.
+    /// A pool for this connection only, so that no other handle examines the connection for reuse.
     private let pool = ConnectionPool()
     private let socketMaker: SocketMaker
     private let errorText: UnsafeMutablePointer<CChar>
     private var socket: Int32?
-    /// Set while the delegate has not accepted the received bytes.
+    /// Whether the delegate has not yet accepted the bytes that it received.
     private var isPaused = false
     private var output: [[UInt8]] = []
-    /// The number of bytes of the first piece that were sent.
+    /// The number of bytes of the first queued piece that were sent.
     private var sent = 0
     private var waiting = 0
     private var buffer: [UInt8] = []
@@ -35,7 +36,7 @@ final class ChannelCore {
 
     deinit { errorText.deallocate() }
 
-    /// Sets up the handle. Returns the failure, or nil.
+    /// Sets up the handle. Returns the error if this fails, otherwise nil.
     func prepare() -> CurlEnd? {
         var options = EasyOptions(easy)
         options.set(CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer(errorText))
@@ -67,7 +68,7 @@ final class ChannelCore {
 
     /// Handles the end of libcurl's connection attempt.
     ///
-    /// - Returns: the failure, or nil.
+    /// - Returns: The end of the channel if the attempt failed, otherwise nil.
     func connected(_ code: CURLcode) -> CurlEnd? {
         guard code == CURLE_OK else { return end(code) }
         var socket = CURL_SOCKET_BAD
@@ -85,7 +86,7 @@ final class ChannelCore {
         guard !bytes.isEmpty else { return nil }
         guard waiting + bytes.count <= CurlChannel.outputLimit else {
             return CurlEnd(
-                code: Int32(CURLE_SEND_ERROR.rawValue), message: "The other side does not read what it is sent.")
+                code: Int32(CURLE_SEND_ERROR.rawValue), message: "The peer does not read the data that was sent.")
         }
         output.append(bytes)
         waiting += bytes.count
@@ -94,11 +95,12 @@ final class ChannelCore {
 
     func resume() -> CurlEnd? {
         isPaused = false
-        // TLS may have decrypted more bytes than were accepted. The socket does not become readable for these.
+        // TLS may have decrypted more bytes than the delegate has accepted. The socket does not become readable for
+        // these bytes.
         return progress()
     }
 
-    /// The socket and the events to watch for; nil if there are none.
+    /// The socket and the events to watch for. Nil if there is nothing to watch.
     var watched: curl_waitfd? {
         guard let socket else { return nil }
         let events = (isPaused ? 0 : CURL_WAIT_POLLIN) | (output.isEmpty ? 0 : CURL_WAIT_POLLOUT)
@@ -107,7 +109,7 @@ final class ChannelCore {
 
     /// Sends and receives as much as possible without waiting.
     ///
-    /// - Returns: the end of the channel, if it has ended.
+    /// - Returns: The end of the channel if the channel has ended, otherwise nil.
     func progress() -> CurlEnd? {
         guard socket != nil else { return nil }
         return flush() ?? receive()
@@ -136,7 +138,7 @@ final class ChannelCore {
         let result = buffer.withUnsafeMutableBytes { curl_easy_recv(easy, $0.baseAddress, $0.count, &count) }
         if result == CURLE_AGAIN { return nil }
         guard result == CURLE_OK else { return end(result) }
-        guard count > 0 else { return CurlEnd(code: 0, message: "The other side has closed the connection.") }
+        guard count > 0 else { return CurlEnd(code: 0, message: "The peer has closed the connection.") }
         isPaused = true
         delegate.received(Array(buffer.prefix(count)))
         return nil

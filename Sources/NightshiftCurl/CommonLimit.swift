@@ -1,9 +1,10 @@
 import Synchronization
 
-/// The rate limit that all exchanges of some loops share.
+/// A rate limit that all exchanges of several loops share.
 package final class CommonLimit: Sendable {
     private let queue = Mutex(TurnQueue<Ticket>())
-    /// Read for every piece of a body, where a lock would be too slow.
+    /// Whether there is a limit. This is an atomic because it is read for every piece of a body, where a lock would be
+    /// too slow.
     private let limited = Atomic(false)
 
     static let shortestPause = TurnQueue<Ticket>.shortestPause
@@ -11,7 +12,7 @@ package final class CommonLimit: Sendable {
 
     package init() {}
 
-    /// Sets the limit in bytes per second for both directions together; nil is unlimited. The caller must then call
+    /// Sets the limit in bytes per second for both directions together. Nil means unlimited. The caller must then call
     /// ``CurlLoop/rateLimitChanged()`` on each loop.
     package func set(_ bytesPerSecond: Int64?) {
         queue.withLock { queue in
@@ -22,7 +23,7 @@ package final class CommonLimit: Sendable {
 
     package var isLimited: Bool { limited.load(ordering: .acquiring) }
 
-    /// An exchange that waits for its turn.
+    /// The identity of an exchange that waits for its turn.
     struct Ticket: Equatable, Sendable {
         var loop: CurlLoop
         var id: Int
@@ -30,12 +31,12 @@ package final class CommonLimit: Sendable {
         static func == (left: Ticket, right: Ticket) -> Bool { left.loop === right.loop && left.id == right.id }
     }
 
-    /// Queues an exchange. Returns the time at which the loop must give turns.
+    /// Adds an exchange to the queue. Returns the time at which the loop must call ``giveTurns(now:)``.
     func wait(_ ticket: Ticket, now: Double) -> Double {
         queue.withLock { $0.wait(ticket, now: now) }
     }
 
-    /// Removes an exchange that has ended with `unused` bytes of its turn left.
+    /// Removes an exchange that has ended. The `unused` bytes of its turn become available to other exchanges.
     func leave(_ ticket: Ticket, isQueued: Bool, unused: Int) {
         guard isQueued || unused > 0 else { return }
         queue.withLock { queue in
@@ -44,7 +45,7 @@ package final class CommonLimit: Sendable {
         }
     }
 
-    /// Gives the turns that are due, to exchanges on any loop. Returns the time of the next call.
+    /// Gives the turns that are due, to exchanges on any loop. Returns the time at which to call this method again.
     func giveTurns(now: Double) -> Double? {
         let (turns, next) = queue.withLock { queue in
             let turns = queue.turns(now: now)

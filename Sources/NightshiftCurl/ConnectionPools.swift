@@ -1,16 +1,16 @@
 import CNightshift
 
-/// The pools of a loop: one for each group of requests that may use each other's connections.
+/// The connection pools of a loop. There is one pool for each group of requests that may use each other's connections.
 struct ConnectionPools {
     private var ungrouped: ConnectionPool?
-    /// The groups, with the most recently used one last.
+    /// The groups, ordered by their last use. The last element was used most recently.
     private var groups: [(name: String, pool: ConnectionPool)] = []
 
-    /// The maximum number of groups whose connections are kept. More groups are rare, and losing a connection costs
-    /// only a handshake.
+    /// The maximum number of groups whose connections are kept. More groups are rare, and a lost connection costs only
+    /// a handshake.
     static let maximumGroups = 16
 
-    /// The pool of a group; nil is the group of requests without one.
+    /// Returns the pool of a group. Nil means the group of all requests that belong to no other group.
     mutating func pool(for group: String?) -> ConnectionPool {
         guard let group else {
             let pool = ungrouped ?? ConnectionPool()
@@ -24,14 +24,15 @@ struct ConnectionPools {
         return pool
     }
 
-    /// Removes a pool from reuse. Exchanges that use it keep it until they end.
+    /// Removes a pool, so that new exchanges do not use it. Exchanges that use the pool keep it until they end.
     mutating func retire(_ pool: ConnectionPool) {
         if ungrouped === pool { ungrouped = nil }
         groups.removeAll { $0.pool === pool }
     }
 }
 
-/// Connections, addresses and TLS sessions kept for reuse. Exchanges that use them keep the pool alive.
+/// A pool of connections, addresses and TLS sessions that are kept for reuse. Exchanges that use the pool keep it
+/// alive.
 final class ConnectionPool {
     let share: UnsafeMutableRawPointer?
 

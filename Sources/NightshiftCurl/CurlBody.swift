@@ -4,10 +4,11 @@ import Glibc
 package enum CurlBody: Sendable {
     case none
     case bytes([UInt8])
-    /// Pieces that are sent one after the other.
+    /// A body that consists of pieces, which are sent one after the other.
     case pieces(CurlPieces)
 
-    /// The first `size` bytes of a file; see ``CurlPieces/Piece/file(descriptor:offset:size:)``.
+    /// Returns a body that consists of the first `size` bytes of a file. See
+    /// ``CurlPieces/Piece/file(descriptor:offset:size:)``.
     package static func file(descriptor: Int32, size: Int64) -> CurlBody {
         .pieces(CurlPieces([.file(descriptor: descriptor, offset: 0, size: size)]))
     }
@@ -26,8 +27,8 @@ package enum CurlBody: Sendable {
 package struct CurlPieces: Sendable {
     package enum Piece: Sendable {
         case bytes([UInt8])
-        /// `size` bytes of a file from `offset` on, read with `pread`. The descriptor must stay open until the exchange
-        /// has ended.
+        /// A piece of `size` bytes of a file, beginning at `offset`. It is read with `pread`. The descriptor must stay
+        /// open until the exchange has ended.
         case file(descriptor: Int32, offset: Int64, size: Int64)
 
         var size: Int64 {
@@ -56,10 +57,10 @@ package struct CurlPieces: Sendable {
         self.size = size
     }
 
-    /// Copies bytes from `position`, which lies within the body, up to the end of their piece.
+    /// Copies bytes from `position`, which must be within the body, up to the end of their piece.
     ///
-    /// - Returns: the number of bytes, at least one if the buffer is not empty; nil if a file cannot be read, with
-    ///   `errno` set, or set to 0 if the file has become shorter.
+    /// - Returns: The number of bytes, which is at least one if the buffer is not empty. Nil if a file cannot be read.
+    ///   In that case `errno` has the error, or 0 if the file has become shorter.
     func read(at position: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         var low = 0
         var high = pieces.count

@@ -1,13 +1,14 @@
 /// The target and the settings of a channel.
 package struct CurlChannelRequest: Hashable, Sendable {
-    /// A host name or an IP address; an IPv6 address has no brackets.
+    /// A host name or an IP address. An IPv6 address has no brackets.
     package var host: String
     package var port: Int
-    /// A PEM file of the authorities that may have signed the server's certificate; nil for the system's.
+    /// The path of a PEM file with the authorities that may have signed the server's certificate. Nil means the
+    /// system's authorities.
     package var certificateAuthority: String?
-    /// The URL of a proxy through which a tunnel is made; nil or empty for no proxy.
+    /// The URL of the proxy through which a tunnel is made. Nil or empty means no proxy.
     package var proxy: String?
-    /// Seconds until the TLS connection must be established.
+    /// The time in seconds within which the TLS connection must be established.
     package var timeout: Double
 
     package init(host: String, port: Int, certificateAuthority: String? = nil, timeout: Double = 30) {
@@ -22,25 +23,27 @@ package struct CurlChannelRequest: Hashable, Sendable {
 
 /// The receiver of a channel's events. It is called on the loop's thread, in order, and must not block.
 package protocol CurlChannelDelegate: AnyObject, Sendable {
-    /// Called when TLS is established and the server's certificate is verified.
+    /// Called when the TLS connection is established and the server's certificate is verified.
     func opened()
 
-    /// Receives the next bytes, at least one. No more bytes are read before ``CurlChannel/resume()``.
+    /// Receives the next bytes, at least one. More bytes are read only after a call of ``CurlChannel/resume()``.
     func received(_ bytes: [UInt8])
 
-    /// Called exactly once, as the last call. The code 0 means that the peer closed the connection.
+    /// Handles the end of the channel. This is the last call, and it is made exactly once. The code 0 means that the
+    /// peer closed the connection.
     func ended(_ end: CurlEnd)
 }
 
-/// One TLS connection on a ``CurlLoop`` for a protocol other than HTTP. All methods may be called on any thread, and
-/// have no effect once the channel has ended.
+/// A TLS connection on a ``CurlLoop`` for a protocol other than HTTP. All methods may be called on any thread, and have
+/// no effect once the channel has ended.
 ///
-/// No ALPN is offered.
+/// The connection does not offer an application protocol (ALPN).
 package struct CurlChannel: Sendable {
     let id: Int
     let loop: CurlLoop
 
-    /// The maximum number of bytes waiting to be sent. A peer that leaves more of them unread is disconnected.
+    /// The maximum number of bytes waiting to be sent. If more bytes wait because the peer does not read, the
+    /// connection is closed.
     package static let outputLimit = 1 << 20
     /// The maximum number of bytes delivered at once.
     package static let pieceBytes = 16_384
@@ -49,12 +52,12 @@ package struct CurlChannel: Sendable {
         loop.post(.channel(id, .send(bytes)))
     }
 
-    /// Accepts the received bytes and lets the next ones be delivered.
+    /// Accepts the received bytes, so that the delegate receives the next ones.
     package func resume() {
         loop.post(.channel(id, .resume))
     }
 
-    /// Sends the bytes that fit into the socket without waiting, and ends the connection.
+    /// Ends the connection after sending the bytes that fit into the socket without waiting.
     package func close() {
         loop.post(.channel(id, .close))
     }

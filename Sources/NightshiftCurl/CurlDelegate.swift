@@ -1,8 +1,7 @@
 import NightshiftAPI
 
-/// The receiver of an exchange's events. It is called on the loop's thread, in order, and must not block.
-///
-/// No method may wait for an event that only the loop can cause.
+/// The receiver of an exchange's events. It is called on the loop's thread, in order, and must not block. In
+/// particular, a method must not wait for an event that only the loop can cause.
 package protocol CurlDelegate: AnyObject, Sendable {
     /// Receives a 1xx response (RFC 9110, section 15.2).
     func received(interim head: CurlHead)
@@ -10,23 +9,24 @@ package protocol CurlDelegate: AnyObject, Sendable {
     /// Receives the head of the final response. Responses that libcurl answers itself (401, 407, 417) are not reported.
     func received(head: CurlHead)
 
-    /// Receives the next bytes of the body. Bytes that were not accepted are delivered again from the same byte on,
-    /// possibly in pieces of another size.
+    /// Receives the next bytes of the body. If the delegate does not accept the bytes, they are delivered again from
+    /// the first of them on, possibly in pieces of another size.
     func received(body: UnsafeRawBufferPointer) -> CurlBodyAnswer
 
-    /// Whether the rest of the body may be delivered by ``received(from:atMost:)``, if possible. It is called after a
-    /// piece was accepted, if the response's length is known.
+    /// Returns whether the rest of the body may be delivered by ``received(from:atMost:)``, if possible. This method is
+    /// called after a piece was accepted, if the response's length is known.
     func takesRest(_ bytes: Int64) -> Bool
 
-    /// Offers bytes of the body that wait in the socket. The delegate moves some or all of them with
-    /// ``CurlSocketBody/move(to:at:atMost:)``. It is called again as long as more bytes wait and the answer is
+    /// Receives bytes of the body that wait in the socket. The delegate moves some or all of them with
+    /// ``CurlSocketBody/move(to:at:atMost:)``. This method is called again as long as more bytes wait and its result is
     /// ``CurlBodyAnswer/taken``.
     func received(from body: CurlSocketBody, atMost count: Int) -> CurlBodyAnswer
 
-    /// Receives the number of body bytes handed to libcurl so far. It decreases if they have to be sent again.
+    /// Receives the number of body bytes that were passed to libcurl so far. The number decreases if bytes have to be
+    /// sent again.
     func sent(_ bytes: Int64)
 
-    /// Called exactly once, as the last call.
+    /// Handles the end of the exchange. This is the last call, and it is made exactly once.
     func ended(_ end: CurlEnd)
 }
 
@@ -38,15 +38,15 @@ extension CurlDelegate {
 
 package enum CurlBodyAnswer: Sendable {
     case taken
-    /// Pauses the exchange until ``CurlExchange/resume()``. The same bytes are then delivered again.
+    /// An answer that pauses the exchange until ``CurlExchange/resume()``. The same bytes are then delivered again.
     case pause
-    /// Ends the exchange with ``CurlEnd/code`` 23 (`CURLE_WRITE_ERROR`).
+    /// An answer that ends the exchange with ``CurlEnd/code`` 23 (`CURLE_WRITE_ERROR`).
     case stop
 }
 
 package struct CurlHead: Hashable, Sendable {
     package var status: Int
-    /// "1.0", "1.1", "2" or "3".
+    /// The HTTP version: "1.0", "1.1", "2" or "3".
     package var version: String
     package var fields: [CurlField]
 
@@ -56,14 +56,14 @@ package struct CurlHead: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// The framing, which determines the end of the body.
+    /// Returns the framing, which determines the end of the body.
     func framing(for method: String) -> ResponseFraming {
         ResponseFraming(
             status: status, method: method, httpVersion: version, lengths: values("content-length"),
             codings: values("transfer-encoding"))
     }
 
-    /// The length of a body that is sent unencoded with a known length; nil for any other body.
+    /// Returns the length of a body that is sent unencoded with a known length. Returns nil for any other body.
     func plainLength(for method: String) -> Int64? {
         guard version.hasPrefix("1"), method != "HEAD", values("transfer-encoding").isEmpty,
             values("content-length").count == 1, case .length(let length) = framing(for: method)
@@ -71,8 +71,8 @@ package struct CurlHead: Hashable, Sendable {
         return length
     }
 
-    /// The announced length of a body that libcurl reads to the end of the connection. libcurl ignores the length if a
-    /// `CurlTransfer-Encoding` is present, even one that changes nothing.
+    /// Returns the announced length of a body that libcurl reads up to the end of the connection. libcurl ignores the
+    /// length if the response has a `Transfer-Encoding`, even one that changes nothing.
     func ignoredLength(for method: String) -> Int64? {
         guard !values("transfer-encoding").isEmpty, case .length(let length) = framing(for: method) else { return nil }
         return length
@@ -82,9 +82,9 @@ package struct CurlHead: Hashable, Sendable {
         fields.filter { $0.isNamed(lowercasedName) }.map(\.value)
     }
 
-    /// A transfer coding other than chunked, which every client understands (RFC 9112, section 7). `TE` is never sent,
-    /// so the server must not use one. The value is the name of a known coding, or "unknown", because the value itself
-    /// is text from the server.
+    /// The name of a transfer coding that was not requested. Every client understands chunked (RFC 9112, section 7).
+    /// `TE` is never sent, so the server must not use another coding. The name is that of a known coding, or "unknown",
+    /// because the field's value is text from the server.
     var unrequestedTransferCoding: String? {
         let codings = values("transfer-encoding").flatMap { $0.split(separator: ",") }
             .map { String($0).trimmedOfBlanks.lowercased() }
@@ -97,30 +97,31 @@ package struct CurlHead: Hashable, Sendable {
     ]
 }
 
-/// How an exchange ended.
+/// The end of an exchange: its result, and details of a failure.
 package struct CurlEnd: Error, Hashable, Sendable {
-    /// libcurl's `CURLcode`; 0 is success.
+    /// The `CURLcode` of libcurl. 0 means success.
     package var code: Int32
-    /// libcurl's message, without durations, so that the same failure has the same message. It may name hosts and
-    /// files, but never a credential.
+    /// The message of libcurl, without durations, so that the same failure has the same message. It may name hosts and
+    /// files, but never contains a credential.
     package var message: String
-    /// The `errno` of the last failed connect or of reading the file to send; 0 if neither failed, and also if that
-    /// file ended early.
+    /// The `errno` of the last failed attempt to connect, or of reading the file to send. It is 0 if neither failed,
+    /// and also if that file ended early.
     package var systemError: Int32
     /// The phase that the exchange reached.
     package var phase: CurlPhase
-    /// Whether ``CurlExchange/cancel()`` or ``CurlLoop/shutdown()`` ended the exchange.
+    /// Whether the exchange was ended by ``CurlExchange/cancel()`` or ``CurlLoop/shutdown()``.
     package var wasCancelled: Bool
-    /// Set if a proxy demanded a credential before it makes a tunnel.
+    /// The proxy's demand for a credential. Nil if the proxy has not refused a tunnel for that reason.
     package var refusedTunnel: CurlRefusedTunnel?
     /// Whether a proxy was reached and reported that it cannot or will not reach the server.
     package var proxyRefused = false
-    /// Whether the server's HTTP/2 failed before a response, or libcurl fell back to HTTP/1.1 (`HTTP_1_1_REQUIRED`, RFC
-    /// 9113, section 7). The next request to the origin should use HTTP/1.1.
+    /// Whether the next request to the origin should use HTTP/1.1. This is the case if the server's HTTP/2 failed
+    /// before a response, or libcurl fell back to HTTP/1.1 (`HTTP_1_1_REQUIRED`, RFC 9113, section 7).
     package var wantsHTTP1 = false
-    /// OpenSSL's result of a failed check of the server's certificate (`X509_V_ERR_*`); 0 if libcurl itself objects.
+    /// The result of OpenSSL's check of the server's certificate (`X509_V_ERR_*`). It is 0 if the check succeeded or
+    /// libcurl itself rejects the certificate.
     package var verification = 0
-    /// OpenSSL's result of a failed check of a proxy's certificate, as above.
+    /// The result of OpenSSL's check of a proxy's certificate, with the same values as ``verification``.
     package var proxyVerification = 0
 
     package init(
@@ -136,7 +137,7 @@ package struct CurlEnd: Error, Hashable, Sendable {
     }
 }
 
-/// A proxy's 407 response to CONNECT, as far as libcurl reports it.
+/// The 407 response of a proxy to CONNECT, as far as libcurl reports it.
 package struct CurlRefusedTunnel: Hashable, Sendable {
     package var offersBasic: Bool
     package var offersDigest: Bool
@@ -151,7 +152,7 @@ package struct CurlRefusedTunnel: Hashable, Sendable {
 package enum CurlPhase: Int, Comparable, Sendable {
     case resolving
     case connecting
-    /// The TLS handshake, or the proxy's connection to the server.
+    /// The phase of the TLS handshake, or of the proxy's connection to the server.
     case securing
     case sending
     case waitingForResponse

@@ -2,10 +2,10 @@ import CNightshift
 import Glibc
 import Synchronization
 
-/// One thread with one libcurl multi handle. It carries any number of exchanges, and sleeps without a timer if it has
-/// none.
+/// A thread with one libcurl multi handle. It handles any number of exchanges, and sleeps without a timer if there are
+/// no exchanges.
 ///
-/// The thread starts with the first exchange and runs until ``shutdown()``. A loop that is never shut down is never
+/// The thread starts with the first exchange and runs until ``shutdown()``. If a loop is not shut down, it is never
 /// freed.
 package final class CurlLoop: Sendable {
     private let state = Mutex(State())
@@ -14,13 +14,16 @@ package final class CurlLoop: Sendable {
     let sharesConnections: Bool
     let idleSeconds: Int
 
+    /// Makes a loop.
+    ///
     /// - Parameters:
-    ///   - limit: a rate limit that several loops may share.
-    ///   - sharesConnections: whether exchanges over HTTP/2 share connections. This suits small responses: libcurl
+    ///   - limit: A rate limit that several loops may share.
+    ///   - sharesConnections: Whether exchanges over HTTP/2 share connections. Sharing suits small responses: libcurl
     ///     stops reading a whole connection while one of its streams is paused, so a limited or paused exchange blocks
-    ///     all others on it. After a response that is not small, other exchanges no longer use its connection.
-    ///   - idleSeconds: seconds without an exchange after which all connections are closed, because a server has to
-    ///     keep them open too.
+    ///     all other exchanges on the connection. After a response that is not small, other exchanges no longer use its
+    ///     connection.
+    ///   - idleSeconds: The time in seconds without an exchange after which all connections are closed, because open
+    ///     connections also cost the server resources.
     package init(limit: CommonLimit = CommonLimit(), sharesConnections: Bool = false, idleSeconds: Int = 30) {
         multi = Multi()
         self.limit = limit
@@ -42,12 +45,13 @@ package final class CurlLoop: Sendable {
         }
     }
 
-    /// Applies a change of the common limit.
+    /// Applies a change of the common rate limit.
     package func rateLimitChanged() {
         postIfRunning(.limitChanged)
     }
 
-    /// Lets new exchanges use no earlier connection, address or TLS session. Exchanges in progress are not affected.
+    /// Prevents new exchanges from using earlier connections, addresses or TLS sessions. Exchanges in progress are not
+    /// affected.
     package func forgetConnections() {
         postIfRunning(.forgetConnections)
     }
@@ -57,11 +61,10 @@ package final class CurlLoop: Sendable {
         post(.perform(work))
     }
 
-    /// Ends every exchange as cancelled and waits for the thread. Must not be called on the loop's thread.
+    /// Ends every exchange as cancelled and waits for the thread. Must not be called on the loop's thread. Exchanges
+    /// that begin later end at once as cancelled.
     ///
-    /// Exchanges begun later end at once as cancelled.
-    ///
-    /// - Parameter isAwaited: whether to wait for the thread, which a file system that does not answer may block.
+    /// - Parameter isAwaited: Whether to wait for the thread. A file system that does not answer may block the thread.
     package func shutdown(isAwaited: Bool = true) {
         let thread = state.withLock { state -> pthread_t? in
             state.isStopping = true
@@ -90,7 +93,8 @@ package final class CurlLoop: Sendable {
         if isRunning { multi.wakeUp() }
     }
 
-    /// The commands received since the last call, and whether the loop is stopping; nil if the thread must end now.
+    /// Returns the commands received since the last call, and whether the loop is stopping. Returns nil if the thread
+    /// must end now.
     func takeCommands(isIdle: Bool) -> (commands: [Command], isStopping: Bool)? {
         state.withLock { state in
             if state.isStopping, state.commands.isEmpty, isIdle {
@@ -112,11 +116,12 @@ package final class CurlLoop: Sendable {
                     guard let context else { return nil }
                     let loop = Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue()
                     nightshift_name_thread("nightshift-curl")
-                    // Signals are left to the program's other threads. A closed connection must not raise SIGPIPE here.
+                    // This thread leaves signals to the program's other threads. In particular, a closed connection
+                    // must not raise SIGPIPE here.
                     var signals = sigset_t()
                     sigfillset(&signals)
-                    // A crash must be handled by the thread that causes it. Otherwise the process would end without a
-                    // message.
+                    // A crash must be handled by the thread that causes it. If this thread blocked these signals, the
+                    // process would end without a message.
                     for fault in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { sigdelset(&signals, fault) }
                     pthread_sigmask(SIG_BLOCK, &signals, nil)
                     LoopCore(loop: loop, multi: loop.multi).run()
@@ -133,7 +138,7 @@ package final class CurlLoop: Sendable {
         var lastID = 0
         var isRunning = false
         var isStopping = false
-        /// The thread, which ``CurlLoop/shutdown()`` joins.
+        /// The loop's thread, which ``CurlLoop/shutdown()`` joins.
         var thread: pthread_t?
     }
 
@@ -143,7 +148,7 @@ package final class CurlLoop: Sendable {
         case resume(Int)
         case limit(Int, Int64?)
         case limitChanged
-        /// A number of bytes of the common limit, given to one exchange.
+        /// The gift of a turn to one exchange: a number of bytes of the common limit.
         case turn(Int, Int)
         case forgetConnections
         case channel(Int, CurlChannel.Command)
@@ -151,7 +156,7 @@ package final class CurlLoop: Sendable {
     }
 }
 
-/// One exchange on a ``CurlLoop``. All methods may be called on any thread, and have no effect once the exchange has
+/// An exchange on a ``CurlLoop``. All methods may be called on any thread, and have no effect once the exchange has
 /// ended.
 package struct CurlExchange: Sendable {
     let id: Int
@@ -162,28 +167,28 @@ package struct CurlExchange: Sendable {
         loop.post(.cancel(id))
     }
 
-    /// Continues after ``CurlBodyAnswer/pause``.
+    /// Continues the exchange after ``CurlBodyAnswer/pause``.
     package func resume() {
         loop.post(.resume(id))
     }
 
-    /// Sets the limit of this exchange in bytes per second; nil is unlimited. It takes effect at once.
+    /// Sets the limit of this exchange in bytes per second. Nil means unlimited. The change takes effect at once.
     package func setRateLimit(_ bytesPerSecond: Int64?) {
         loop.post(.limit(id, bytesPerSecond))
     }
 }
 
-/// The multi handle, freed with its owner.
+/// The owner of a multi handle. The handle is freed together with this object.
 ///
-/// Safe to share: other threads only call `curl_multi_wakeup`, which libcurl allows. The loop's thread keeps the owner
-/// alive while it makes any other call.
+/// The object can be shared: other threads only call `curl_multi_wakeup`, which libcurl allows. The loop's thread keeps
+/// the object alive while it makes any other call.
 final class Multi: @unchecked Sendable {
     let handle: UnsafeMutableRawPointer
-    /// The sockets of all connections. The last ones are closed when the handle is freed.
+    /// The sockets of all connections. The sockets that are still open are closed when the handle is freed.
     let sockets = Sockets()
 
     init() {
-        // libcurl is initialized once per process, before the first handle, and never cleaned up.
+        // This initialises libcurl once per process, before the first handle. libcurl is never cleaned up.
         _ = Self.library
         guard let handle = curl_multi_init() else { fatalError("libcurl could not be started: no memory") }
         self.handle = handle

@@ -1,46 +1,48 @@
 package import NightshiftAPI
 
-/// One HTTP request with all settings that libcurl needs to send it.
+/// An HTTP request with all settings that libcurl needs to send it.
 package struct CurlRequest: Sendable {
-    /// An absolute and encoded URL; `http` or `https`, without user name and password.
+    /// The absolute and encoded URL, with the scheme `http` or `https` and without user name and password.
     package var url: String
     package var method: String
     package var headers: [CurlField]
     package var body: CurlBody
     /// Whether a body of more than 1 MiB is sent only after the server has agreed (`Expect: 100-continue`).
     package var asksBeforeLargeBody = true
-    /// Whether libcurl may send the body again by itself if a reused connection turns out to be dead. The bytes that
-    /// had arrived over that connection are unknown.
+    /// Whether libcurl may send the body again if a reused connection turns out to be dead. It is unknown how many
+    /// bytes arrived over that connection.
     package var mayRepeatBody = true
-    /// The credential for this URL's server only: libcurl does not follow redirects here.
+    /// The credential for the server of this URL. It is not used for other servers, because libcurl does not follow
+    /// redirects here.
     package var credential: CurlCredential?
-    /// Seconds without a byte in either direction, including connecting; nil disables the timeout once the request is
-    /// connected. Time in which this side paused the exchange does not count.
+    /// The timeout in seconds without a byte in either direction, including connecting. Nil disables the timeout once
+    /// the request is connected. Time in which this side paused the exchange does not count.
     package var idleTimeout: Double?
-    /// A Unix socket to connect to instead of the URL's host.
+    /// The path of a Unix socket to connect to instead of the URL's host.
     package var unixSocket: String?
-    /// Checks the connections to ``unixSocket`` before the request is sent. Returns the reason to reject a connection;
-    /// nil if it may be used or is not connected yet. Called on the loop's thread with a descriptor.
+    /// A closure that checks the connections to ``unixSocket`` before the request is sent. It returns the reason to
+    /// reject a connection, or nil if the connection may be used or is not connected yet. It is called on the loop's
+    /// thread with a descriptor.
     package var unixPeerObjection: (@Sendable (_ descriptor: Int32) -> String?)?
-    /// The URL of a proxy; nil or empty for no proxy. Environment variables of this process are ignored.
+    /// The URL of a proxy. Nil or empty means no proxy. Environment variables of this process are ignored.
     package var proxy: String?
-    /// A PEM file whose certificates are trusted instead of the system's.
+    /// The path of a PEM file whose certificates are trusted instead of the system's.
     package var certificateAuthority: String?
     package var clientCertificate: String?
     package var clientKey: String?
-    /// The minimum TLS version for the server, not for a proxy; nil is 1.2.
+    /// The minimum TLS version for the server, but not for a proxy. Nil means 1.2.
     package var minimumTLSVersion: TLSVersion?
-    /// The maximum TLS version for the server; nil is no maximum.
+    /// The maximum TLS version for the server. Nil means no maximum.
     package var maximumTLSVersion: TLSVersion?
     package var tlsHook: (any CurlTLSHook)?
-    /// Whether HTTP/2 is not offered.
+    /// Whether the request uses HTTP/1.1 and does not offer HTTP/2.
     package var usesHTTP1 = false
     /// The authentication scheme for the user name and password of ``proxy``.
     package var proxyScheme = CurlCredential.Scheme.basic
-    /// The limit in bytes per second for both directions together; nil is unlimited.
+    /// The limit in bytes per second for both directions together. Nil means unlimited.
     package var rateLimit: Int64?
     /// The number of missing bytes from which the rest of a body over plain HTTP/1 is left in the socket for
-    /// ``CurlDelegate/received(from:atMost:)``. The connection then serves no other request. Nil disables this.
+    /// ``CurlDelegate/received(from:atMost:)``. The connection is then not used for other requests. Nil disables this.
     package var socketBodyBytes: Int64?
 
     package init(url: String, method: String = "GET", headers: [CurlField] = [], body: CurlBody = .none) {
@@ -50,16 +52,16 @@ package struct CurlRequest: Sendable {
         self.body = body
     }
 
-    /// A request to the server at a Unix socket.
+    /// Makes a request to the server at a Unix socket.
     ///
-    /// - Parameter path: the encoded path with its query.
+    /// - Parameter path: The encoded path with its query.
     package init(unixSocket: String, method: String, path: String) {
         self.init(url: "http://localhost" + path, method: method)
         self.unixSocket = unixSocket
     }
 }
 
-/// One header field of a request or a response.
+/// A header field of a request or a response.
 package struct CurlField: Hashable, Sendable {
     package var name: String
     package var value: String
@@ -78,7 +80,8 @@ package struct CurlCredential: Hashable, Sendable {
     package var scheme: Scheme
 
     package enum Scheme: Sendable {
-        /// Basic or Digest, depending on the server's offer; Digest is preferred. Finding out costs a round trip.
+        /// A scheme that the server chooses: Basic or Digest. Digest is preferred. Asking the server costs a round
+        /// trip.
         case any
         case basic
         case digest
@@ -92,8 +95,8 @@ package struct CurlCredential: Hashable, Sendable {
 }
 
 extension CurlRequest {
-    /// The reason for which this request must not be sent, or nil. A line break in the wrong place would split it into
-    /// two requests.
+    /// The reason why this request must not be sent, or nil if it may be. For example, a line break in the wrong place
+    /// would split the request into two.
     var flaw: String? {
         if method.isEmpty || !method.utf8.allSatisfy(Self.isTokenByte) { return "the method is not a token" }
         for field in headers {
@@ -101,19 +104,19 @@ extension CurlRequest {
                 return "a header field's name is not a token"
             }
             if field.value.utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) {
-                return "the header field \(field.name) holds a line break or a NUL"
+                return "the header field \(field.name) contains a line break or a NUL byte"
             }
         }
         for text in [
             url, unixSocket, proxy, certificateAuthority, clientCertificate, clientKey, credential?.user,
             credential?.password,
         ] where text?.utf8.contains(0) == true {
-            return "it holds a NUL"
+            return "a setting contains a NUL byte"
         }
         return nil
     }
 
-    /// Whether a byte may occur in a token (RFC 9110, section 5.6.2).
+    /// Returns whether a byte may occur in a token (RFC 9110, section 5.6.2).
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,10 +1,10 @@
 import CNightshift
 import Synchronization
 
-/// A response whose body is read as it arrives. If the reader stops reading, the server is slowed down and memory does
-/// not grow.
+/// A response whose body is read as it arrives. If the reader stops reading, the server has to wait, so memory does not
+/// grow.
 ///
-/// It supports one reader. Releasing it or cancelling the reading task ends the exchange.
+/// A stream supports one reader. Releasing the stream or cancelling the reading task ends the exchange.
 package final class CurlStream: AsyncSequence, AsyncIteratorProtocol, Sendable {
     package let head: CurlHead
     private let buffer: StreamBuffer
@@ -22,7 +22,7 @@ package final class CurlStream: AsyncSequence, AsyncIteratorProtocol, Sendable {
 
     package func makeAsyncIterator() -> CurlStream { self }
 
-    /// Returns all bytes that arrived since the last call; nil at the end of a complete body. Throws ``CurlEnd``.
+    /// Returns all bytes that arrived since the last call, or nil at the end of a complete body. Throws ``CurlEnd``.
     package func next() async throws -> [UInt8]? {
         try await next(isolation: #isolation)
     }
@@ -36,16 +36,16 @@ package final class CurlStream: AsyncSequence, AsyncIteratorProtocol, Sendable {
     }
 }
 
-/// A complete response in memory.
+/// A response with its complete body in memory.
 package struct CurlResponse: Sendable {
     package var head: CurlHead
     package var body: [UInt8]
 }
 
 extension CurlLoop {
-    /// Sends a request and returns when the response's head has arrived. Throws ``CurlEnd``.
+    /// Sends a request and returns when the head of the response has arrived. Throws ``CurlEnd``.
     ///
-    /// - Parameter bufferLimit: the maximum number of bytes buffered for a slow reader.
+    /// - Parameter bufferLimit: The maximum number of bytes buffered for a slow reader.
     package func stream(_ request: CurlRequest, bufferLimit: Int = 262_144) async throws(CurlEnd) -> CurlStream {
         let buffer = StreamBuffer(limit: bufferLimit)
         let exchange = begin(request, delegate: buffer)
@@ -54,7 +54,7 @@ extension CurlLoop {
         return CurlStream(head: head, buffer: buffer, exchange: exchange)
     }
 
-    /// Sends a request and returns the complete response. Throws ``CurlEnd``, with code 63 if the body is larger than
+    /// Sends a request and returns the complete response. Throws ``CurlEnd``. Its code is 63 if the body is larger than
     /// `bodyLimit`.
     package func send(_ request: CurlRequest, bodyLimit: Int = 16 << 20) async throws(CurlEnd) -> CurlResponse {
         let stream = try await stream(request)
@@ -71,7 +71,7 @@ extension CurlLoop {
     }
 }
 
-/// Passes a response from the loop's thread to one reading task.
+/// A buffer that passes a response from the loop's thread to one reading task.
 private final class StreamBuffer: CurlDelegate {
     private let limit: Int
     private let state = Mutex(State())
@@ -83,7 +83,7 @@ private final class StreamBuffer: CurlDelegate {
         var end: CurlEnd?
         var waiter: Waiter?
 
-        /// Returns the step that the waiter can take now; nil if it must keep waiting.
+        /// Returns the next step for the waiter, or nil if the waiter must keep waiting.
         mutating func takeStep(for wish: Waiter.Wish) -> Step? {
             switch wish {
             case .head:
@@ -126,7 +126,7 @@ private final class StreamBuffer: CurlDelegate {
             await withCheckedContinuation { continuation in
                 let step = state.withLock { state -> Step? in
                     if let step = state.takeStep(for: wish) { return step }
-                    precondition(state.waiter == nil, "a stream is for one reader")
+                    precondition(state.waiter == nil, "A stream supports only one reader.")
                     state.waiter = Waiter(wish: wish, continuation: continuation)
                     return nil
                 }

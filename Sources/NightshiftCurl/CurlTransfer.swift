@@ -2,48 +2,48 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// One exchange on the loop's thread: libcurl's handle and the state that its callbacks need.
+/// The state of one exchange on the loop's thread: libcurl's handle and the data for its callbacks.
 final class CurlTransfer {
     let id: Int
     let request: CurlRequest
     let delegate: any CurlDelegate
-    /// The loop, which outlives its transfers.
+    /// The loop to which the transfer belongs. It outlives its transfers.
     unowned let core: LoopCore
-    /// The libcurl handle. It is valid as long as the transfer is, so a freed handle cannot be used.
+    /// The libcurl handle. It is valid as long as this object exists, so a freed handle cannot be used.
     let easy: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private var headerList: UnsafeMutablePointer<curl_slist>?
     private var connections: ConnectionPool?
     private let socketMaker: SocketMaker
 
-    /// Counts the bytes received over a connection whose body may be left in its socket.
+    /// A counter of the bytes received over a connection whose body may be left in its socket.
     private var ledger: SocketLedger?
-    /// The number of bytes of that body that libcurl has not delivered yet.
+    /// The number of bytes of this body that libcurl has not delivered yet.
     private var bodyRest: Int64 = 0
-    /// The rest of the body, once libcurl no longer handles it.
+    /// The rest of the body that libcurl no longer handles. Nil while libcurl handles the body.
     private(set) var socketBody: CurlSocketBody?
-    /// The missing bytes of a body whose length libcurl ignores; nil for any other body.
+    /// The number of missing bytes of a body whose length libcurl ignores. Nil for any other body.
     private var unheededRest: Int64?
     /// The number of body bytes received over a shared connection.
     private var receivedBytes: Int64 = 0
 
     private var heads = HeadReader()
-    /// A final head that libcurl may still answer by itself.
+    /// A final head that libcurl may still answer with another request.
     private var pendingHead: CurlHead?
-    /// The HTTP version of the final response; nil before its head.
+    /// The HTTP version of the final response. Nil before the head of that response.
     private var finalVersion: String?
-    /// Set while a body arrives that the end of the connection delimits.
+    /// A check of how the TLS connection ends. It is set while a body arrives whose end is the end of the connection.
     private var closeNotify: CloseNotify?
     /// The offset of the next byte of the body to send.
     private var sendOffset: Int64 = 0
-    /// The failure that a callback found, which replaces libcurl's own message.
+    /// The failure that a callback found. It replaces libcurl's own message.
     private var failure: (code: CURLcode, message: String, systemError: Int32)?
 
     /// Whether the delegate has paused the exchange.
     var isHeld = false
     /// Whether the exchange waits in the queue of the common limit.
     var isQueued = false
-    /// The number of bytes left of its current turn under the common limit.
+    /// The number of bytes that are left of the exchange's current turn under the common limit.
     var turnBytes = 0
     private var ownLimit: TokenBucket?
     private var wakeTime = Double.infinity
@@ -67,15 +67,15 @@ final class CurlTransfer {
         if let period = idleCheckPeriod { idleCheckTime = progressTime + period }
     }
 
-    /// The transfer must already be removed from the multi handle.
+    /// The transfer must be removed from the multi handle before it is released.
     deinit {
-        // The handle is freed before the shared connections and before the texts that it points to.
+        // The handle is freed before the shared connections and the texts that the handle points to.
         curl_easy_cleanup(easy)
         curl_slist_free_all(headerList)
         errorText.deallocate()
     }
 
-    /// Sets all options. Returns an end if the request cannot be made at all.
+    /// Sets all options. Returns an end if the request cannot be made.
     func prepare(_ connections: ConnectionPool) -> CurlEnd? {
         if let flaw = request.flaw {
             return CurlEnd(
@@ -109,7 +109,7 @@ final class CurlTransfer {
             }
         }
         socketMaker.set(&options, idleSeconds: core.idleSeconds)
-        // Waiting for a stream on a connection that is still being opened is preferred to another connection.
+        // An exchange waits for a stream on a connection that is being opened, instead of opening another one.
         if core.sharesConnections { options.set(CURLOPT_PIPEWAIT, 1) }
         let mayLeaveBody = request.socketBodyBytes != nil && request.url.lowercased().hasPrefix("http:")
         if mayLeaveBody || request.unixPeerObjection != nil {
@@ -153,7 +153,7 @@ final class CurlTransfer {
 
     // MARK: - Before the request
 
-    /// Whether all connections that the request may use are acceptable. libcurl does not report which one it uses.
+    /// Returns whether all connections that the request may use are acceptable. libcurl does not report which it uses.
     private func mayBeSent() -> Bool {
         guard let objection = request.unixPeerObjection else { return true }
         for socket in core.sockets.sockets(at: request.unixSocket ?? "") {
@@ -175,7 +175,7 @@ final class CurlTransfer {
             failure = (CURLE_WEIRD_SERVER_REPLY, "The response's header fields are too many or too large.", 0)
             return 0
         case .head(let head) where head.unrequestedTransferCoding != nil:
-            // libcurl would decode it on this thread, which all exchanges share, and the decoded size has no limit.
+            // libcurl would decode this body on this thread, which all exchanges share, without a size limit.
             failure = (
                 CURLE_BAD_CONTENT_ENCODING,
                 "The response has a transfer coding that was not requested: \(head.unrequestedTransferCoding ?? "").", 0
@@ -185,9 +185,9 @@ final class CurlTransfer {
             delegate.received(interim: head)
         case .head(let head):
             pendingHead = head
-            // libcurl answers challenges and a refused expectation by itself. No other head is followed by another one.
+            // libcurl may send another request after a challenge or a refused expectation. Other heads are final.
             if request.credential == nil, ![401, 407, 417].contains(head.status) { reportHead() }
-            // Returning 0 is an error for libcurl, which would otherwise wait for the end of the connection.
+            // Returning 0 is an error for libcurl. Otherwise libcurl would wait for the end of the connection.
             if unheededRest == 0 { return 0 }
         }
         return line.count
@@ -209,7 +209,7 @@ final class CurlTransfer {
     private func watchForCloseNotify() {
         closeNotify = CloseNotify(easy)
         guard closeNotify != nil else { return }
-        // libcurl reports progress once more between the end of a body and the end of the connection.
+        // libcurl reports progress once more after the end of a body and before the end of the connection.
         var options = EasyOptions(easy)
         options.set(CURLOPT_XFERINFODATA, Unmanaged.passUnretained(self).toOpaque())
         options.setProgress { context, _, _, _, _ in
@@ -247,7 +247,7 @@ final class CurlTransfer {
         }
     }
 
-    /// Lets no other exchange use this connection if the body is large or has become large.
+    /// Prevents other exchanges from using this connection if the body is large or has become large.
     private func leaveSharedConnection(at bytes: Int64) {
         guard core.sharesConnections, bytes > Self.sharedBytes, let connections else { return }
         core.retire(connections)
@@ -263,7 +263,7 @@ final class CurlTransfer {
         ledger = core.sockets.socket(localPort: localPort, peerPort: peerPort).flatMap { SocketLedger($0) }
     }
 
-    /// Takes the rest of the body over from libcurl, if possible. Returns whether it did.
+    /// Continues the rest of the body without libcurl, if possible. Returns whether this was possible.
     private func takesOver(after count: Int) -> Bool {
         ledger?.handOn(count)
         bodyRest -= Int64(count)
@@ -278,10 +278,10 @@ final class CurlTransfer {
         return socketBody != nil
     }
 
-    /// Whether the socket must be watched: neither this side nor a limit pauses the body.
+    /// Whether the socket must be watched. It must be watched if neither this side nor a limit pauses the body.
     var awaitsSocket: Bool { socketBody != nil && !isHeld && !isQueued && wakeTime == .infinity }
 
-    /// Moves the bytes that wait in the socket, up to one turn. Returns the end of the exchange if it has ended.
+    /// Moves the bytes that wait in the socket, up to one turn. Returns the exchange's end, or nil if it has not ended.
     func receiveFromSocket() -> CurlEnd? {
         guard let body = socketBody, !isHeld, !isQueued else { return nil }
         var allowance = Self.turnBytes
@@ -308,7 +308,7 @@ final class CurlTransfer {
             case .open: break
             case .drained: return nil
             case .ended:
-                failure = (CURLE_PARTIAL_FILE, "The connection was closed with \(body.rest) bytes still to come.", 0)
+                failure = (CURLE_PARTIAL_FILE, "The connection was closed with \(body.rest) bytes missing.", 0)
                 return end(CURLE_PARTIAL_FILE)
             case .failed(let error):
                 failure = (CURLE_RECV_ERROR, "Receiving failed: \(String(cString: strerror(error)))", error)
@@ -329,7 +329,7 @@ final class CurlTransfer {
         let isLimited = ownLimit != nil || core.isLimited
         if isLimited {
             if !mayMove() { return nightshift_curl_read_pause }
-            // Pieces are small, so that the server does not wait long under a low limit.
+            // Pieces are small, so that the server does not wait long for a piece when the rate limit is low.
             count = min(count, CommonLimit.pieceBytes, ownLimit?.piece ?? .max)
         }
         switch request.body {
@@ -343,8 +343,8 @@ final class CurlTransfer {
             let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
             guard let read = pieces.read(at: sendOffset, into: room) else {
                 let error = errno
-                let reason = error == 0 ? "it has become shorter" : String(cString: strerror(error))
-                failure = (CURLE_READ_ERROR, "The file to send cannot be read on: \(reason).", error)
+                let reason = error == 0 ? "the file has become shorter" : String(cString: strerror(error))
+                failure = (CURLE_READ_ERROR, "The rest of the file to send cannot be read: \(reason).", error)
                 return nightshift_curl_read_abort
             }
             count = read
@@ -358,7 +358,7 @@ final class CurlTransfer {
 
     private func rewind(to offset: Int64) -> Int32 {
         guard (0...request.body.size).contains(offset) else { return CURL_SEEKFUNC_FAIL }
-        // If a head has arrived, the server wants the body again: after a challenge, or without an expectation.
+        // If a head has arrived, the server wants the body again, after a challenge or a refused expectation.
         guard request.mayRepeatBody || pendingHead != nil else { return CURL_SEEKFUNC_FAIL }
         sendOffset = offset
         delegate.sent(offset)
@@ -393,7 +393,7 @@ final class CurlTransfer {
 
     func wakes(_ now: Double) -> Bool { wakeTime <= now }
 
-    /// Continues in both directions, or pauses again if another reason remains. Returns the end if the exchange ends.
+    /// Continues in both directions, or pauses again if another reason to pause remains. Returns the exchange's end.
     func unpause() -> CurlEnd? {
         wakeTime = .infinity
         if socketBody != nil { return receiveFromSocket() }
@@ -409,7 +409,7 @@ final class CurlTransfer {
     /// The interval at which progress is sampled: a quarter of the idle timeout. Sampling adds no cost per byte.
     private var idleCheckPeriod: Double? { request.idleTimeout.map { max($0, 0.1) / 4 } }
 
-    /// The end of an exchange that has made no progress for too long.
+    /// Returns the end of an exchange that has made no progress for too long.
     func idleEnd(_ now: Double) -> CurlEnd? {
         guard let timeout = request.idleTimeout, let period = idleCheckPeriod, now >= idleCheckTime else { return nil }
         idleCheckTime = now + period
@@ -419,31 +419,31 @@ final class CurlTransfer {
             progressTime = now
         }
         if present.received > Self.maximumUnseenBytes, pendingHead != nil {
-            failure = (CURLE_WEIRD_SERVER_REPLY, "The response that asks for a credential has no end.", 0)
+            failure = (CURLE_WEIRD_SERVER_REPLY, "The response that asks for a credential is too large.", 0)
             return end(CURLE_WEIRD_SERVER_REPLY)
         }
         guard now - progressTime >= timeout else { return nil }
-        failure = (CURLE_OPERATION_TIMEDOUT, "Nothing has moved for \(Int(saturating: timeout.rounded())) seconds.", 0)
+        failure = (CURLE_OPERATION_TIMEDOUT, "No data was transferred for \(Int(saturating: timeout.rounded())) seconds.", 0)
         return end(CURLE_OPERATION_TIMEDOUT)
     }
 
-    /// The maximum body size of a challenge response, which libcurl reads and discards.
+    /// The maximum body size of a response with a challenge. libcurl reads and discards that body.
     private static let maximumUnseenBytes: Int64 = 16 << 20
 
     // MARK: - The end
 
     func end(_ code: CURLcode) -> CurlEnd {
         if code == CURLE_OK, closeNotify?.isMissing == true {
-            failure = (CURLE_PARTIAL_FILE, "The secure connection was cut off in the middle of the body.", 0)
+            failure = (CURLE_PARTIAL_FILE, "The TLS connection was cut before the end of the body.", 0)
         }
         var code = failure?.code ?? code
         let phase = phase
-        // This side ended the exchange because the response was complete.
+        // In this case, this side ended the exchange because the response was complete.
         if unheededRest == 0, failure == nil, code == CURLE_WRITE_ERROR { code = CURLE_OK }
         if code == CURLE_OK { reportHead() }
         if code == CURLE_OK, let rest = unheededRest, rest > 0 {
             code = CURLE_PARTIAL_FILE
-            failure = (code, "The connection was closed with \(rest) bytes still to come.", 0)
+            failure = (code, "The connection was closed with \(rest) bytes missing.", 0)
         }
         var end = CurlEnd(
             code: Int32(code.rawValue), message: failure?.message ?? CurlEnd.words(errorText, code),
@@ -458,8 +458,8 @@ final class CurlTransfer {
         return end
     }
 
-    /// See ``CurlEnd/wantsHTTP1``. After the reset of a stream libcurl falls back by itself, over a second connection,
-    /// and does not report it. If the server closes the connection instead, libcurl only reports a framing error.
+    /// Returns the value of ``CurlEnd/wantsHTTP1``. After the reset of a stream, libcurl falls back to HTTP/1.1 and does
+    /// not report it. If the server closes the connection instead, libcurl only reports a framing error.
     private func wantsHTTP1(_ code: CURLcode) -> Bool {
         guard !request.usesHTTP1, request.url.lowercased().hasPrefix("https:") else { return false }
         if code == CURLE_HTTP2 { return !heads.isPastHead }

@@ -1,14 +1,14 @@
 import CNightshift
 import NightshiftAPI
 
-/// Sets options of one libcurl handle and records the first that was refused.
+/// A setter for the options of one libcurl handle. It records the first option that libcurl refused.
 struct EasyOptions {
     private let easy: UnsafeMutableRawPointer
     private(set) var failed: CURLcode?
 
-    /// The number of bytes read from the socket at once, which is libcurl's maximum. libcurl delivers them in pieces of
-    /// 16 KiB regardless. Plain HTTP takes 0.83 s of CPU time per GiB with it and 1.0 s with 16 KiB. TLS takes the same
-    /// time with any size.
+    /// The number of bytes read from the socket at once. It is libcurl's maximum. libcurl delivers the bytes in pieces
+    /// of 16 KiB regardless. Plain HTTP takes 0.83 s of CPU time per GiB with this size and 1.0 s with 16 KiB. TLS
+    /// takes the same time with any size.
     static let receiveBuffer = 524_288
     /// The number of bytes read at once from the file to send.
     static let sendBuffer = 262_144
@@ -34,7 +34,7 @@ struct EasyOptions {
         set(CURLOPT_NETRC, 0)
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_NOPROGRESS, 1)
-        // Cancelling must not wait for a resolver's thread.
+        // With this option, cancelling does not wait for a resolver's thread.
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_TCP_NODELAY, 1)
         set(CURLOPT_TCP_KEEPALIVE, 1)
@@ -57,8 +57,8 @@ struct EasyOptions {
         set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
     }
 
-    /// Sets the proxy and the hosts that bypass it. libcurl would otherwise take both from the environment of this
-    /// process, which may be untrusted.
+    /// Sets the proxy and the hosts that bypass it. Otherwise libcurl would read both settings from the environment of
+    /// this process, which may be untrusted.
     mutating func setProxy(_ proxy: String?) {
         set(CURLOPT_PROXY, proxy ?? "")
         set(CURLOPT_NOPROXY, "")
@@ -67,7 +67,8 @@ struct EasyOptions {
     private mutating func setSecurity(_ request: CurlRequest) {
         set(CURLOPT_HTTP_VERSION, request.usesHTTP1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
         let oldest = request.minimumTLSVersion == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2
-        // A maximum of 1.3 would have no effect, and it identifies a proxy's context.
+        // A maximum of 1.3 is not set here. It would have no effect on the connection, but the hook would mistake the
+        // context for a proxy's.
         let newest = request.maximumTLSVersion == .tls12 ? CURL_SSLVERSION_MAX_TLSv1_2 : CURL_SSLVERSION_MAX_NONE
         set(CURLOPT_SSLVERSION, oldest | newest)
         if let path = request.certificateAuthority {
@@ -84,7 +85,7 @@ struct EasyOptions {
                 return
             }
             if hook.checksName { set(CURLOPT_SSL_VERIFYHOST, 0) }
-            // This maximum has no effect except that the hook identifies a proxy's context by it.
+            // This maximum does not affect the connection. The hook recognises a proxy's context by it.
             set(CURLOPT_PROXY_SSLVERSION, CURL_SSLVERSION_TLSv1_2 | CURL_SSLVERSION_MAX_TLSv1_3)
         }
     }
@@ -114,7 +115,8 @@ struct EasyOptions {
         == true
 
     private mutating func setMethod(_ request: CurlRequest) {
-        // The body has a known length. A method that is expected to have a body announces length 0 if it has none.
+        // The body has a known length. If a method is expected to have a body, the request announces length 0 for an
+        // empty body.
         if request.body.size > 0 || ["POST", "PUT", "PATCH"].contains(request.method) {
             set(CURLOPT_UPLOAD, 1)
             failed = failed ?? check(nightshift_curl_set_offset(easy, CURLOPT_INFILESIZE_LARGE, Int(request.body.size)))
@@ -132,7 +134,7 @@ struct EasyOptions {
         var lines = request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
         let asksFirst = request.body.size > Self.unannouncedBody && request.asksBeforeLargeBody
         if !asksFirst, !request.headers.contains(where: { $0.isNamed("expect") }) {
-            // libcurl would add this field to every PUT. A name without a value removes it.
+            // libcurl would add this field to every PUT. A field name without a value removes the field.
             lines.append("Expect:")
         }
         var list: UnsafeMutablePointer<curl_slist>?

@@ -1,11 +1,10 @@
-/// Collects the lines of response heads from libcurl and limits their size and number.
+/// A reader that collects the lines of response heads from libcurl and limits their size and number.
 struct HeadReader {
-    /// The maximum size of one head, and of the trailer fields, in bytes. libcurl itself would accept several hundred
-    /// KiB.
+    /// The maximum size of one head, and of the trailer fields, in bytes. libcurl's own limit is several hundred KiB.
     static let maximumBytes = 65_536
-    /// The maximum number of heads while no byte of the request's body is sent: interim responses and answered
-    /// challenges. Without a maximum a server could send 103 responses for ever. A server that acknowledges bytes may
-    /// do so as often as it receives some.
+    /// The maximum number of heads while no byte of the request's body is sent. Interim responses and answered
+    /// challenges count too. Without a maximum, a server could send 103 responses for ever. The count restarts when
+    /// bytes of the body are sent.
     static let maximumHeads = 1_000
 
     private var status = 0
@@ -13,7 +12,7 @@ struct HeadReader {
     private var fields: [CurlField] = []
     private var bytes = 0
     private var heads = 0
-    /// Whether the final head is complete. Later lines are trailers, which are ignored.
+    /// Whether the final head is complete. Lines after this head are trailers, which are ignored.
     var isPastHead = false
 
     enum Result {
@@ -22,7 +21,7 @@ struct HeadReader {
         case tooLarge
     }
 
-    /// Records that bytes of the request's body were sent.
+    /// Resets the count of heads, because bytes of the request's body were sent.
     mutating func moved() {
         heads = 0
     }
@@ -43,7 +42,7 @@ struct HeadReader {
             return status == 0 ? .more : .head(CurlHead(status: status, version: version, fields: fields))
         }
         if let first = line.first, first == 32 || first == 9 {
-            // This is a value that continues on the next line (RFC 9112, section 5.2).
+            // This line continues the value of the previous field (RFC 9112, section 5.2).
             if let last = fields.indices.last { fields[last].value += " " + Self.string(text) }
         } else if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
             let name = Self.string(Self.trimmed(text[..<colon]))
@@ -68,7 +67,7 @@ struct HeadReader {
         return text
     }
 
-    /// Decodes a URL. If its bytes are not UTF-8, those outside of ASCII are percent-encoded, as in browsers.
+    /// Decodes a URL. If the bytes are not UTF-8, those outside of ASCII are percent-encoded, as in browsers.
     private static func url(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         return bytes.map { byte in
@@ -76,7 +75,7 @@ struct HeadReader {
         }.joined()
     }
 
-    /// Decodes a field value, which is UTF-8 in practice and ISO 8859-1 by tradition (RFC 9110, section 5.5).
+    /// Decodes a field value. In practice values are UTF-8. Formerly they were ISO 8859-1 (RFC 9110, section 5.5).
     private static func string(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
         String(validating: bytes, as: UTF8.self)
             ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))

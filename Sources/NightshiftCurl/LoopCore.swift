@@ -2,7 +2,7 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// The state of the loop's thread. It is used on that thread only.
+/// The state of the loop's thread. It is used only on that thread.
 final class LoopCore {
     private let loop: CurlLoop
     private let multi: Multi
@@ -10,7 +10,7 @@ final class LoopCore {
     private var transfersByHandle: [UnsafeMutableRawPointer: CurlTransfer] = [:]
     private var connections = ConnectionPools()
     private var channels = ChannelTable()
-    /// The transfers whose body is moved without libcurl.
+    /// The transfers whose bodies are moved without libcurl.
     private var socketTransfers: [CurlTransfer] = []
     private var pipe: BodyPipe?
     private var watched: [curl_waitfd] = []
@@ -20,10 +20,10 @@ final class LoopCore {
     /// The time at which unused connections are closed.
     private var idleEnd = Double.infinity
 
-    /// The maximum number of shared connections to one host, each usually with 100 streams. Without a maximum libcurl
-    /// would open one for each exchange that finds no free stream on the first.
+    /// The maximum number of shared connections to one host. Each connection usually has 100 streams. Without a
+    /// maximum, libcurl would open a connection for each exchange that finds no free stream on the first connection.
     private static let sharedConnections = 8
-    /// The maximum number of idle connections that are kept for reuse: enough for the next tasks of a few hosts.
+    /// The maximum number of idle connections that are kept for reuse. It is enough for the next tasks of a few hosts.
     private static let mostIdle = 16
     init(loop: CurlLoop, multi: Multi) {
         self.loop = loop
@@ -45,7 +45,7 @@ final class LoopCore {
         connections.retire(pool)
     }
 
-    /// Seconds on a monotonic clock.
+    /// Returns the time of a monotonic clock in seconds.
     static func now() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
@@ -84,7 +84,7 @@ final class LoopCore {
             }
         case .limit(let id, let rate):
             if let transfer = transfers[id] {
-                // libcurl reports an error for this if there is no connection yet.
+                // libcurl reports an error for this call if there is no connection yet.
                 let waits = transfer.waitsForLimit
                 transfer.setLimit(rate)
                 if waits { unpause(transfer) }
@@ -123,7 +123,7 @@ final class LoopCore {
     private var pollMilliseconds: Int32 {
         let next = min(nextAttention, idleEnd)
         guard next < .infinity else { return .max }
-        // The timeout is rounded up, because waking just before the time would require a second wake-up.
+        // The timeout is rounded up. If the thread woke just before the time, it would have to wake a second time.
         return Int32(saturating: min(max((next - Self.now()) * 1000, 0).rounded(.up), 1e9))
     }
 
@@ -145,7 +145,7 @@ final class LoopCore {
         }
     }
 
-    /// Takes the transfer's body over from libcurl, which closes its own descriptor.
+    /// Removes the transfer from libcurl, which closes its own descriptor, and continues the body without libcurl.
     private func takeFromLibcurl(_ transfer: CurlTransfer) {
         guard !socketTransfers.contains(where: { $0 === transfer }) else { return }
         curl_multi_remove_handle(multi.handle, transfer.easy)
@@ -173,8 +173,8 @@ final class LoopCore {
         }
     }
 
-    /// Limits the idle connections. libcurl's maximum counts all connections, including those in use. libcurl applies
-    /// it when an exchange ends, and that exchange is still counted here.
+    /// Limits the number of idle connections. libcurl's maximum counts all connections, including those in use. libcurl
+    /// applies the maximum when an exchange ends, and that exchange is still counted here.
     private func boundIdleConnections() {
         let most = max(transfers.count, 1) - 1 + Self.mostIdle
         _ = nightshift_curl_multi_set_long(multi.handle, CURLMOPT_MAXCONNECTS, most)
@@ -186,7 +186,7 @@ final class LoopCore {
         connections = ConnectionPools()
     }
 
-    /// The pipe that moves bytes from sockets to files; nil if there are no descriptors for it.
+    /// Returns the pipe that moves bytes from sockets to files, or nil if there are no descriptors for a pipe.
     func bodyPipe() -> BodyPipe? {
         pipe = pipe ?? BodyPipe()
         return pipe
@@ -196,7 +196,7 @@ final class LoopCore {
         guard transfers.removeValue(forKey: transfer.id) != nil else { return }
         transfersByHandle[transfer.easy] = nil
         loop.limit.leave(ticket(transfer), isQueued: transfer.isQueued, unused: transfer.turnBytes)
-        // No transfer is left, so the wake-ups planned for the last one are dropped.
+        // If no transfer is left, the wake-ups planned for the last transfer are dropped.
         if transfers.isEmpty {
             nextAttention = .infinity
             idleEnd = Self.now() + Double(loop.idleSeconds)
@@ -204,7 +204,7 @@ final class LoopCore {
         boundIdleConnections()
         curl_multi_remove_handle(multi.handle, transfer.easy)
         socketTransfers.removeAll { $0 === transfer }
-        // The pipe's buffer of one megabyte is freed when it is not used.
+        // This frees the pipe's buffer of one megabyte when the pipe is not used.
         if socketTransfers.isEmpty { pipe = nil }
         transfer.closeSocketBody()
         transfer.delegate.ended(end)
@@ -218,7 +218,7 @@ final class LoopCore {
         case .open(let request, let delegate): open(ChannelCore(request, delegate: delegate, sockets: sockets), id)
         case .send(let bytes): end = channels.channel(id)?.send(bytes)
         case .resume: end = channels.channel(id)?.resume()
-        // Bytes queued earlier were sent as far as the socket accepts them.
+        // Bytes that were queued earlier have already been sent, as far as the socket accepts them.
         case .close: end = .cancelled
         }
         if let end { endChannel(id, end) }
@@ -266,7 +266,7 @@ final class LoopCore {
         }
         for transfer in Array(transfers.values) {
             if transfer.wakes(now) { unpause(transfer) }
-            // The call above may have ended the transfer.
+            // The call above may have ended the transfer, which is then skipped.
             guard transfers[transfer.id] != nil else { continue }
             if let end = transfer.idleEnd(now) {
                 self.end(transfer, end)
@@ -276,7 +276,8 @@ final class LoopCore {
         }
     }
 
-    /// Unpauses a transfer. The bytes that were held back are delivered during this call, and may be refused again.
+    /// Unpauses a transfer. During this call, the delegate receives the bytes that were held back, and may refuse them
+    /// again.
     private func unpause(_ transfer: CurlTransfer) {
         if let end = transfer.unpause() {
             self.end(transfer, end)
@@ -287,7 +288,7 @@ final class LoopCore {
 
     // MARK: - The common rate limit
 
-    /// Whether `transfer` may move bytes now. If not, it has been queued and must pause.
+    /// Returns whether `transfer` may move bytes now. If not, this method has queued the transfer, which must pause.
     func admits(_ transfer: CurlTransfer, now: Double) -> Bool {
         guard loop.limit.isLimited, transfer.turnBytes <= 0 else { return true }
         if !transfer.isQueued {
@@ -313,7 +314,7 @@ final class LoopCore {
         unpause(transfer)
     }
 
-    /// Discards all turns and queue positions. Exchanges that still have to wait queue again.
+    /// Discards all turns and the queue. Exchanges that still have to wait are queued again.
     private func limitChanged() {
         for transfer in Array(transfers.values) {
             transfer.turnBytes = 0

@@ -1,18 +1,19 @@
 import CNightshift
 import Glibc
 
-/// The number of bytes moved so far, as counted by libcurl and the kernel. Values are only compared.
+/// The number of bytes moved so far, as counted by libcurl and the kernel. Two values are only compared with each
+/// other.
 struct Progress: Equatable {
     var received: Int64 = 0
     private var sent: Int64 = 0
     private var steps: Int64 = 0
-    /// The number of sent bytes that the peer has not acknowledged. The progress of an upload's last bytes is visible
-    /// only here.
+    /// The number of sent bytes that the peer has not acknowledged. Only this number shows the progress of an upload's
+    /// last bytes.
     private var unsent: Int32 = 0
 
     init() {}
 
-    /// The progress of a body that is moved without libcurl.
+    /// Makes the progress of a body that is moved without libcurl.
     init(missing: Int64) {
         received = -missing
     }

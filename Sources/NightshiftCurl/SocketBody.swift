@@ -1,28 +1,30 @@
 import CNightshift
 import Glibc
 
-/// The rest of a body that libcurl has handed over: bytes that wait in its connection's socket or have not arrived yet.
+/// The rest of a body that libcurl has handed over. Some of its bytes wait in the connection's socket, and others have
+/// not arrived yet.
 ///
-/// It is used on the loop's thread. It closes the connection at the end, because libcurl no longer uses it.
+/// It is used on the loop's thread. When it is released, it closes the connection, because libcurl no longer uses the
+/// connection.
 package final class CurlSocketBody {
     let socket: Int32
     private let pipe: BodyPipe
-    /// The number of bytes that have not been taken from the socket yet.
+    /// The number of bytes that have not been read from the socket yet.
     package private(set) var rest: Int64
     private(set) var condition = Condition.open
     private var isMovable = true
 
     enum Condition: Equatable {
         case open
-        /// The socket has no bytes to read now.
+        /// A state in which the socket has no bytes to read now.
         case drained
-        /// The peer closed the connection before the end of the body.
+        /// A state in which the peer has closed the connection before the end of the body.
         case ended
-        /// The connection failed with this `errno`.
+        /// A state in which the connection has failed with this `errno`.
         case failed(Int32)
     }
 
-    /// Duplicates the descriptor; nil if no descriptors are left.
+    /// Makes the rest of a body, and duplicates the socket's descriptor. Returns nil if no descriptors are left.
     init?(of socket: Int32, rest: Int64, through pipe: BodyPipe) {
         self.socket = nightshift_duplicate(socket)
         guard self.socket >= 0 else { return nil }
@@ -34,7 +36,7 @@ package final class CurlSocketBody {
         close(socket)
     }
 
-    /// Moves up to `count` bytes of the body to `offset` of a file, without waiting for more to arrive.
+    /// Moves up to `count` bytes of the body to `offset` of a file, without waiting for more bytes to arrive.
     ///
     /// Bytes that the file refuses are lost.
     package func move(to file: Int32, at offset: Int64, atMost count: Int) -> CurlMove {

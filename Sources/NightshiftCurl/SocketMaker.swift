@@ -1,23 +1,27 @@
 import CNightshift
 import Glibc
 
-/// Creates the sockets of one exchange among those of its loop. It must live as long as the exchange.
+/// The creator of one exchange's sockets. The sockets belong to those of the loop. This object must exist as long as
+/// the exchange.
 final class SocketMaker {
     private let sockets: Sockets
     private let unixSocket: String?
-    /// The `errno` with which the exchange's last socket could not be created; 0 if it was. libcurl does not report it
-    /// (CURLINFO_OS_ERRNO).
+    /// The `errno` with which the exchange's last socket could not be created. It is 0 if the socket was created.
+    /// libcurl does not report this error (CURLINFO_OS_ERRNO).
     private var failure: Int32 = 0
 
-    /// - Parameter unixSocket: the Unix socket that the connections lead to, if they do not lead to a host.
+    /// Prepares to create the sockets of one exchange.
+    ///
+    /// - Parameter unixSocket: The path of the Unix socket to connect to. Nil if the exchange connects to a host.
     init(_ sockets: Sockets, unixSocket: String? = nil) {
         self.sockets = sockets
         self.unixSocket = unixSocket
     }
 
-    /// Sets the options by which the connections of the exchange are opened here and closed by its loop's sockets.
+    /// Sets the options with which this object opens the connections of the exchange, and the loop's sockets close
+    /// them.
     ///
-    /// - Parameter idleSeconds: the maximum idle time of a connection that the exchange reuses.
+    /// - Parameter idleSeconds: The maximum idle time of a connection that the exchange reuses.
     func set(_ options: inout EasyOptions, idleSeconds: Int? = nil) {
         sockets.set(&options)
         if let idleSeconds { options.set(CURLOPT_MAXAGE_CONN, idleSeconds) }
@@ -32,7 +36,7 @@ final class SocketMaker {
         }
     }
 
-    /// The kernel's error that ended an exchange; 0 if there was no such error.
+    /// Returns the kernel's error that ended an exchange, or 0 if there was no such error.
     func systemError(of easy: UnsafeMutableRawPointer, at code: CURLcode) -> Int32 {
         if code == CURLE_COULDNT_CONNECT, failure != 0 { return failure }
         var error = 0

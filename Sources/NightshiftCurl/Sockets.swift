@@ -6,10 +6,10 @@ import Glibc
 /// libcurl itself reports only the ports of a running exchange, not its socket.
 final class Sockets {
     private var open: Set<Int32> = []
-    /// The paths of those sockets that are connected to a Unix socket.
+    /// The paths of the sockets that are connected to a Unix socket.
     private var unixSockets: [Int32: String] = [:]
 
-    /// The socket of a connection; nil if it is not one of these or not unique.
+    /// Returns the socket of a connection, or nil if the connection is not in this list or not unique.
     func socket(localPort: Int32, peerPort: Int32) -> Int32? {
         let matching = open.filter {
             Self.port($0, getsockname) == localPort && Self.port($0, getpeername) == peerPort
@@ -17,7 +17,8 @@ final class Sockets {
         return matching.count == 1 ? matching.first : nil
     }
 
-    /// Sets the options by which the connections of an exchange are closed here. This object must outlive all of them.
+    /// Sets the options with which this object closes the connections of an exchange. This object must outlive all of
+    /// them.
     func set(_ options: inout EasyOptions) {
         options.set(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(self).toOpaque())
         options.setClose { context, socket in
@@ -30,7 +31,7 @@ final class Sockets {
         }
     }
 
-    /// The sockets of all connections to a Unix socket: in use, idle, or being opened.
+    /// Returns the sockets of all connections to a Unix socket: those in use, idle, or being opened.
     func sockets(at path: String) -> [Int32] {
         unixSockets.filter { $0.value == path }.map(\.key)
     }
@@ -47,7 +48,7 @@ final class Sockets {
 
     private static let closeOnExec = Int32(SOCK_CLOEXEC.rawValue)
 
-    /// The port in one of a socket's addresses; nil if the address has no port.
+    /// Returns the port in one of a socket's addresses, or nil if the address has no port.
     private static func port(
         _ socket: Int32, _ address: (Int32, UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> Int32
     ) -> Int32? {

@@ -1,15 +1,15 @@
 import Glibc
 
-/// Starts threads, and retries while a limit does not allow another thread.
+/// A way to start threads that retries while a limit does not allow another thread.
 enum ThreadStart {
-    /// Retries as long as a limit does not allow another thread (`EAGAIN`, pthread_create(3)).
+    /// Starts a thread, and retries as long as a limit does not allow another thread (`EAGAIN`, pthread_create(3)).
     ///
-    /// Such a limit counts the threads of all programs of the user, and other threads end. The caller is blocked
-    /// meanwhile, because the alternative is to end the process with all its work.
+    /// Such a limit counts the threads of all programs of the user, and the threads of other programs end sooner or
+    /// later. The caller is blocked meanwhile, because the alternative is to end the process with all its work.
     ///
     /// - Parameters:
-    ///   - pause: waits between two attempts.
-    ///   - create: creates the thread, and returns the same results as pthread_create.
+    ///   - pause: A closure that waits between two attempts.
+    ///   - create: A closure that creates the thread, and returns the same results as pthread_create.
     /// - Returns: 0, or another error.
     static func result(
         pause: () -> Void = { _ = usleep(ThreadStart.pauseMicroseconds) }, of create: () -> Int32
@@ -22,6 +22,6 @@ enum ThreadStart {
         return result
     }
 
-    /// The pause between two attempts: 50 ms.
+    /// The pause of 50 ms between two attempts.
     static let pauseMicroseconds: UInt32 = 50_000
 }

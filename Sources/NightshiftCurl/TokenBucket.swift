@@ -1,32 +1,35 @@
 import NightshiftAPI
 
-/// A rate limit as an allowance that grows with time. If more is taken than is available, the next taker waits until
-/// the debt is paid.
+/// A rate limit as an allowance of tokens that grows with time. If more tokens are taken than are available, the next
+/// caller waits until the debt is paid.
 package struct TokenBucket: Sendable {
-    /// Tokens per second.
+    /// The number of tokens that are added per second.
     package let rate: Double
-    /// The maximum allowance that can accumulate. It compensates for late wake-ups.
+    /// The maximum number of tokens that can accumulate. It compensates for late wake-ups.
     package let burst: Double
     private var tokens: Double = 0
     private var updated: Double
 
-    /// - Parameter now: seconds on any monotonic clock, the same for all calls.
+    /// Makes an empty bucket.
+    ///
+    /// - Parameter now: The time in seconds on any monotonic clock, the same clock for all calls.
     package init(rate: Double, burst: Double, now: Double) {
         self.rate = max(rate, 1)
         self.burst = max(burst, 0)
         updated = now
     }
 
-    /// A bucket for a byte rate, with a burst of a quarter of a second.
+    /// Makes a bucket for a byte rate, with a burst of a quarter of a second.
     package init(bytesPerSecond: Int64, now: Double) {
         self.init(rate: Double(bytesPerSecond), burst: Double(bytesPerSecond) / 4, now: now)
     }
 
-    /// The number of bytes in one piece: a tenth of a second's worth, so that the peer does not wait long at a low
-    /// rate.
+    /// The number of bytes in one piece. A piece lasts a tenth of a second, so that the peer does not wait long at a
+    /// low rate.
     package var piece: Int { max(Int(saturating: rate / 10), 512) }
 
-    /// Takes `count` tokens, on credit if necessary. Returns the seconds until the debt is paid; 0 without debt.
+    /// Takes `count` tokens, on credit if necessary. Returns the time in seconds until the debt is paid, or 0 if there
+    /// is no debt.
     @discardableResult
     package mutating func take(_ count: Int, now: Double) -> Double {
         refill(now)
@@ -34,7 +37,7 @@ package struct TokenBucket: Sendable {
         return tokens < 0 ? -tokens / rate : 0
     }
 
-    /// The seconds until tokens may be taken again.
+    /// Returns the time in seconds until tokens may be taken again.
     package mutating func delay(now: Double) -> Double {
         refill(now)
         return tokens < 0 ? -tokens / rate : 0

@@ -3,8 +3,8 @@ import FoundationNetworking
 import NightshiftAPI
 import Synchronization
 
-/// Loads the data tasks of one background session with a session of FoundationNetworking, and passes its callbacks on
-/// to the app's delegate.
+/// An object that loads the data tasks of one background session with a session of FoundationNetworking. It passes the
+/// callbacks of that session on to the app's delegate.
 ///
 /// FoundationNetworking calls this object on the loader's own queue, one callback at a time. The next callback waits
 /// until the app's delegate has returned. After a response, callbacks wait until the app has decided about the body.
@@ -16,7 +16,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
     private struct State {
         var session: URLSession?
         var isInvalid = false
-        /// The loads by the task identifiers of FoundationNetworking.
+        /// The loads. The keys are the task identifiers of FoundationNetworking.
         var loads: [Int: Load] = [:]
     }
 
@@ -28,8 +28,8 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
 
     func begin(_ task: BackgroundDataTask) {
         var request = task.content.withLock(\.request)
-        // The additional fields are set on each request. If they were in the configuration, FoundationNetworking would
-        // also send them after redirects to other origins.
+        // The additional fields are set on each request. If they were set in the configuration, FoundationNetworking
+        // would also send them after redirects to other origins.
         for field in core.configuration.additionalFields
         where !field.isHarmless && request.value(forHTTPHeaderField: field.name) == nil {
             request.setValue(field.value, forHTTPHeaderField: field.name)
@@ -39,7 +39,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
 
     private func begin(_ task: BackgroundDataTask, _ request: URLRequest, hasOwnCookies: Bool) {
         var request = hasOwnCookies ? request : core.configuration.withStoredCookies(request)
-        // FoundationNetworking converts the timeout to an integer of milliseconds, and traps if it overflows.
+        // FoundationNetworking converts the timeout to an integer of milliseconds, and traps if the number overflows.
         if request.timeoutInterval != request.finiteTimeout { request.timeoutInterval = request.finiteTimeout }
         let loading = state.withLock { [request] state -> URLSessionDataTask? in
             // FoundationNetworking traps if an invalidated session gets a new task.
@@ -141,14 +141,15 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         guard let load = load(task) else { return }
         if error == nil { showHeld(load) }
         if error == nil, let rest = load.rest, rest > 0 {
-            let words = "The connection was closed with \(rest) bytes still to come."
+            let words = "The connection was closed with \(rest) bytes missing."
             let url = task.currentRequest?.url
             return deliver(.end(URLError.make(NSURLErrorNetworkConnectionLost, words, url: url)), of: load)
         }
         deliver(.end(error), of: load)
     }
 
-    /// Passes the response to the app, which decides about the body. Callbacks that arrive before the decision wait.
+    /// Passes the response to the app, which decides about the body. Callbacks that arrive before the app's decision
+    /// wait.
     private func present(_ response: URLResponse, of load: Load) {
         let task = load.task
         load.isDeciding = true
@@ -209,8 +210,8 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         core.ended(load.task, error: error)
     }
 
-    /// Turns a data task into a download. A download must survive this process, so the service loads it, with a new
-    /// request.
+    /// Turns a data task into a download. A download must survive this process, so the service loads the file with a
+    /// new request.
     private func becomeDownload(_ task: BackgroundDataTask) {
         let request = task.content.withLock { content -> URLRequest? in
             guard content.phase == .open else { return nil }
@@ -218,7 +219,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
             content.loading = nil
             return content.request
         }
-        // If the task was cancelled just now, the cancellation ends it.
+        // If there is no request, the task was cancelled a moment ago, and the cancellation ends it.
         guard let request else { return }
         let made = core.add(TaskCore(core, kind: .download, identifier: core.newIdentifier(), request: request))
         guard let download = made as? BackgroundDownloadTask else {
@@ -233,8 +234,8 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
 
     // MARK: - Redirects, cookies and challenges
 
-    /// Removes fields that are not known to be harmless before a redirect to another origin. FoundationNetworking would
-    /// keep all fields. Each URL gets the cookies that the storage has for it at that time.
+    /// Removes fields that are not known to be harmless before a redirect to another origin, because
+    /// FoundationNetworking would keep all fields. Each URL gets the cookies that the storage has for it at that time.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @Sendable @escaping (URLRequest?) -> Void
@@ -261,16 +262,16 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         core.store(SetCookie.fields(joined: text).map { SetCookie(url: url, value: $0) }, of: task)
     }
 
-    /// Handles a challenge without FoundationNetworking's handling, which never returns: it traps on Digest, and hangs
-    /// on default handling. Instead the request is sent again with its credential, or the 401 response becomes the
-    /// task's response.
+    /// Handles a challenge in place of FoundationNetworking, whose handling never returns: it traps on Digest, and
+    /// hangs on default handling. If there is a credential, the request is sent again with it. Otherwise, the 401
+    /// response becomes the task's response.
     func urlSession(
         _ session: URLSession, task loading: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @Sendable @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         guard let load = load(loading) else { return }
-        // This is the request to the server that sent the challenge, which may differ from the app's request after a
-        // redirect.
+        // This is the request to the server that sent the challenge. After a redirect, it may differ from the app's
+        // request.
         let challenged = loading.currentRequest
         stop(loading)
         let task = load.task
@@ -332,12 +333,12 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
 /// The load of one task. Once it is in the loader's list, it is used only on the loader's queue.
 private final class Load: @unchecked Sendable {
     let task: BackgroundDataTask
-    /// Whether the app set the `Cookie` field itself and that field is still sent. If so, cookies of the storage are
-    /// not added.
+    /// Whether the app set the `Cookie` field itself and that field is still sent. If so, the storage's cookies are not
+    /// added.
     var hasOwnCookies: Bool
     /// Whether the app has not decided about the body yet.
     var isDeciding = false
-    /// Callbacks that arrived before the decision.
+    /// The callbacks that arrived before the app's decision.
     var pending: [Message] = []
     /// A 401 response with its body. The app gets it only if it has no credential for the challenge.
     var held: (response: HTTPURLResponse, body: Data)?
@@ -364,8 +365,9 @@ private final class Load: @unchecked Sendable {
 }
 
 extension URLResponse {
-    /// Returns the length of the response's body if FoundationNetworking would read until the connection closes.
-    /// libcurl ignores `Content-Length` if there is a `Transfer-Encoding`, even one that changes nothing.
+    /// Returns the length of the response's body if FoundationNetworking would read until the connection closes. The
+    /// reason is that libcurl ignores `Content-Length` if there is a `Transfer-Encoding`, even if that coding changes
+    /// nothing.
     fileprivate func unheededLength(for request: URLRequest?) -> Int64? {
         guard let answer = self as? HTTPURLResponse, let coding = answer.value(forHTTPHeaderField: "Transfer-Encoding"),
             // For a coded body, libcurl delivers decoded bytes, so their count does not match the length.
@@ -401,8 +403,8 @@ extension BackgroundConfiguration {
         configuration.timeoutIntervalForResource = timeoutIntervalForResource.limited(
             to: 0...Limits.longestTimeout, or: Limits.longestTimeout)
         configuration.networkServiceType = networkServiceType
-        // The library reads and sends cookies itself. FoundationNetworking would parse received cookies if it accepted
-        // any.
+        // The library reads and sends cookies itself. If FoundationNetworking accepted any cookies, it would parse
+        // them, and its parser can trap.
         configuration.httpShouldSetCookies = false
         configuration.httpCookieAcceptPolicy = .never
         configuration.httpCookieStorage = nil
@@ -416,8 +418,9 @@ extension BackgroundConfiguration {
     }
 }
 
-/// The app's decision about a response, given at most once. FoundationNetworking's default implementation of the
-/// delegate method releases the handler without calling it. That counts as ``URLSession/ResponseDisposition/allow``.
+/// The app's decision about a response, which can be given only once. FoundationNetworking's default implementation of
+/// the delegate method releases the handler without calling it. That counts as
+/// ``URLSession/ResponseDisposition/allow``.
 private final class DispositionReply: Sendable {
     private struct State {
         var take: (@Sendable (URLSession.ResponseDisposition) -> Void)?

@@ -96,7 +96,8 @@ public final class UNTextInputNotificationResponse: UNNotificationResponse, @unc
     public var userText: String { "" }
 }
 
-// The names are the same as on Apple's systems. swift-format-ignore: AlwaysUseLowerCamelCase
+// The names are the same as on Apple's systems.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 /// The identifier of the action of opening the notification.
 public let UNNotificationDefaultActionIdentifier = "com.apple.UNNotificationDefaultActionIdentifier"
 
