@@ -1,9 +1,9 @@
 import NightshiftAPI
 
-/// The reason why a command ends without success.
+/// An error that ends a command without success.
 struct CommandFailure: Error, Sendable {
     var status: ExitStatus
-    /// The message for people. It contains no credential.
+    /// The error message for people. It contains no credential.
     var message: String
     /// The service's refusal, if the service refused the request.
     var problem: Problem?
@@ -22,8 +22,8 @@ struct CommandFailure: Error, Sendable {
 }
 
 extension CommandFailure {
-    /// Creates the failure for a refusal by the service. 400, 413 and 422 are mistakes in the command line; with 503
-    /// the service cannot work.
+    /// Creates the failure for a refusal by the service. The exit code is for a mistake in the command line if the
+    /// status is 400, 413 or 422, and for an unreachable service if it is 503.
     init(_ problem: Problem) {
         let status: ExitStatus =
             switch problem.status {
@@ -35,7 +35,7 @@ extension CommandFailure {
     }
 }
 
-/// The JSON of an error with `--json`: problem details (RFC 9457) and the exit code, on standard error.
+/// An error as `--json` prints it on standard error: problem details (RFC 9457) and the exit code.
 struct ErrorReport: Encodable {
     var type: String
     var title: String

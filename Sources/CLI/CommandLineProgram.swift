@@ -43,7 +43,8 @@ package enum CommandLineProgram {
         }
     }
 
-    /// Prints a message of the argument parser: help and versions on standard output, mistakes on standard error.
+    /// Prints a message of the argument parser. Help and versions go to standard output, and mistakes go to standard
+    /// error.
     private static func report(parserError error: any Error, _ invocation: Invocation) -> ExitStatus {
         switch NightshiftCommand.exitCode(for: error) {
         case .success:

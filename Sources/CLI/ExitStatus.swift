@@ -1,13 +1,14 @@
 /// The exit codes of the program.
 package enum ExitStatus: Int32, Sendable {
-    /// Everything that was requested has completed.
+    /// The exit code if everything that was requested has completed.
     case whole = 0
-    /// A transfer failed, or the service refused a request.
+    /// The exit code if a transfer failed, or if the service refused a request.
     case failed = 1
-    /// The command line, or a value in it, is not valid.
+    /// The exit code if the command line or a value in it is not valid.
     case usage = 2
-    /// The service does not respond and could not be started, or reports that it cannot work now.
+    /// The exit code if the service does not respond and could not be started, or if it reports that it cannot work
+    /// now.
     case unreachable = 3
-    /// The user pressed ^C: the transfers continue without this program (128 + SIGINT, as in shells).
+    /// The exit code after ^C: 128 + SIGINT, as in shells. The transfers continue without this program.
     case interrupted = 130
 }

@@ -66,7 +66,7 @@ enum FamiliarWords {
         ),
         (
             ["-c", "-C", "--continue-at"],
-            "No option is needed: a download continues by itself, and the same command again follows the download that "
+            "No option is needed: a download continues automatically, and the same command again follows the download that "
                 + "is running. --continue ID continues one that you ended with 'nightshift cancel --keep'."
         ),
         (["-L", "--location", "--location-trusted"], "No option is needed: redirects are followed."),
@@ -115,7 +115,7 @@ enum FamiliarWords {
             "Write the data to a file, and send it with: nightshift put -X POST FILE URL"
         ),
         (["-L", "--location"], "No option is needed: redirects are followed."),
-        (["-C", "-c"], "No option is needed: an upload continues by itself if the server supports it."),
+        (["-C", "-c"], "No option is needed: an upload continues automatically if the server supports it."),
         (["-b", "--background"], "--detach returns as soon as the service has accepted the transfer."),
         (["-u"], "--user NAME sends this user name, and asks you for the password."),
     ])

@@ -15,14 +15,15 @@ package struct Invocation: Sendable {
     package var output: Output
     package var errors: Output
     package var timeZone: TimeZone
-    /// The umask in octal digits. If it is nil, new files get the umask of the service.
+    /// The umask in octal digits. If it is nil, the service applies its own umask to new files.
     package var umask: String?
     package var now: @Sendable () -> Date
-    /// Asks the user a question on the terminal, and returns whether the answer is yes; nil without a terminal.
+    /// Asks the user a yes-or-no question on the terminal and returns whether the answer is yes, or nil if there is no
+    /// terminal.
     package var confirm: @Sendable (_ question: String) -> Bool? = { _ in nil }
-    /// The longest time that a completion waits for the service, because the user is waiting at the prompt.
+    /// The maximum time that a completion waits for the service. It is short because the user is waiting at the prompt.
     package var completionTimeout: Duration = .seconds(1)
-    /// A sentence about an argument or a variable that cannot be used.
+    /// A sentence that says why an argument or a variable cannot be used, or nil if all can be used.
     var mistake: String?
 
     package init(
@@ -42,7 +43,7 @@ package struct Invocation: Sendable {
         self.now = now
     }
 
-    /// The environment of this process.
+    /// Returns an invocation with the environment and the arguments of this process.
     package static func ofThisProcess() -> Invocation {
         let environment = ProcessInfo.processInfo.environment
         let arguments = ArgumentBytes(ArgumentBytes.ofThisProcess)
@@ -64,13 +65,14 @@ package struct Invocation: Sendable {
         return invocation
     }
 
-    /// Throws if an argument or a variable of this process cannot be used.
+    /// Throws an error if an argument or a variable of this process cannot be used.
     func check() throws {
         if let mistake { throw CommandFailure.usage(mistake) }
         if let home = environment["NIGHTSHIFT_HOME"], !home.isEmpty { _ = try absolute(home) }
     }
 
-    /// Returns the umask from `/proc`, because umask(2) returns it only by changing it; nil without `/proc`.
+    /// Returns the umask from `/proc`, or nil if `/proc` is not available. umask(2) can only return the umask by
+    /// changing it.
     private static func umaskOfThisProcess() -> String? {
         let status = KernelFile.text("/proc/self/status") ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("Umask:") }
@@ -97,7 +99,8 @@ package struct Invocation: Sendable {
                 environment: environment.merging(home.map { ["NIGHTSHIFT_HOME": $0] } ?? [:]) { $1 }))
     }
 
-    /// `NIGHTSHIFT_HOME` as an absolute path. ``check()`` has verified that the path can be made absolute.
+    /// The value of `NIGHTSHIFT_HOME` as an absolute path. ``check()`` has verified that the value can be made
+    /// absolute.
     private var home: String? {
         environment["NIGHTSHIFT_HOME"].flatMap { $0.isEmpty ? nil : (try? absolute($0)) ?? $0 }
     }
@@ -112,7 +115,7 @@ package struct Invocation: Sendable {
         return try PhysicalPath.resolved(isAbsolute ? path : directory.resolved() + "/" + path)
     }
 
-    /// Writes a JSON document to standard output, which is the complete output of a command with `--json`.
+    /// Writes a JSON document to standard output. With `--json` this document is the complete output of a command.
     func json(_ value: some Encodable) throws {
         output.write(try JSON.encode(value) + Data("\n".utf8))
     }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// The root command.
+/// The root command `nightshift`.
 struct NightshiftCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nightshift",

@@ -17,7 +17,7 @@ package struct Output: Sendable {
     package var write: @Sendable (_ bytes: Data) -> Void
     /// The number of the first write error; nil if everything was written.
     package var failure: @Sendable () -> Int32?
-    /// Whether nobody reads further output.
+    /// Whether nobody reads the output, so that further output is pointless.
     package var isAbandoned: @Sendable () -> Bool
 
     package init(
@@ -55,13 +55,13 @@ package struct TerminalSize: Hashable, Sendable {
         self.rows = rows
     }
 
-    /// The size that terminals have had since the VT100.
+    /// The size that is assumed if the terminal's size is unknown. Terminals have had this size since the VT100.
     package static let standard = TerminalSize(columns: 80, rows: 24)
 }
 
 extension Output {
-    /// Creates the output for an open descriptor of this process. `COLUMNS` and `LINES` override the terminal's size.
-    /// `NO_COLOR` and `TERM=dumb` turn colours off.
+    /// Creates the output for an open file descriptor of this process. `COLUMNS` and `LINES` override the terminal's
+    /// size. `NO_COLOR` and `TERM=dumb` turn colours off.
     init(descriptor: Int32, environment: [String: String]) {
         let isTerminal = isatty(descriptor) == 1 && environment["TERM"] != "dumb"
         let writer = DescriptorWriter(descriptor)
@@ -83,7 +83,7 @@ extension Output {
     }
 }
 
-/// Writes data to a descriptor completely, and keeps the first error. Thread-safe.
+/// A thread-safe writer that writes all data to a file descriptor and keeps the first error.
 private final class DescriptorWriter: Sendable {
     private let descriptor: Int32
     private let firstError = Mutex<Int32?>(nil)
@@ -93,7 +93,8 @@ private final class DescriptorWriter: Sendable {
         self.descriptor = descriptor
     }
 
-    /// The first error. Nil if everything was written, or if the reader closed the pipe, which is not an error.
+    /// The first error, or nil if everything was written. It is also nil if the reader closed the pipe, which is not an
+    /// error.
     var failure: Int32? { firstError.withLock { $0 } }
 
     var isAbandoned: Bool { hasNoReader.load(ordering: .relaxed) || failure != nil }
@@ -116,7 +117,7 @@ private final class DescriptorWriter: Sendable {
         switch error {
         case EINTR: return true
         case EAGAIN:
-            // Another program has made the open file description non-blocking, which affects all processes that share
+            // Another program has made the open file description non-blocking, which affects every process that shares
             // it.
             var place = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             poll(&place, 1, -1)

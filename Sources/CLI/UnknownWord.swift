@@ -1,11 +1,11 @@
 import ArgumentParser
 
-/// Finds a word in the arguments that is in the place of a command or an option, but is neither.
+/// A search for the first argument that should be a command or an option but is unknown.
 ///
-/// The parser checks the arguments of a command before it reports an unknown option. The value after an unknown option
-/// then counts as one more argument, and the parser's message is misleading.
+/// The parser checks the number of arguments before it reports an unknown option. It counts the value after an unknown
+/// option as an argument, so its message is misleading.
 enum UnknownWord {
-    /// Returns the message about the first unknown word of `arguments`; nil if all are known.
+    /// Returns a message about the first unknown word in `arguments`, or nil if all words are known.
     static func message(_ arguments: [String]) -> String? {
         var command: any ParsableCommand.Type = NightshiftCommand.self
         var path = "nightshift"
@@ -27,7 +27,7 @@ enum UnknownWord {
     }
 
     private static func commandMessage(_ word: String, _ path: String, _ known: [String]) -> String {
-        // The word is not repeated, because it may contain a password.
+        // The message does not repeat the word, because the word may contain a password.
         if word.contains("://") {
             return "Type a command before the URL: 'nightshift get URL' downloads, 'nightshift put FILE URL' uploads."
         }
@@ -41,7 +41,7 @@ enum UnknownWord {
         let words = arguments.prefix { $0 != "--" }.flatMap(optionNames)
         guard let word = words.first(where: { !known.contains($0) }) else { return nil }
         if let hint = FamiliarWords.option(word, of: path) { return "'\(path)' has no option '\(word)'. \(hint)" }
-        // Options of one letter are too short for a comparison.
+        // Options of one letter are too short to find similar ones.
         let near = word.hasPrefix("--") ? known.filter { $0.hasPrefix("--") && isNear($0, word) }.sorted() : []
         return "'\(path)' has no option '\(word)'.\(question(near)) '\(path) --help' lists the options."
     }
@@ -50,7 +50,7 @@ enum UnknownWord {
         guesses.isEmpty ? "" : " Did you mean \(guesses.map { "'\($0)'" }.joined(separator: " or "))?"
     }
 
-    /// Whether `word` is the beginning of `name`, or differs from it by one letter or by two swapped letters.
+    /// Returns whether `word` is the beginning of `name`, or differs from it by one letter or by two swapped letters.
     private static func isNear(_ name: String, _ word: String) -> Bool {
         guard word.count > 1 else { return false }
         return name.hasPrefix(word) || name.difference(from: word).count <= 2
@@ -60,15 +60,16 @@ enum UnknownWord {
         [command.configuration.commandName].compactMap(\.self) + command.configuration.aliases
     }
 
-    /// Returns the options in `word`, without a value. Several letters may follow one hyphen. Returns nothing for words
-    /// that are not options, such as a negative number.
+    /// Returns the names of the options in `word`, without a value. Several one-letter options may share one hyphen.
+    /// Returns an empty list for a word that is not an option, such as a negative number.
     private static func optionNames(_ word: String) -> [String] {
         if let match = word.prefixMatch(of: /--[A-Za-z][A-Za-z0-9-]*/) { return [String(match.output)] }
         guard let match = word.wholeMatch(of: /-([A-Za-z]+)/) else { return [] }
         return match.output.1.map { "-\($0)" }
     }
 
-    /// Returns all options in the help of a command and of its default subcommand. The parser offers no other list.
+    /// Returns all options that the help of a command and of its default subcommand lists. The parser has no other
+    /// list.
     private static func options(_ command: any ParsableCommand.Type) -> Set<String> {
         let help = NightshiftCommand.helpMessage(for: command, includeHidden: true)
         let told = help.matches(of: /(?:^|[\s,\/\[(])(--?[A-Za-z][A-Za-z0-9-]*)/).map { String($0.output.1) }

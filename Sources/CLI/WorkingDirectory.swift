@@ -8,11 +8,11 @@ import Foundation
 
 /// The directory where relative paths start.
 enum WorkingDirectory: Hashable, Sendable {
-    /// An absolute path.
+    /// The directory's absolute path.
     case path(String)
-    /// The directory was removed, or cannot be reached from the root.
+    /// The state of a directory that was removed or that cannot be reached from the root.
     case missing
-    /// The path is not UTF-8. The value is the path with escaped bytes.
+    /// A path that is not UTF-8. The value is the path with escaped bytes.
     case unreadable(String)
 
     static var ofThisProcess: WorkingDirectory {
@@ -27,6 +27,8 @@ enum WorkingDirectory: Hashable, Sendable {
         return .path(text)
     }
 
+    /// Returns the absolute path.
+    ///
     /// - Throws: ``CommandFailure`` if the directory does not exist or its path is not UTF-8.
     func resolved() throws -> String {
         switch self {
@@ -43,7 +45,7 @@ enum WorkingDirectory: Hashable, Sendable {
     }
 }
 
-/// Resolves paths as the kernel does.
+/// A resolver of paths that follows the rules of the kernel.
 enum PhysicalPath {
     /// Returns the path without `.` and `..`. After a symbolic link, `..` is the parent of the link's target
     /// (path_resolution(7)).
@@ -66,18 +68,18 @@ enum PhysicalPath {
         return result.isEmpty ? "/" : result
     }
 
-    /// Returns the path without its last component.
+    /// Returns the path without its last component, which is the directory.
     static func directory(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else { return "/" }
         return String(path[..<slash])
     }
 
-    /// Returns the last component.
+    /// Returns the last component of the path, which is the name.
     static func name(of path: String) -> String {
         path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
     }
 
-    /// Returns the path with all symbolic links resolved; empty for the root.
+    /// Returns the path with all symbolic links resolved. The result is empty for the root.
     private static func real(_ path: String) throws -> String {
         guard !path.isEmpty else { return "" }
         guard let found = realpath(path, nil) else {

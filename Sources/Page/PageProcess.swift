@@ -10,11 +10,11 @@ package enum PageProcess {
     /// The default time after the last visitor at which the page ends.
     package static let timeout = Duration.seconds(600)
 
-    /// Serves until there has been no visitor for a while. Writes a link to standard output, as a ``PageAddress`` in
-    /// JSON on one line, and closes it.
+    /// Serves the page until there has been no visitor for `timeout`. Writes a link to standard output, as a
+    /// ``PageAddress`` in JSON on one line, and closes standard output.
     ///
-    /// A user has one page process: if one runs already, its link is written and this returns. A `port` that the
-    /// running one does not have gets a process of its own.
+    /// A user has one page process. If one runs already, this function writes that process's link and returns. If
+    /// `port` is not the port of the running process, this function starts another server.
     ///
     /// - Returns: the exit status.
     package static func run(port: Int, timeout: Duration) async -> Int32 {
@@ -57,7 +57,7 @@ package enum PageProcess {
 
     private static func handOver(_ address: PageAddress) throws {
         try FileHandle.standardOutput.write(contentsOf: try JSON.encode(address) + Data("\n".utf8))
-        // The reader sees the end of the output.
+        // // The reader of the link sees the end of the output.
         let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
         guard nowhere >= 0 else { return }
         dup2(nowhere, STDOUT_FILENO)

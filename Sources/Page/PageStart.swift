@@ -4,7 +4,7 @@ import NightshiftClient
 /// The start of a page process. A lock ensures that only one process at a time looks for a running page and opens its
 /// own socket.
 struct PageStart: Sendable {
-    /// The path of the socket that gives out links.
+    /// The path of the Unix socket on which a page process gives out links.
     let socket: String
     private let lock: Int32
 
@@ -17,13 +17,13 @@ struct PageStart: Sendable {
         if lock >= 0 { flock(lock, LOCK_EX) }
     }
 
-    /// Whether no other process opens the socket before ``finish()``.
+    /// Whether this process holds the lock, so that no other process opens the socket before ``finish()``.
     var isExclusive: Bool { lock >= 0 }
 
-    /// The address of the page that runs already, with a new link; nil if none exists.
+    /// Returns the address of the running page, with a new link; nil if no page runs.
     func runningPage() -> PageAddress? { LinkSocket.ask(socket) }
 
-    /// Lets the next process start. Called once.
+    /// Releases the lock, so that the next process can start. Must be called only once.
     func finish() {
         if lock >= 0 { close(lock) }
     }

@@ -4,8 +4,8 @@ import Glibc
 package enum DescriptorLimit {
     /// Raises the limit as far as the system allows without privileges, and returns the new limit.
     ///
-    /// Systems start programs with a limit of 1,024 for the sake of those that use `select`, and expect other programs
-    /// to raise it.
+    /// Systems start programs with a limit of 1,024 for compatibility with programs that use `select`. Other programs
+    /// are expected to raise the limit.
     @discardableResult
     package static func raise() -> Int {
         var limit = rlimit()

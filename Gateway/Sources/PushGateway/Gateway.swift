@@ -11,7 +11,7 @@ import PushRouting
 package import PushStore
 import Synchronization
 
-/// A running gateway: its parts, its listeners and its shutdown.
+/// A running gateway, with its components, its listeners and its shutdown.
 package final class Gateway: Sendable {
     package let settings: GatewaySettings
     package let store: any GatewayStore
@@ -59,7 +59,7 @@ package final class Gateway: Sendable {
         group = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads)
         echo = StoreEcho(directory: directory, switchboard: switchboard, growth: growth, logger: logger)
         store.listen(echo)
-        // Read the changes that were made before the listener was set.
+        // // Read changes that other gateways made before this gateway listened for changes.
         if store.isShared { try await directory.reload() }
     }
 
@@ -102,7 +102,7 @@ package final class Gateway: Sendable {
             }
         }
         let connected = self.devices
-        // A device has 20 seconds to authenticate.
+        // // Devices must authenticate within 20 seconds.
         let devices = try await listen(
             settings.devices, places: self.devices, limit: settings.deviceLimit
         ) { [self] channel, leave in
@@ -170,8 +170,8 @@ package final class Gateway: Sendable {
                 NIOSSLServerHandler(
                     context: tls.context,
                     customVerificationCallbackWithMetadata: { chain, promise in
-                        // An untrusted provider receives the error as the response to a request, not as a failed
-                        // handshake.
+                        // // An untrusted provider receives the error as the response to a request, so the handshake
+                        // does not fail.
                         promise.completeWithTask {
                             box.set(await judge.judge(chain))
                             return .certificateVerified(VerificationMetadata(nil))
@@ -187,7 +187,8 @@ package final class Gateway: Sendable {
         let proved: @Sendable () -> Void = { places.proved(name) }
         try pipeline.addHandler(
             VersionChooser(closed: closed) { [self] channel, version in
-                // A resumed TLS session carries its certificate, and the verification callback was not called.
+                // // A resumed TLS session carries the certificate from its start, and does not call the verification
+                // callback.
                 if let judge, box.verdict == CertificateVerdict.none,
                     let certificate = try channel.pipeline.syncOperations.nioSSL_peerCertificate()
                 {
@@ -225,7 +226,7 @@ package final class Gateway: Sendable {
         try channel.pipeline.syncOperations.addHandlers(http2, connection)
     }
 
-    /// Adds HTTP/1.1 for senders to endpoints of UnifiedPush. APNs uses only HTTP/2.
+    /// Adds the HTTP/1.1 handlers for senders to UnifiedPush endpoints. APNs uses only HTTP/2.
     private func addHTTP1(
         to channel: any Channel, proved: @escaping @Sendable () -> Void, closed: @escaping @Sendable () -> Void
     ) throws {
@@ -240,7 +241,8 @@ package final class Gateway: Sendable {
             do throws(StoreError) {
                 try await tidy()
             } catch {
-                // A full disk may have space later. Until then, devices are still served.
+                // // The disk may be full now and have space later. Devices are still served, so log the error and
+                // continue.
                 logger.error("Expired pushes could not be removed.", metadata: ["reason": "\(error)"])
             }
             do throws(StoreError) {
@@ -250,7 +252,8 @@ package final class Gateway: Sendable {
             }
             switchboard.sweep()
             let hasShrunk = [providers.hasShrunk(), devices.hasShrunk()].contains(true)
-            // The allocator keeps the memory of closed connections, and returns it to the system only on request.
+            // // The allocator keeps the memory of closed connections, and returns that memory to the system only on
+            // request.
             if hasShrunk { malloc_trim(0) }
             try await Task.sleep(for: .seconds(60))
         }
@@ -261,7 +264,7 @@ package final class Gateway: Sendable {
         try await store.tidy(now: now, logLimit: settings.logLimit)
     }
 
-    /// Answers pending requests, notifies devices and providers, and closes all connections.
+    /// Stops the gateway: answers pending requests, notifies devices and providers, and closes all connections.
     package func stop() async throws {
         stopping.withLock { $0 = true }
         for channel in channels.withLock({ $0 }) { try? await channel.close() }
@@ -269,18 +272,18 @@ package final class Gateway: Sendable {
         let ending = providers.channels
         for channel in ending { channel.pipeline.fireUserInboundEventTriggered(GatewayStops()) }
         for channel in ending { try? await channel.closeFuture.get() }
-        // Accepted pushes are on the disk before the program ends.
+        // // Wait until all accepted pushes are on the disk.
         try await store.settle()
         try await group.shutdownGracefully()
         try await store.close()
     }
 
-    /// The URL to which a device connects to enrol with `code`.
+    /// Returns the URL to which a device connects to enrol with `code`.
     func enrolmentURL(_ code: String) -> String {
         "nightshift-push://\(settings.publicName):\(devicePort.withLock { $0 })/\(code)"
     }
 
-    /// The first part of the URLs of endpoints of UnifiedPush.
+    /// The base URL of UnifiedPush endpoints.
     var publicURL: String {
         if let url = settings.publicURL { return url }
         let port = providerPort.withLock { $0 }
@@ -295,10 +298,10 @@ package final class Gateway: Sendable {
 /// An event that notifies a connection of the gateway's shutdown.
 struct GatewayStops: Sendable {}
 
-/// An error that prevents the gateway from running or from doing what was requested.
+/// An error because of which the gateway cannot run, or cannot do what was requested.
 package struct GatewayError: Error, CustomStringConvertible {
     package var description: String
-    /// Whether each further attempt fails in the same way until a person has changed something.
+    /// Whether every retry fails with the same error until a person has changed something.
     package var isPermanent: Bool
 
     package init(_ description: String, isPermanent: Bool = false) {

@@ -5,7 +5,7 @@ import PushStore
 import SwiftASN1
 import X509
 
-/// The result of one check of what a gateway needs.
+/// The result of one check of the gateway's requirements.
 package struct GatewayFinding: Sendable {
     package var isGood: Bool
     package var text: String
@@ -16,9 +16,9 @@ package struct GatewayFinding: Sendable {
     }
 }
 
-/// Checks for problems that prevent a gateway from working. A running gateway is not needed.
+/// Checks for problems that prevent a gateway from working. The checks do not need a running gateway.
 package enum GatewayChecks {
-    /// The time in seconds before a certificate's expiry from which it is reported: two weeks.
+    /// The time before a certificate's expiry from which the expiry is reported, in seconds: two weeks.
     private static let warning: TimeInterval = 14 * 86_400
 
     package static func certificate(_ path: String, key: String) -> [GatewayFinding] {
@@ -34,7 +34,8 @@ package enum GatewayChecks {
         }
     }
 
-    /// Checks whether a certificate that is valid from `start` to `end` is valid now and for some time.
+    /// Returns the finding for a certificate that is valid from `start` to `end`: whether it is valid now, and expires
+    /// soon.
     package static func validity(_ name: String, _ start: Date, _ end: Date, now: Date) -> GatewayFinding {
         if start > now {
             let text = "\(name) is not valid before \(start.formatted(.iso8601)). Check this machine's clock."
@@ -52,7 +53,7 @@ package enum GatewayChecks {
         return .init(isGood: false, text: "\(name) expires in \(left), at \(until). Renew it before then.")
     }
 
-    /// Throws if any start with these settings would fail, before anything is opened.
+    /// Throws an error if a gateway with these settings could not start because of its files. Opens no port.
     package static func files(of settings: GatewaySettings) throws(GatewayError) {
         _ = try CertificateFiles.pair(certificate: settings.certificate, key: settings.privateKey)
         if let authority = settings.providerAuthority {

@@ -1,9 +1,10 @@
 import Foundation
 package import PushRouting
 
-/// Reads the machine's clocks.
+/// The machine's clocks.
 package enum GatewayClock {
-    /// On Linux this clock continues while the machine sleeps (CLOCK_BOOTTIME).
+    /// The time at which this clock was first read. On Linux the clock continues while the machine sleeps
+    /// (CLOCK_BOOTTIME).
     private static let start = ContinuousClock.now
 
     package static func now() -> RouteTime {

@@ -1,7 +1,7 @@
 package import PushRouting
 package import PushStore
 
-/// The settings that an operator can choose.
+/// The settings of a gateway that an operator can choose.
 package struct GatewaySettings: Sendable {
     /// An address and a port on which the gateway listens.
     package struct Address: Sendable, Hashable {
@@ -32,7 +32,7 @@ package struct GatewaySettings: Sendable {
 
     /// The folder of the database.
     package var state: String
-    /// The socket for administration. Its folder is created with access for the gateway's user only.
+    /// The path of the socket for administration. Only the gateway's user has access to the folder of the socket.
     package var socket: String
     package var providers = Address(host: "::", port: 2_197)
     package var devices = Address(host: "::", port: 5_223)
@@ -40,16 +40,17 @@ package struct GatewaySettings: Sendable {
     package var status = Address(host: "127.0.0.1", port: 9_464)
     /// The address for providers without TLS, for development. It must be a loopback address.
     package var plainProviders: Address?
-    /// The PEM file of the certificate chain; `key` is that of its key.
+    /// The path of the PEM file with the certificate chain. `key` is the path of the file with the private key.
     package var certificate: String
     package var privateKey: String
-    /// The PEM file of the authorities that sign providers' certificates; nil without certificate authentication.
+    /// The path of the PEM file with the authorities that sign providers' certificates; nil without certificate
+    /// authentication.
     package var providerAuthority: String?
     package var environment = KeyRecord.Environment.production
     /// The host name under which devices reach the gateway, for enrolment URLs.
     package var publicName = "localhost"
-    /// The base URL under which senders reach the providers' port, without a slash at the end. Nil for a URL of the
-    /// public name and that port.
+    /// The base URL under which senders reach the providers' port, without a slash at the end. If it is nil, the URL
+    /// consists of the public name and that port.
     package var publicURL: String?
 
     package var silent = TokenBucket.Settings.standard
@@ -60,19 +61,19 @@ package struct GatewaySettings: Sendable {
     package var conduct = ProviderConduct.Settings.standard
     /// Whether the delivery log contains payloads.
     package var isLoggingPayloads = false
-    /// The most entries of the delivery log.
+    /// The maximum number of entries in the delivery log.
     package var logLimit = 1_000_000
-    /// Seconds between keep-alives of a device that requests no interval.
+    /// The time between keep-alives, in seconds, for a device that requests no interval.
     package var keepAlive: UInt32 = 900
-    /// Seconds after which a silent provider connection is closed.
+    /// The time after which an idle provider connection is closed, in seconds.
     package var providerIdle = 3_600
-    /// Seconds from the head of a request within which its end must arrive.
+    /// The time limit for the rest of a request after its head, in seconds.
     package var bodyTimeout = 30
-    /// The most concurrent streams of a provider with a valid token.
+    /// The maximum number of concurrent streams for a provider with a valid token.
     package var streams = 1_000
     package var providerLimit = 1_000
     package var deviceLimit = 15_000
-    /// The most topics of one device.
+    /// The maximum number of topics of one device.
     package var tokenLimit = 500
     /// The number of pushes waiting for the disk at which further pushes are refused.
     package var commitDepth = 20_000

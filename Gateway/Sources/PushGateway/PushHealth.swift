@@ -1,7 +1,7 @@
 import PushStore
 import Synchronization
 
-/// Whether the most recent attempt to store a push succeeded.
+/// A record of whether the most recent attempt to store a push succeeded.
 final class PushHealth: Sendable {
     private let failing = Mutex(false)
 
@@ -17,14 +17,15 @@ final class PushHealth: Sendable {
 }
 
 extension Gateway {
-    /// Throws if pushes are refused at present, or the store cannot be read.
+    /// Throws an error if the gateway refuses pushes at present, or if the store cannot be read.
     func checkHealth() async throws {
         guard store.depth < settings.commitDepth else {
             throw GatewayError("Too many pushes are waiting for the disk.")
         }
         _ = try await store.counts()
         guard health.isFailing else { return }
-        // No provider may send while this gateway is unhealthy, so the gateway tests the store itself.
+        // // Providers may have stopped sending because this gateway is unhealthy, so the gateway itself tests the
+        // store.
         try await store.probe()
         health.stored()
     }

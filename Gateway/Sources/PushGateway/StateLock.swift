@@ -1,7 +1,7 @@
 import Glibc
 
-/// A lock that prevents a second gateway from using the same state folder. The kernel releases it when the process ends
-/// in any way.
+/// A lock that prevents a second gateway from using the same state folder. The kernel releases the lock when the
+/// process ends, even after a crash.
 final class StateLock: Sendable {
     private let descriptor: Int32
 

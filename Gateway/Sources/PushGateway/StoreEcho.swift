@@ -4,7 +4,7 @@ import PushRouting
 import PushStore
 import Synchronization
 
-/// Forwards changes by other gateways of a shared store to the parts of this gateway.
+/// Forwards changes by other gateways of a shared store to the components of this gateway.
 final class StoreEcho: StoreListener {
     private let directory: Directory
     private let switchboard: Switchboard
@@ -13,19 +13,19 @@ final class StoreEcho: StoreListener {
     private let reloads = Mutex(Rounds())
     private let rechecks = Mutex(Rounds())
 
-    /// The number of devices read at once when changes may have been missed. With `pause` after each portion, it takes
-    /// about ten seconds to read all devices of a gateway.
+    /// The number of devices that are read together when changes may have been missed. A `pause` follows each portion,
+    /// so that it takes about ten seconds to read all devices of a gateway.
     private static let portion = 200
     private static let pause = Duration.milliseconds(100)
-    /// The pause before a failed read is repeated.
+    /// The pause before a failed read is retried.
     private static let timeout = Duration.seconds(5)
 
-    /// The state of a round of reads, and whether a further round is wanted after it.
+    /// Whether a round of reads is running, and whether another round is needed after it.
     struct Rounds {
         var isUnderWay = false
         var isWanted = false
 
-        /// Requests a round. Returns whether the caller must start it, because none is under way.
+        /// Requests a round. Returns true if no round is running, so that the caller must start one.
         mutating func want() -> Bool {
             isWanted = true
             defer { isUnderWay = true }
@@ -65,7 +65,7 @@ final class StoreEcho: StoreListener {
     func mayHaveMissed() {
         directory.forgetTokens()
         providersChanged()
-        // The task ends when nothing was missed since its last round.
+        // // The task ends when no changes were missed since its last round.
         if rechecks.withLock({ $0.want() }) { Task { await recheck() } }
     }
 
@@ -81,7 +81,7 @@ final class StoreEcho: StoreListener {
     }
 
     func providersChanged() {
-        // The task ends when nothing has changed since its last read.
+        // // The task ends when no values have changed since its last read.
         if reloads.withLock({ $0.want() }) { Task { await reload() } }
     }
 
@@ -91,7 +91,7 @@ final class StoreEcho: StoreListener {
                 try await directory.reload()
             } catch {
                 logger.error("Teams, keys and topics could not be read again.", metadata: ["reason": "\(error)"])
-                // The change is not reported again, so request a further round.
+                // // The store does not report a change twice, so request another round.
                 _ = reloads.withLock { $0.want() }
                 try? await Task.sleep(for: Self.timeout)
             }

@@ -3,8 +3,8 @@ import PushRouting
 import PushStore
 import Synchronization
 
-/// The handling of pushes with a shared store. The gateway that accepts a push stores it, and the gateway to which the
-/// device is connected receives a report.
+/// The handling of pushes with a shared store. The gateway that accepts a push stores the push. The store then notifies
+/// the gateway to which the device is connected.
 extension Switchboard {
     func forward(_ push: Push, now: RouteTime, _ respond: @escaping @Sendable (Rejection?) -> Void) {
         guard !push.isExpired(now) else { return forward(push, nil, keepsEach: false, now: now, respond) }
@@ -26,7 +26,7 @@ extension Switchboard {
             return forward(push, nil, keepsEach: false, now: now, respond)
         }
         store.keepsEach(push.topic, of: push.device) { result in
-            // Without an answer, the alert replaces no other.
+            // // If no gateway answers, the alert does not replace another one.
             let keepsEach = (try? result.get()) ?? true
             self.forward(push, nil, keepsEach: keepsEach, now: GatewayClock.now(), respond)
         }
@@ -94,7 +94,7 @@ extension Switchboard {
         state.withLock { $0.links[connection] }?.close(refusal)
     }
 
-    /// Devices with a route at this gateway.
+    /// The devices that have a route at this gateway.
     var connected: [DeviceID] { state.withLock { Array($0.routes.keys) } }
 
     /// Reads the stored pushes of these devices.
@@ -105,7 +105,7 @@ extension Switchboard {
     func claim(_ topic: String, _ device: DeviceID, _ connection: UInt64) {
         let time = Double(GatewayClock.now().wallMilliseconds) / 1_000
         store.takeSilent(topic, device: device, settings.silent, wallSeconds: time) { result in
-            // If the store cannot answer, the push waits 30 seconds longer.
+            // // If the store cannot answer, hold the push for 30 seconds longer.
             let verdict = (try? result.get()) ?? .waits(30)
             self.input(device) { $0.claimed(topic, connection: connection, verdict, now: GatewayClock.now()) }
         }

@@ -4,24 +4,26 @@ package import PushRouting
 package import PushStore
 import Synchronization
 
-/// A link to a connected device. Its methods return at once and take effect in order.
+/// A reference to the connection of a device. Its methods return at once, and take effect in the order of the calls.
 package protocol DeviceLink: Sendable {
     func send(_ message: Message)
     func answerKeepAlive()
-    /// Call ``Switchboard/turn(_:connection:)`` at this time, milliseconds since 1970.
+    /// Schedules a call of ``Switchboard/turn(_:connection:)`` at this time, in milliseconds since 1970.
     func wake(at: Int64)
     func close(_ refusal: Refusal)
 }
 
-/// Executes the actions of each device's ``DeviceRoute`` on the store and on connections.
+/// The coordinator of devices and pushes. It executes the actions of each device's ``DeviceRoute`` on the store and on
+/// connections.
 ///
-/// Store operations are requested while the lock is held, so that they have the order of the decisions.
+/// It requests store operations while it holds the lock, so that the operations have the order of the decisions.
 package final class Switchboard: Sendable {
     struct State {
         var routes: [DeviceID: DeviceRoute] = [:]
         var links: [UInt64: any DeviceLink] = [:]
         var lastConnection: UInt64 = 0
-        /// Devices revoked while the gateway runs. A device's signature may have been checked before its revocation.
+        /// The devices that were revoked since the gateway started. A device may have authenticated just before its
+        /// revocation.
         var revoked: Set<DeviceID> = []
     }
 
@@ -44,8 +46,8 @@ package final class Switchboard: Sendable {
 
     // MARK: - Pushes
 
-    /// Accepts a push. `respond` is called when the provider may receive the response: for a stored push, when it is on
-    /// the disk.
+    /// Accepts a push. Calls `respond` when the provider may receive the response. For a stored push, that is when the
+    /// push is on the disk.
     package func accept(_ push: Push, respond: @escaping @Sendable (Rejection?) -> Void) {
         guard store.depth < settings.commitDepth else { return respond(.serviceUnavailable) }
         let now = GatewayClock.now()
@@ -74,9 +76,9 @@ package final class Switchboard: Sendable {
         }
     }
 
-    /// Removes a stored message of UnifiedPush. A message that was already sent still arrives.
+    /// Removes a stored UnifiedPush message. A message that was already sent still arrives.
     ///
-    /// - Parameter respond: called with whether the message was stored.
+    /// - Parameter respond: called with true if the message was stored.
     package func withdraw(
         _ push: PushID, topic: String, device: DeviceID, respond: @escaping @Sendable (Result<Bool, StoreError>) -> Void
     ) {
@@ -97,7 +99,7 @@ package final class Switchboard: Sendable {
         case .success(let done):
             growth.grew()
             state.withLock { state in
-                // If the route was discarded in the meantime, a new one behaves the same.
+                // // If the route was discarded in the meantime, a new route makes the same decision.
                 let actions = state.routes[push.device, default: DeviceRoute()]
                     .committed(
                         done.stored, replaced: done.replaced, evicted: done.evicted, now: GatewayClock.now())
@@ -115,7 +117,7 @@ package final class Switchboard: Sendable {
 
     // MARK: - Devices
 
-    /// Handles a device's connection, and returns the number of the connection.
+    /// Handles the connection of a device, and returns the number of the connection.
     package func connected(
         _ device: DeviceID, _ deviceState: ReportedActivity, _ topics: [TopicChoice], link: any DeviceLink
     ) -> UInt64 {
@@ -123,7 +125,7 @@ package final class Switchboard: Sendable {
             state.lastConnection += 1
             let number = state.lastConnection
             state.links[number] = link
-            // Attach before the read: pushes stored from now on are reported, so that none is missed.
+            // // Attach before reading the store. The store then reports all later pushes, so that none is missed.
             store.attach(device, connection: number, at: GatewayClock.now().wallMilliseconds)
             let actions = state.routes[device, default: DeviceRoute(isShared: store.isShared)].connected(
                 number, deviceState, topics)
@@ -167,7 +169,7 @@ package final class Switchboard: Sendable {
 
     private static let revocation = Refusal(.notAuthenticated, "The device was revoked.")
 
-    /// Handles the revocation of a device: closes its connection, and one that is about to begin.
+    /// Handles the revocation of a device: closes its connection, and any connection that is being authenticated.
     package func revoked(_ device: DeviceID) {
         state.withLock { state in
             state.revoked.insert(device)
@@ -180,7 +182,7 @@ package final class Switchboard: Sendable {
         state.withLock { $0.routes[device]?.isConnected ?? false }
     }
 
-    /// Closes all connections.
+    /// Closes the connections of all devices.
     package func endAll(_ refusal: Refusal) {
         let links = state.withLock { Array($0.links.values) }
         for link in links { link.close(refusal) }
@@ -232,14 +234,14 @@ package final class Switchboard: Sendable {
                         rows, connection: connection, occasion: occasion, self.settings.silent, now: GatewayClock.now())
                 }
             case .failure(let error):
-                // The device reconnects and requests its pushes again.
+                // // The device will reconnect, and its pushes are then read again.
                 self.logger.error("The stored pushes could not be read.", metadata: ["reason": "\(error)"])
                 self.state.withLock { $0.links[connection] }?.close(Refusal(.trouble, "The gateway's storage failed."))
             }
         }
     }
 
-    /// Writes to the log without waiting for the result.
+    /// Writes a note to the delivery log without waiting for the result.
     func note(_ note: LogNote) {
         store.write(note) { self.noted($0) }
     }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import NightshiftAPI
 
-/// The app that a command is about: the id of a desktop entry, with or without `.desktop`, or the path of a program.
+/// An app on the command line: the id of a desktop entry, with or without `.desktop`, or the path of a program.
 struct AppArgument: Hashable, Sendable {
     var text: String
 
@@ -16,7 +16,7 @@ struct AppArgument: Hashable, Sendable {
 }
 
 extension Invocation {
-    /// Returns the app's id. Text with a slash is a path, relative to the current directory.
+    /// Returns the app's id. An argument with a slash is a path, relative to the current directory.
     func appID(_ argument: AppArgument) throws -> AppID {
         let text = argument.text
         if text.contains("/") { return AppID(rawValue: try absolute(text)) }

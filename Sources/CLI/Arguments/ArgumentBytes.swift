@@ -6,13 +6,13 @@
 
 /// The arguments as bytes, which need not be UTF-8.
 ///
-/// A URL keeps every byte, percent-encoded: `caf\xe9` becomes `caf%E9`. Any other argument is sent to the service as
-/// JSON, which cannot represent bytes that are not UTF-8 (RFC 8259, section 8.1). Such an argument is an error. It is
-/// never changed.
+/// A URL keeps every byte, percent-encoded: `caf\xe9` becomes `caf%E9`. Any other argument goes to the service in JSON,
+/// which cannot represent bytes that are not UTF-8 (RFC 8259, section 8.1). If such an argument is not UTF-8, this is
+/// an error; the argument is never changed silently.
 struct ArgumentBytes {
     /// The arguments as text. An argument that is not UTF-8 contains U+FFFD, and ``mistake`` reports it.
     private(set) var words: [String] = []
-    /// A sentence about the first argument that is not UTF-8; nil if all are.
+    /// A sentence about the first argument that is not UTF-8, or nil if every argument is UTF-8.
     private(set) var mistake: String?
 
     init(_ arguments: [[UInt8]]) {
@@ -32,7 +32,7 @@ struct ArgumentBytes {
         }
     }
 
-    /// The arguments of this process, without the program's name.
+    /// The arguments of this process as bytes, without the program's name.
     static var ofThisProcess: [[UInt8]] {
         (0..<Int(CommandLine.argc)).dropFirst().compactMap { index in
             CommandLine.unsafeArgv[index].map { Self.bytes($0) }
@@ -51,18 +51,18 @@ struct ArgumentBytes {
         }.joined()
     }
 
-    /// Returns the argument as text; nil if it is neither UTF-8 nor a URL.
+    /// Returns the argument as text, or nil if the argument is neither UTF-8 nor a URL.
     private static func text(_ bytes: [UInt8]) -> String? {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         guard isURL(bytes) else { return nil }
         return URLBytes.text(bytes)
     }
 
-    /// Whether the argument is a URL, or an option with a URL, such as `--mirror=https://...`.
+    /// Returns whether the argument is a URL, or an option with a URL, such as `--mirror=https://...`.
     private static func isURL(_ bytes: [UInt8]) -> Bool {
         var value = bytes[...]
         if value.starts(with: "--".utf8), let equals = value.firstIndex(of: UInt8(ascii: "=")) {
-            // An option name that is not UTF-8 would be percent-encoded with the URL.
+            // If the option's name is not UTF-8, it would be percent-encoded together with the URL.
             guard value[..<equals].allSatisfy({ $0 < 0x80 }) else { return false }
             value = value[(equals + 1)...]
         }
@@ -70,7 +70,7 @@ struct ArgumentBytes {
         return start.hasPrefix("http://") || start.hasPrefix("https://")
     }
 
-    /// Returns the argument in quotes, or nothing if it may contain a secret.
+    /// Returns the argument in quotes, or an empty text if the argument may contain a secret.
     private static func shown(_ bytes: [UInt8], after previous: String?) -> String {
         let word = escaped(bytes)
         guard !SecretArguments.mayBeSecret(word, after: previous), !word.contains("://") else { return "" }
@@ -78,7 +78,7 @@ struct ArgumentBytes {
     }
 }
 
-/// The bytes of a URL from the command line or a list.
+/// A converter for the bytes of a URL that comes from the command line or from a list.
 enum URLBytes {
     /// Returns the bytes as text. If they are not UTF-8, each non-ASCII byte is percent-encoded.
     static func text(_ bytes: some Collection<UInt8>) -> String {

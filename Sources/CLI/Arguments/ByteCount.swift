@@ -1,8 +1,9 @@
 import NightshiftAPI
 
-/// Parses a number of bytes: `500K`, `2M`, `1.5M`, `100000`. K, M and G are powers of 1024, as in curl and wget.
+/// A parser for sizes in bytes: `500K`, `2M`, `1.5M`, `100000`. The units K, M and G are powers of 1024, as in curl and
+/// wget.
 enum ByteCount {
-    /// Returns nil if `text` is not a number of bytes.
+    /// Returns the number of bytes, or nil if `text` is not a size.
     static func parse(_ text: some StringProtocol) -> Int64? {
         let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let factor: Double? =
@@ -15,7 +16,7 @@ enum ByteCount {
             }
         guard let value = Double(number), let factor, value * factor < 9e18 else { return nil }
         let bytes = Int64(saturating: value * factor)
-        // A positive number below one byte is a mistake; it does not mean zero.
+        // A positive size of less than one byte is a mistake. It must not become zero.
         return bytes > 0 || value == 0 ? bytes : nil
     }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// Parses a checksum such as `sha-256:9f86…`. The hyphen is optional.
+/// A parser for checksums such as `sha-256:9f86…`. The hyphen is optional.
 enum ChecksumArgument {
     static func parse(_ text: String) throws -> Checksum {
         let parts = text.split(separator: ":", maxSplits: 1).map { $0.lowercased() }

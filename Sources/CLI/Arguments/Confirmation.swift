@@ -6,8 +6,8 @@
 
 /// A yes-or-no question on the terminal.
 enum Confirmation {
-    /// Asks `question`, and returns whether the answer is yes. Returns nil if standard input or standard error is not a
-    /// terminal, because nobody could see or answer the question.
+    /// Asks `question` and returns whether the answer is yes. Returns nil if standard input or standard error is not a
+    /// terminal, because then the user cannot see or answer the question.
     static func ask(_ question: String, errors: Output) -> Bool? {
         guard isatty(0) == 1, errors.isTerminal else { return nil }
         errors.write(question + " [y/N] ")

@@ -1,7 +1,7 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// A value of the device from the command line: `power=battery`.
+/// An override of one device value on the command line, such as `power=battery`.
 struct DeviceValueArgument: Hashable, Sendable {
     var key: DeviceKey
     var text: String

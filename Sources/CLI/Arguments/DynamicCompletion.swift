@@ -1,21 +1,22 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// The kinds of words that a completion script requests from the hidden command `nightshift complete`.
+/// A kind of words that a completion script requests from the hidden command `nightshift complete`.
 enum DynamicCompletion: String, CaseIterable, ExpressibleByArgument {
     case tasks
     case apps
-    /// Transfers and apps.
+    /// The words for transfers and apps.
     case subjects
     case regions
 
-    /// The shell whose completion script this task generates.
+    /// The shell for which the current Swift task generates a completion script.
     @TaskLocal static var shell: CompletionShell?
 
-    /// The command in the completion script that requests the words. It runs the program that the user typed, passes it
-    /// the words of the command line, and discards errors.
+    /// The command by which the completion script requests the words. It runs the program that the user typed, passes
+    /// the words of the command line to it, and discards its errors.
     var kind: CompletionKind {
-        // The parser's own value is global, so scripts that are generated concurrently would mix.
+        // The parser stores the shell globally. If scripts for two shells were generated at the same time, they would
+        // mix.
         switch Self.shell ?? CompletionShell.requesting {
         case .bash:
             .shellCommand(
@@ -31,19 +32,19 @@ enum DynamicCompletion: String, CaseIterable, ExpressibleByArgument {
     }
 }
 
-/// A word that a shell offers, with a short description.
+/// A word that the shell offers as a completion, with a short description.
 struct CompletionWord: Hashable, Sendable {
     var word: String
     var about: String
 
-    /// Returns the line of output for `shell`; nil if the word cannot be represented.
+    /// Returns the line of output for `shell`, or nil if the shell cannot represent the word.
     func line(for shell: CompletionsCommand.Shell) -> String? {
         guard !word.isEmpty, TerminalText.escaped(word) == word else { return nil }
         let about = TerminalText.escaped(about)
         switch shell {
         case .bash:
-            // bash expands the words of a list like a command. Words may come from servers, so only harmless ones are
-            // offered.
+            // bash expands words in a list as it expands a command. Words may come from servers, so only harmless words
+            // are offered.
             let isPlain = word.utf8.allSatisfy { byte in
                 (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
                     || "-_./:@%+=,".utf8.contains(byte)

@@ -1,7 +1,8 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// Parses a form field as in curl: `name=value`, or `name=@file`, which `;type=...` and `;filename=...` may follow.
+/// A parser for form fields as in curl: `name=value` or `name=@file`. The options `;type=...` and `;filename=...` may
+/// follow.
 enum FormArgument {
     static func parse(_ text: String) throws -> FormField {
         guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
@@ -14,7 +15,7 @@ enum FormArgument {
             return field
         }
         var path = content.dropFirst()
-        // Options are read from the end, because the name of a file may contain semicolons.
+        // The options are read from the end, because a file name may contain semicolons.
         while let semicolon = path.lastIndex(of: ";") {
             let option = path[path.index(after: semicolon)...]
             if option.hasPrefix("type=") {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// Parses a header field `Name: value` (RFC 9112).
+/// A parser for header fields, such as `Name: value` (RFC 9112).
 enum HeaderArgument {
     static func parse(_ text: String) throws -> HeaderField {
         guard let colon = text.firstIndex(of: ":"), colon > text.startIndex else {
@@ -21,14 +21,14 @@ enum HeaderArgument {
         return HeaderField(name: String(name), value: value)
     }
 
-    /// Prints which fields are not sent, because the service sets them itself.
+    /// Prints the header fields that are not sent because the service sets them itself.
     static func warn(about fields: [HeaderField], _ errors: Output) {
         let names = fields.filter(\.isReserved).map(\.name)
         guard !names.isEmpty else { return }
         errors.line("nightshift: Not sent, because the service sets these fields: \(names.joined(separator: ", "))")
     }
 
-    /// Whether the character is allowed in a token (RFC 9110, section 5.6.2).
+    /// Returns whether the character is allowed in a token (RFC 9110, section 5.6.2).
     private static func isToken(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case "a"..."z", "A"..."Z", "0"..."9": true

@@ -1,4 +1,5 @@
-/// Decodes a list of URLs according to its byte order mark. Without a mark the bytes are not changed.
+/// A decoder that detects the encoding of a URL list by its byte order mark. If there is no mark, the bytes are not
+/// changed.
 struct ListEncoding {
     private enum Encoding {
         case bytes
@@ -6,15 +7,15 @@ struct ListEncoding {
         case utf16BigEndian
     }
 
-    /// The encoding; nil until enough bytes have been read.
+    /// The detected encoding, or nil until enough bytes have been read.
     private var encoding: Encoding?
-    /// Bytes of an incomplete mark or character.
+    /// The bytes of a mark or character that is not complete yet.
     private var rest: [UInt8] = []
 
-    /// Decodes the next bytes of the list, and appends them to `result`, as UTF-8 if the list has a mark.
+    /// Decodes the next bytes of the list and appends them to `result`. If the list has a mark, the result is UTF-8.
     ///
     /// - Parameter isEnd: whether these are the last bytes.
-    /// - Throws: ``CommandFailure`` for invalid UTF-16.
+    /// - Throws: ``CommandFailure`` if the list is invalid UTF-16.
     mutating func decode(_ bytes: some Sequence<UInt8>, isEnd: Bool, into result: inout [UInt8]) throws {
         rest += bytes
         let encoding: Encoding
@@ -35,7 +36,7 @@ struct ListEncoding {
         }
     }
 
-    /// Removes the byte order mark from the first bytes, and returns the encoding; nil if more bytes are needed.
+    /// Removes the byte order mark from the first bytes and returns the encoding, or nil if more bytes are needed.
     private mutating func mark(isEnd: Bool) -> Encoding? {
         for (mark, encoding) in Self.marks {
             if rest.starts(with: mark) {
@@ -56,7 +57,7 @@ struct ListEncoding {
     ) throws {
         var units = stride(from: 0, to: rest.count - 1, by: 2).map { unit(rest[$0], rest[$0 + 1]) }
         rest.removeFirst(units.count * 2)
-        // A lead surrogate is kept until its trail surrogate arrives.
+        // The decoder keeps a lead surrogate until its trail surrogate arrives.
         if !isEnd, let last = units.last, UTF16.isLeadSurrogate(last) {
             units.removeLast()
             rest = [UInt8(last & 0xFF), UInt8(last >> 8)] + rest

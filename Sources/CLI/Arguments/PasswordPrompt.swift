@@ -4,12 +4,12 @@
     import Musl
 #endif
 
-/// Asks for a password on the terminal without showing it.
+/// A prompt that asks for a password on the terminal without showing it.
 enum PasswordPrompt {
     /// Reads a line from `input`, which must be a terminal.
     ///
-    /// Characters are read one by one, with the terminal's line editing and signals off. After ^C the terminal's echo
-    /// is therefore on again.
+    /// It turns the terminal's line editing and signals off and reads the characters one by one. Therefore it can turn
+    /// the terminal's echo on again after ^C.
     static func read(_ prompt: String, input: Int32 = 0, errors: Output) throws -> String {
         var saved = termios()
         guard isatty(input) == 1, tcgetattr(input, &saved) == 0 else {

@@ -18,7 +18,7 @@ struct PlaceArgument: Hashable, Sendable {
         return PlaceArgument(coordinate: coordinate)
     }
 
-    /// Returns the degrees. A letter and a sign together are not valid.
+    /// Returns the degrees, or nil if the text is invalid. The text may have a letter or a sign, but not both.
     private static func degrees(_ text: Substring, _ positive: Character, _ negative: Character) -> Double? {
         guard let last = text.last else { return nil }
         switch Character(last.uppercased()) {

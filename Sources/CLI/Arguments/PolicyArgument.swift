@@ -1,7 +1,7 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// Parses a background time policy.
+/// A parser for background time policies.
 enum PolicyArgument {
     static let help = ArgumentHelp("contiguous or opportunistic, optionally with :SECONDS.", valueName: "policy")
 

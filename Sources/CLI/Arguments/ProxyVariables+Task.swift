@@ -1,8 +1,8 @@
 import NightshiftAPI
 
 extension ProxyVariables {
-    /// Gives a task without a proxy the proxy of this environment. The service may have been started with other
-    /// variables or none.
+    /// Sets the proxy of this environment in a task that has no proxy. The service may have been started with other
+    /// variables or with none.
     func apply(to task: inout TaskRequest) throws(CommandFailure) {
         guard task.proxy == nil, let choice = choice(for: task.url ?? "") else { return }
         if let flaw = ProxyAddress.flaw(of: choice.proxy) {

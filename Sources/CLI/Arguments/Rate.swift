@@ -1,10 +1,10 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// A rate in bytes per second from the command line: `500K`, `2M`, `1.5M`, `100000`. K, M and G are powers of 1024, as
-/// in curl and wget.
+/// A rate in bytes per second on the command line: `500K`, `2M`, `1.5M`, `100000`. The units K, M and G are powers of
+/// 1024, as in curl and wget.
 struct Rate: Hashable, Sendable {
-    /// The rate; 0 means no limit.
+    /// The rate in bytes per second. 0 means no limit.
     var bytesPerSecond: Int64
 
     static func parse(_ text: String) throws -> Rate {

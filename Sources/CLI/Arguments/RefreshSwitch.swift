@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The switch of background refresh as an option: `--on` or `--off`.
+/// The option that turns background refresh on or off: `--on` or `--off`.
 enum RefreshSwitch: String, EnumerableFlag {
     case on
     case off

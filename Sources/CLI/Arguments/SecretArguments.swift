@@ -1,19 +1,20 @@
 import NightshiftAPI
 
-/// Finds arguments that may contain secrets, and hides them in the parser's messages.
+/// A filter that finds arguments with secrets, and hides the secrets in the parser's messages.
 enum SecretArguments {
-    /// Options with header fields, form fields, or user names with passwords.
+    /// The options whose values are header fields, form fields, or user names with passwords.
     private static let options: Set<String> = ["-H", "--header", "--form", "-F", "--user", "-u"]
 
-    /// Whether `word` is or contains the value of an option that takes secrets.
+    /// Returns whether `word` is, or contains, the value of an option that may have a secret value.
     ///
-    /// - Parameter previous: the argument before it.
+    /// - Parameter previous: the argument before `word`.
     static func mayBeSecret(_ word: String, after previous: String?) -> Bool {
         if let previous, options.contains(previous) { return true }
         return options.contains { option in word.hasPrefix(option.hasPrefix("--") ? option + "=" : option) }
     }
 
-    /// Returns the parser's message without the secrets of the arguments that it repeats.
+    /// Returns the parser's message with the secrets of `arguments` hidden. The parser repeats arguments in its
+    /// messages.
     static func hidden(in message: String, _ arguments: [String]) -> String {
         var words: [(secret: String, shown: String)] = []
         for (index, argument) in arguments.enumerated() {
@@ -27,8 +28,8 @@ enum SecretArguments {
             }
         }
         return words.sorted { $0.secret.count > $1.secret.count }.reduce(message) { message, word in
-            // The parser repeats an argument in single quotes. Without them, a short argument could match part of
-            // another word.
+            // The parser repeats an argument in single quotes. Without the quotes, a short argument could match a part
+            // of another word.
             message.replacing("'\(word.secret)'", with: "'\(word.shown)'")
         }
     }

@@ -1,9 +1,9 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// The subject of `show` or `why` from the command line.
+/// The subject of `show` or `why` on the command line.
 enum SubjectArgument: Hashable, Sendable {
-    /// Transfers: `12`, `#12` as on the page, or `12-20`.
+    /// A range of transfers: `12`, `#12` as on the page, or `12-20`.
     case tasks(TaskRange)
     /// The id or name of an app; the name, file or URL of a transfer; the id of a push; or the identifier of a region.
     case name(String)

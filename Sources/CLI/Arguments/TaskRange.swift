@@ -1,7 +1,7 @@
 import ArgumentParser
 import NightshiftAPI
 
-/// A transfer number or a range of them from the command line: `12`, `12-20`.
+/// A transfer number or a range of transfer numbers on the command line, such as `12` or `12-20`.
 struct TaskRange: Hashable, Sendable {
     var ids: ClosedRange<Int64>
 
@@ -17,12 +17,12 @@ struct TaskRange: Hashable, Sendable {
         return TaskRange(ids: first...last)
     }
 
-    /// Returns each id once, in ascending order.
+    /// Returns the ids in ascending order, without duplicates.
     static func ids(_ ranges: [TaskRange]) -> [TaskID] {
         ranges.reduce(into: Set<Int64>()) { $0.formUnion($1.ids) }.sorted().map { TaskID($0) }
     }
 
-    /// Returns `ids` as text, with consecutive numbers as ranges: "3 7-9".
+    /// Returns `ids` as text in which consecutive numbers form a range, such as "3 7-9".
     static func text(_ ids: some Sequence<TaskID>) -> String {
         var runs: [ClosedRange<Int64>] = []
         for id in ids.map(\.rawValue).sorted() {

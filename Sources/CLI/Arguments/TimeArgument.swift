@@ -1,13 +1,13 @@
 import ArgumentParser
 import Foundation
 
-/// A time from the command line: `+2h`, `22:00`, `2026-11-22`, `2026-11-22T06:30`, `2026-11-22T06:30:00Z`.
+/// A time on the command line: `+2h`, `22:00`, `2026-11-22`, `2026-11-22T06:30`, `2026-11-22T06:30:00Z`.
 ///
-/// Without a time zone the time is local. A time of day is the next such time.
+/// A time without a time zone is local. A time of day means the next time at which the clock shows it.
 enum TimeArgument: Hashable, Sendable {
     case after(TimeSpan)
     case timeOfDay(hour: Int, minute: Int, second: Int)
-    /// `secondsFromGMT` is nil for local time.
+    /// A date and its time zone. `secondsFromGMT` is nil for local time.
     case date(DateComponents, secondsFromGMT: Int?)
 
     static func parse(_ text: String) throws -> TimeArgument {
@@ -33,7 +33,7 @@ enum TimeArgument: Hashable, Sendable {
         return .date(components, secondsFromGMT: zone)
     }
 
-    /// Returns the date; nil for a date that does not exist, such as 30 February.
+    /// Returns the date, or nil if the date does not exist, such as 30 February.
     func resolved(now: Date, timeZone: TimeZone) -> Date? {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = timeZone
@@ -53,15 +53,15 @@ enum TimeArgument: Hashable, Sendable {
         }
     }
 
-    /// Removes a time zone, `Z` or `+01:00`, from the end of `rest`, and returns its offset in seconds; nil if the text
-    /// has no time zone.
+    /// Removes a time zone, such as `Z` or `+01:00`, from the end of `rest` and returns its offset in seconds, or nil
+    /// if `rest` has no time zone.
     private static func takeZone(_ rest: inout Substring) throws -> Int? {
         if rest.hasSuffix("Z") || rest.hasSuffix("z") {
             rest = rest.dropLast()
             return 0
         }
         guard rest.contains("T") || rest.contains("t") || rest.contains(" ") else { return nil }
-        // The hyphens of the date are not signs of a time zone.
+        // The hyphens in the date are not signs of a time zone.
         guard let sign = rest.lastIndex(where: { $0 == "+" || $0 == "-" }),
             rest[..<sign].contains(":")
         else { return nil }

@@ -1,9 +1,9 @@
 import Foundation
 import NightshiftAPI
 
-/// Checks of a URL that do not need the service.
+/// Checks of a URL that need no connection to the service.
 enum URLArgument {
-    /// Returns the reason why `text` is not a valid URL for a transfer; nil if it is valid. The reason contains no
+    /// Returns the reason why `text` is not a valid URL for a transfer, or nil if it is valid. The reason contains no
     /// password.
     static func mistake(in text: String) -> String? {
         if text.isEmpty { return "the URL is empty" }
@@ -18,7 +18,8 @@ enum URLArgument {
         }
         guard !host(of: text).isEmpty else { return "the URL has no host" }
         do {
-            // The service parses the URL in the same way. Thus its refusal is reported before any transfer is accepted.
+            // The service parses the URL in the same way. So the command reports an invalid URL before the service
+            // accepts any transfer.
             _ = try TransferURL(parsing: text)
             return nil
         } catch {
@@ -27,7 +28,7 @@ enum URLArgument {
         }
     }
 
-    /// Returns the host in lower case, an IPv6 address without its brackets; empty if the URL has no host.
+    /// Returns the host in lower case, or an empty text if the URL has no host. An IPv6 address has no brackets.
     static func host(of url: String) -> String {
         guard let scheme = url.range(of: "://") else { return "" }
         let authority = url[scheme.upperBound...].prefix { !"/?#".contains($0) }

@@ -7,13 +7,14 @@ import NightshiftAPI
     import Musl
 #endif
 
-/// The URLs of a file or of standard input, one per line, read in bounded memory.
+/// A list of URLs from a file or from standard input, with one URL per line. Reading needs only a limited amount of
+/// memory.
 ///
-/// The list is read twice: first to find mistakes, so that a mistake in line 70,000 is reported before any transfer is
-/// accepted, and then to send the URLs. Input that cannot be read twice is first copied to an unlinked temporary file.
+/// The list is read twice: first to find mistakes, and then to send the URLs. So a mistake in line 70,000 is reported
+/// before any transfer is accepted. Input that cannot be read twice is first copied to an unlinked temporary file.
 ///
-/// A list may begin with a byte order mark of UTF-8 or UTF-16. A line that is not UTF-8 keeps its bytes,
-/// percent-encoded (``URLBytes``).
+/// A list may begin with a byte order mark of UTF-8 or UTF-16. If a line is not UTF-8, its bytes are percent-encoded
+/// (``URLBytes``).
 struct URLList: ~Copyable {
     private let descriptor: Int32
 
@@ -33,7 +34,7 @@ struct URLList: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Returns the number of URLs. Throws a usage error that lists up to ten invalid lines.
+    /// Returns the number of URLs. Throws a usage error that lists the first ten invalid lines.
     borrowing func validated() throws -> Int {
         var count = 0
         var mistakes: [String] = []
@@ -48,7 +49,7 @@ struct URLList: ~Copyable {
         return count
     }
 
-    /// Calls `body` with at most `size` URLs at a time, in order.
+    /// Calls `body` with the URLs in order, at most `size` at a time.
     borrowing func forEachBatch(of size: Int, _ body: ([String]) async throws -> Void) async throws {
         var lines = try LineReader(descriptor: descriptor)
         var batch: [String] = []
@@ -73,7 +74,7 @@ struct URLList: ~Copyable {
         }
     }
 
-    /// Returns the URL; nil for blank lines and comments.
+    /// Returns the URL in a line, or nil if the line is blank or a comment.
     private static func url(in line: String) -> String? {
         let text = line.trimmingSpaces()
         return text.isEmpty || text.hasPrefix("#") ? nil : text
@@ -96,8 +97,8 @@ struct URLList: ~Copyable {
             let count = read(source, &buffer, buffer.count)
             if count < 0 && errno == EINTR { continue }
             if count < 0 && errno == EAGAIN {
-                // Another program has made the open file description non-blocking, which affects all processes that
-                // share it.
+                // Another program has made the open file description non-blocking, which affects every process that
+                // shares it.
                 var place = pollfd(fd: source, events: Int16(POLLIN), revents: 0)
                 poll(&place, 1, -1)
                 continue
@@ -121,7 +122,8 @@ struct URLList: ~Copyable {
     }
 }
 
-/// The lines of a file from its beginning. A line may be a little longer than ``Limits/urlLength``.
+/// A reader that returns the lines of a file from its beginning. It accepts lines that are a little longer than
+/// ``Limits/urlLength``.
 struct LineReader {
     static let chunk = 65_536
     private let descriptor: Int32

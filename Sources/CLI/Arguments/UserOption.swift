@@ -13,7 +13,7 @@ struct UserOption: ParsableArguments {
         if let user, user.isEmpty || user.hasPrefix(":") { throw ValidationError("--user needs a name.") }
     }
 
-    /// Returns the user name and the password. Asks for the password if only a name was given.
+    /// Returns the user name and the password, and asks for the password if the option has only a name.
     func credential(_ invocation: Invocation) throws -> Credential? {
         guard let user else { return nil }
         if let colon = user.firstIndex(of: ":") {

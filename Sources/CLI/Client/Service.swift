@@ -2,7 +2,7 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// The user's service, which is started if it does not run.
+/// A connection to the user's service, which starts the service if it is not running.
 struct Service: Sendable {
     var client: ServiceClient
     var launcher: ServiceLauncher
@@ -12,8 +12,8 @@ struct Service: Sendable {
         try await launcher.ensureRunning()
     }
 
-    /// Fetches a response, and starts the service first if necessary. If the connection is lost, the request is sent
-    /// once more, which is harmless because it changes nothing.
+    /// Starts the service if necessary, and fetches a response. If the connection is lost, the request is sent once
+    /// more. This is harmless, because the request changes nothing.
     func fetch<Answer>(_ question: Endpoint<Answer>) async throws -> Answer {
         try await ready()
         do {
@@ -35,7 +35,7 @@ struct Service: Sendable {
         return try await client.send(.enqueue(request))
     }
 
-    /// Calls `body` for each task that matches the filter, page by page, in the order of the ids.
+    /// Calls `body` for each task that matches the filter, in the order of the ids. The tasks are read page by page.
     ///
     /// - Parameter unreadable: called for each task whose stored data cannot be read.
     func forEachTask(

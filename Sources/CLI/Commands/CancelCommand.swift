@@ -7,7 +7,7 @@ struct CancelCommand: ClientCommand {
         commandName: "cancel",
         abstract: "End transfers for good.",
         discussion: """
-            The data transferred so far is deleted. With --keep it is kept if the server supports continuing; then \
+            The data transferred so far is deleted. With --keep it is kept if the server supports resuming; then \
             'nightshift get --continue ID' or 'nightshift put --continue ID' continues from there.
 
             Examples:
@@ -32,7 +32,7 @@ struct CancelCommand: ClientCommand {
             guard keep, !format.json else { return }
             invocation.errors.line(
                 task.resumeData == nil
-                    ? "\(task.id): no data was kept, because none was transferred or the server does not support continuing."
+                    ? "\(task.id): no data was kept, because none was transferred or the server does not support resuming."
                     : "\(task.id): continue with: nightshift \(task.kind.command) --continue \(task.id)")
         }
     }

@@ -1,4 +1,4 @@
-/// The part of cookies (RFC 6265) that the page needs.
+/// The parsing and writing of cookies (RFC 6265), as far as the page needs them.
 enum Cookies {
     /// Returns all values of the cookie `name` in all `Cookie` fields (section 4.2.1).
     static func values(of name: String, in fields: [String]) -> [String] {

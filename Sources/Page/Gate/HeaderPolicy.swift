@@ -1,7 +1,8 @@
 /// The header fields of every response, by which browsers restrict the page.
 enum HeaderPolicy {
-    /// Allows scripts, styles and pictures from this server only. Inline scripts, frames and requests to other servers
-    /// are forbidden. Trusted Types prevent that a string becomes markup or script by mistake.
+    /// The content security policy. It allows scripts, styles and pictures from this server only, and forbids inline
+    /// scripts, frames and requests to other servers. Trusted Types prevent a string from becoming markup or script by
+    /// mistake.
     static let contentSecurity = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
@@ -20,8 +21,8 @@ enum HeaderPolicy {
         ("Cache-Control", "no-store"),
     ]
 
-    /// Returns the type if the service uses it. Any other type becomes a byte stream, which a browser does not
-    /// interpret.
+    /// Returns the media type if it is one that the service uses. For any other type, returns that of a byte stream,
+    /// which a browser does not interpret.
     static func contentType(_ type: String?) -> String {
         guard let type,
             ["application/json", "application/problem+json", "text/event-stream", "image/png"].contains(type)

@@ -1,8 +1,8 @@
-/// The links that let a browser in, each once.
+/// The links that give a browser access to the page. Each link works once.
 struct OneTimeLinks: Sendable {
     private var unused: [Secret] = []
 
-    /// The most unused links. A new link then replaces the oldest one.
+    /// The maximum number of unused links. At this number, a new link replaces the oldest one.
     static let most = 16
 
     /// Adds a link and returns its secret.
@@ -13,7 +13,7 @@ struct OneTimeLinks: Sendable {
         return secret
     }
 
-    /// Whether `candidate` is the secret of an unused link. If so, the link is used up.
+    /// Returns whether `candidate` is the secret of an unused link. If so, the link becomes invalid.
     mutating func take(_ candidate: String) -> Bool {
         guard let index = unused.firstIndex(where: { $0.matches(candidate) }) else { return false }
         unused.remove(at: index)

@@ -1,15 +1,15 @@
-/// The parts of a request on which the decision depends.
+/// The parts of an HTTP request that the ``RequestGate`` checks.
 struct PageRequest: Hashable, Sendable {
     var method: String
     /// The path with its query, as received.
     var target: String
-    /// All `Host` fields, the target's own host among them.
+    /// All `Host` fields, and the host of the target if it names one.
     var hosts: [String] = []
     /// All `Origin` fields.
     var origins: [String] = []
-    /// `Sec-Fetch-Site`, which browsers write and pages cannot (Fetch Metadata).
+    /// The `Sec-Fetch-Site` field (Fetch Metadata). Browsers set it, and pages cannot change it.
     var fetchSite: String?
-    /// `Sec-Purpose`, which browsers send with a prefetch (Fetch).
+    /// The `Sec-Purpose` field (Fetch), which browsers send with a prefetch.
     var purpose: String?
     /// All `Cookie` fields.
     var cookies: [String] = []

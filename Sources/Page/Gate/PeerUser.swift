@@ -13,7 +13,7 @@ enum PeerUser {
     /// Returns the user who opened the peer's socket; nil if the table has no such established connection.
     ///
     /// - Parameters:
-    ///   - table: the file for IPv4 or that for IPv6, where IPv4 addresses are mapped.
+    ///   - table: the content of /proc/net/tcp, or of /proc/net/tcp6, where IPv4 addresses are mapped.
     ///   - loopback: 127.0.0.1 as this machine's kernel writes it: the number's bytes in the machine's order.
     static func user(of connection: Connection, in table: String, loopback: String) -> UInt32? {
         let local = address(connection.peerPort, loopback)

@@ -3,25 +3,25 @@ import NightshiftClient
 /// Decides how to answer a request. Only requests that come from this page in the user's browser are allowed.
 ///
 /// Each check stops a different attack. The exact `Host` stops DNS rebinding. The exact `Origin` and `Sec-Fetch-Site`
-/// stop other pages, even those on another port of 127.0.0.1, which are of the same site and get the cookie. The cookie
-/// stops clients that never had the link. The token, which only scripts of the page can read, stops cross-site request
-/// forgery.
+/// stop requests by other pages. A page on another port of 127.0.0.1 belongs to the same site, so the browser sends the
+/// cookie with its requests. The cookie stops clients that never had the link. The token, which only scripts of the
+/// page can read, stops cross-site request forgery.
 struct RequestGate: Sendable {
-    /// The page's port.
+    /// The port on which the page is served.
     let port: Int
-    /// The secret in the cookie.
+    /// The secret that the cookie must contain.
     let cookie: Secret
     /// The secret that requests must carry to change something.
     let token: Secret
 
     enum Decision: Hashable, Sendable {
-        /// A link with its secret, which may have been used.
+        /// A link with its secret. The link may have been used already.
         case link(String)
-        /// A link, followed by a browser that has the cookie already.
+        /// A link that a browser with the cookie has followed. The browser is redirected to the page.
         case toPage
         case page
         case asset(String)
-        /// The page's constants (``Setup``).
+        /// A request for the page's constants (``Setup``).
         case setup
         case api(ForwardedRequest)
         case refused(Refusal)
@@ -62,7 +62,7 @@ struct RequestGate: Sendable {
         }
     }
 
-    /// The cookie's name, with the port: browsers send cookies to every port of a host.
+    /// The cookie's name. It contains the port, because browsers send cookies to every port of a host.
     var cookieName: String { "nightshift-\(port)" }
     var host: String { "127.0.0.1:\(port)" }
     var origin: String { "http://\(host)" }
@@ -80,7 +80,7 @@ struct RequestGate: Sendable {
         }
         guard isLetIn(request) else { return .refused(.noCookie) }
         if request.method == "GET" { return look(request) }
-        // Browsers send `Origin` with every request but GET and HEAD (Fetch, section 3.2).
+        // // Browsers send `Origin` with every request except GET and HEAD (Fetch, section 3.2).
         guard request.origins == [origin] else { return .refused(.origin) }
         guard request.tokens.count == 1, token.matches(request.tokens[0]) else { return .refused(.token) }
         guard ["POST", "PATCH", "DELETE"].contains(request.method) else { return .refused(.method) }
@@ -96,10 +96,10 @@ struct RequestGate: Sendable {
 
     private func link(_ request: PageRequest) -> Decision? {
         guard request.method == "GET", request.target.hasPrefix(Self.linkPrefix) else { return nil }
-        // Another page must not use the link up.
+        // // Refuse a link that another page requested, because the request would use the link up.
         guard [nil, "none", "same-origin"].contains(request.fetchSite) else { return .refused(.site) }
         if isLetIn(request) { return .toPage }
-        // A prefetch would use the link up.
+        // // Refuse a prefetch, because it would use the link up.
         guard request.purpose == nil else { return .refused(.prefetch) }
         return .link(String(request.target.dropFirst(Self.linkPrefix.count)))
     }

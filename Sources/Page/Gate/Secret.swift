@@ -12,7 +12,7 @@ struct Secret: Hashable, Sendable {
         text = (0..<4).map { _ in Self.hex(generator.next()) }.joined()
     }
 
-    /// Compares in constant time for candidates of the right length.
+    /// Returns whether `candidate` is this secret. A comparison with a text of the right length takes constant time.
     func matches(_ candidate: some StringProtocol) -> Bool {
         let (own, other) = (Array(text.utf8), Array(candidate.utf8))
         guard own.count == other.count else { return false }

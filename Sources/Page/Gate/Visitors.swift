@@ -1,4 +1,4 @@
-/// The count of visitors, and the time at which the program ends without one.
+/// The number of visitors, and the time at which the program ends if no visitor comes.
 struct Visitors: Sendable {
     /// The time without a visitor after which the program ends.
     let timeout: Duration
@@ -6,7 +6,7 @@ struct Visitors: Sendable {
     private var present = 0
     private var deadline: Duration
 
-    /// - Parameter now: the time since a moment that the caller chooses, like all times of this type.
+    /// - Parameter now: the time since an instant that the caller chooses, as for all times of this type.
     init(timeout: Duration, now: Duration) {
         self.timeout = timeout
         deadline = now + timeout
@@ -23,9 +23,9 @@ struct Visitors: Sendable {
 
     enum Look: Hashable, Sendable {
         case over
-        /// No visitor: decide again at this time.
+        /// There is no visitor. Decide again at this time.
         case again(at: Duration)
-        /// A visitor is here; decide again when the last one leaves.
+        /// A visitor is present. Decide again when the last visitor leaves.
         case visited
     }
 

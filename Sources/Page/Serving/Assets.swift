@@ -10,11 +10,11 @@ struct Assets: Sendable {
 
     let files: [String: File]
 
-    /// The placeholder of the token in the document.
+    /// The text in the document that is replaced by the token.
     static let tokenMark = "{{token}}"
     static let documentName = "index.html"
 
-    /// Reads the files embedded in this program.
+    /// Reads the files that are embedded in this program.
     init() {
         var count = 0
         let first = nightshift_page_files(&count)
@@ -27,7 +27,7 @@ struct Assets: Sendable {
         self.files = files
     }
 
-    /// Returns the document with the token for its scripts.
+    /// Returns the document, with the token inserted for its scripts.
     func document(token: Secret) -> File? {
         guard let file = files[Self.documentName] else { return nil }
         let text = String(decoding: file.bytes, as: UTF8.self).replacing(Self.tokenMark, with: token.text)

@@ -5,11 +5,12 @@ import NIOPosix
 import NightshiftAPI
 import NightshiftClient
 
-/// The Unix socket on which the page process gives out links: each connection gets a ``PageAddress`` in JSON.
+/// The Unix socket on which the page process gives out links. Each connection to the socket gets a ``PageAddress`` in
+/// JSON.
 ///
-/// It is in the directory of the service's socket, which only the user may enter.
+/// The socket is in the directory of the service's socket, which only the user may enter.
 enum LinkSocket {
-    /// Opens the socket, and replaces a socket of an earlier process.
+    /// Opens the socket, replacing the socket of an earlier process.
     static func open(
         _ path: String, on group: MultiThreadedEventLoopGroup, link: @escaping @Sendable () -> String
     ) async throws -> any Channel {
@@ -24,12 +25,12 @@ enum LinkSocket {
         return channel
     }
 
-    /// Asks the page process at `path` for a link; nil if none exists.
+    /// Requests a link from the page process at `path`; returns nil if no such process runs.
     static func ask(_ path: String) -> PageAddress? {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        // A stopped process accepts connections and never answers.
+        // // Limit the time: a stopped process accepts connections and never answers.
         var limit = timeval(tv_sec: 5, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_un()
@@ -53,11 +54,11 @@ enum LinkSocket {
         return try? JSON.decode(PageAddress.self, from: Data(answer))
     }
 
-    /// The most bytes of an answer; a link has about 150.
+    /// The maximum size of an answer in bytes. A link has about 150.
     private static let mostBytes = 4_096
 }
 
-/// Writes one link and closes the connection.
+/// A channel handler that writes one link and closes the connection.
 private final class LinkHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// Without a visitor, only one timer runs, which ends the server.
 package struct PageServer: Sendable {
-    /// The port; zero for one that the kernel chooses.
+    /// The port; 0 if the kernel chooses it.
     package var port: Int
     /// The time without a visitor after which the server ends.
     package var timeout: Duration
@@ -28,9 +28,9 @@ package struct PageServer: Sendable {
         self.logger = logger
     }
 
-    /// The most connections at once. A browser opens at most six.
+    /// The maximum number of concurrent connections. A browser opens at most six.
     private static let mostConnections = 64
-    /// The longest pause within a request, and between requests of a connection.
+    /// The longest pause within a request, and between two requests of a connection.
     private static let idleTimeout = TimeAmount.seconds(30)
     private static let loopback = "127.0.0.1"
 
@@ -113,8 +113,7 @@ package struct PageServer: Sendable {
         }
     }
 
-    /// Sets up a connection of this user or of root. Returns nil for any other connection, and closes it without a
-    /// response.
+    /// Sets up a connection of this user or of root. Closes any other connection without a response, and returns nil.
     private func setUp(_ channel: any Channel, _ holder: SessionHolder) -> EventLoopFuture<Connection?> {
         guard let session = holder.session, PeerCheck.isOwn(channel) else {
             logger.warning("connection of another user refused")
@@ -131,7 +130,7 @@ package struct PageServer: Sendable {
     }
 }
 
-/// The session of a server, once its port is known.
+/// A container for the server's session, which is created when the port is known.
 private final class SessionHolder: Sendable {
     private let kept = Mutex<PageSession?>(nil)
 

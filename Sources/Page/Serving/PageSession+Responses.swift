@@ -5,7 +5,7 @@ import NIOCore
 import NightshiftAPI
 
 extension PageRequest {
-    /// Takes the parts of a request that the gate checks.
+    /// Copies the parts of a request that the gate checks.
     init(_ request: Request) {
         let head = request.head
         self.init(
@@ -61,15 +61,15 @@ extension PageSession {
         response(problem.status, "application/problem+json", Array((try? JSON.encode(problem)) ?? Data()))
     }
 
-    /// Returns a response with status 502 if the service does not respond, to distinguish it from refusals of the
-    /// service.
+    /// Returns a response with status 502 for a service that does not respond. The status distinguishes this error from
+    /// refusals by the service.
     static func unreachable(_ detail: String) -> Response {
         problem(
             Problem(
                 type: "/problems/unreachable", title: "The service does not answer", status: 502, detail: detail))
     }
 
-    /// Redirects to the page, so that the address bar does not keep the link's secret.
+    /// Returns a redirect to the page, so that the address bar does not keep the link's secret.
     static func toPage() -> Response {
         var response = response(303, "text/plain; charset=utf-8", [])
         response.headers[.location] = "/"
@@ -78,7 +78,7 @@ extension PageSession {
 }
 
 extension HTTPField.Name {
-    // Valid tokens of RFC 9110, so none is nil.
+    // // These names are valid tokens of RFC 9110, so no initializer returns nil.
     static let host = HTTPField.Name("Host")!
     static let origin = HTTPField.Name("Origin")!
     static let fetchSite = HTTPField.Name("Sec-Fetch-Site")!

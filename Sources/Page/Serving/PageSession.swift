@@ -16,7 +16,7 @@ final class PageSession: Sendable {
     private let visits: VisitorTracker
     private let logger: Logger
 
-    /// The most bytes of a request: ten thousand pasted URLs, or fewer long ones.
+    /// The maximum size of a request body in bytes: enough for ten thousand pasted URLs, or for fewer long ones.
     private static let mostBody = 4 << 20
 
     init(site: PageSite, port: Int, visits: VisitorTracker, logger: Logger) {
@@ -26,7 +26,7 @@ final class PageSession: Sendable {
         gate = RequestGate(port: port, cookie: Secret(), token: Secret())
     }
 
-    /// Returns a link that lets one browser in, once. It restarts the time that the server waits for a visitor.
+    /// Returns a link that gives one browser access, once. Restarts the time for which the server waits for a visitor.
     func newLink() -> String {
         visits.enter()
         defer { visits.leave() }
@@ -121,7 +121,7 @@ final class PageSession: Sendable {
             } catch is CancellationError {
                 // The browser has closed the stream.
             } catch is CurlEnd {
-                // The service has ended: the browser sees the end of the stream.
+                // // The service has closed the stream, so end the browser's stream too.
             }
             try await writer.finish(nil)
         }

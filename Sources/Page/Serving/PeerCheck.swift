@@ -2,9 +2,9 @@ import Glibc
 import NIOCore
 import NightshiftAPI
 
-/// Checks which user's process has connected.
+/// The check which user's process has connected.
 enum PeerCheck {
-    /// Whether the peer belongs to this user or to root. False if the kernel does not say.
+    /// Returns whether the peer belongs to this user or to root. Returns false if the kernel does not report the user.
     static func isOwn(_ channel: any Channel) -> Bool {
         guard let peer = channel.remoteAddress?.port, let own = channel.localAddress?.port else { return false }
         let connection = PeerUser.Connection(peerPort: peer, ownPort: own)
@@ -19,7 +19,8 @@ enum PeerCheck {
         return false
     }
 
-    /// The number of attempts. The kernel returns the table in pieces, and a change between two pieces may hide a line.
+    /// The maximum number of times that the table is read. The kernel returns the table in pieces, and a change between
+    /// two pieces may hide a line.
     private static let mostLooks = 3
 
     private static let loopback: String = {

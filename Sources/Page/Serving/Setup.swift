@@ -1,11 +1,11 @@
 import Foundation
 import NightshiftAPI
 
-/// The constants that the page reads first: sentences for the codes of the API, and default folders.
+/// The constants that the page reads first: descriptions of the API's codes, and default folders.
 struct Setup: Encodable, Sendable {
     var version = NightshiftVersion.current
     var downloads: String
-    /// The user's home folder, for paths that begin with `~`.
+    /// The user's home folder, which replaces `~` in paths.
     var home: String
     var decisions = Self.words(Decision.self) { $0.sentence }
     var waits = Self.words(WaitReason.self) { $0.sentence }
@@ -14,9 +14,9 @@ struct Setup: Encodable, Sendable {
     var stintEnds = Self.words(BackgroundRun.End.self) { $0.sentence }
     var awake = Self.words(AwakeReason.self) { $0.sentence }
     var windows = Self.words(WindowReason.self) { $0.sentence }
-    /// The causes of exit by which the service ends an app.
+    /// The exit causes for which the service itself ended the app.
     var kills = ExitCause.allCases.filter { $0.code != nil }.map(\.rawValue)
-    /// The form of a test value for each key of the device.
+    /// The syntax of an override for each device key.
     var deviceKeys = Dictionary(uniqueKeysWithValues: DeviceKey.allCases.map { ($0.rawValue, $0.grammar) })
 
     private static func words<Value: CaseIterable & RawRepresentable<String>>(

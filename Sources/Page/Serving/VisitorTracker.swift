@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// Updates ``Visitors``, and ends the server after the last visitor. There is at most one timer, and none while there
-/// is a visitor.
+/// Updates ``Visitors``, and ends the server after the last visitor. While a visitor is present, no timer runs.
+/// Otherwise at most one timer runs.
 final class VisitorTracker: Sendable {
     private struct State: Sendable {
         var visitors: Visitors
