@@ -48,8 +48,8 @@ public import Foundation
     /// answer.
     ///
     /// Create the session with this identifier if it does not exist. Keep the handler, and call it in
-    /// `urlSessionDidFinishEvents(forBackgroundURLSession:)`. The default implementation calls the handler at the same
-    /// point for you.
+    /// `urlSessionDidFinishEvents(forBackgroundURLSession:)`. The default implementation calls the handler when the
+    /// session's delegate has been notified of all events.
     ///
     /// - Parameter completionHandler: Call this handler, on any thread, within 30 s or the time set in the app's
     ///   desktop entry. An app that does not call it in time is terminated.

@@ -2,7 +2,7 @@ public import Foundation
 public import FoundationNetworking
 import NightshiftAPI
 
-// FoundationNetworking declares both names as unavailable. These declarations take precedence.
+// FoundationNetworking declares the next two constants as unavailable. The declarations here take precedence.
 
 /// The authentication method of a challenge to evaluate a server's certificate.
 // swift-format-ignore: AlwaysUseLowerCamelCase
@@ -12,16 +12,16 @@ public let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServ
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let NSURLAuthenticationMethodClientCertificate = "NSURLAuthenticationMethodClientCertificate"
 
-/// The certificates of a server that the system does not trust. It replaces Apple's `SecTrust`.
+/// The certificates of a server that the system does not trust. This type replaces Apple's `SecTrust`.
 public struct ServerTrust: Sendable, Hashable {
-    /// The certificate chain in DER, starting with the server's own certificate.
+    /// The certificate chain in DER, which starts with the server's own certificate.
     public let certificates: [Data]
     /// The reason why the system does not trust the server.
     public let reason: String?
 }
 
 extension URLProtectionSpace {
-    /// The server's certificates in DER, starting with its own. Nil unless the challenge is
+    /// The server's certificates in DER. The first is the server's own certificate. Nil unless the challenge is
     /// `NSURLAuthenticationMethodServerTrust`.
     public var serverCertificates: [Data]? { serverTrust?.certificates }
 
@@ -31,7 +31,7 @@ extension URLProtectionSpace {
 
 /// A protection space with properties that FoundationNetworking's class cannot store.
 final class BackgroundProtectionSpace: URLProtectionSpace, @unchecked Sendable {
-    // Unchecked, like the base class: the added property is constant.
+    // The conformance is unchecked, like that of the base class. The added property is constant.
     let trust: ServerTrust?
 
     init(_ challenge: Challenge) {
@@ -66,6 +66,8 @@ extension Challenge.Method {
 }
 
 extension URLAuthenticationChallenge {
+    /// Creates the challenge that the app's delegate gets for a challenge from the service.
+    ///
     /// - Parameter proposed: The credential for this space from the session's credential storage.
     convenience init(
         _ challenge: Challenge, proposed: URLCredential?, response: URLResponse?, reply: ChallengeReply

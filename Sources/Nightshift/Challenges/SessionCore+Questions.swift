@@ -4,7 +4,7 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Challenges and questions that the service sends to the app. Other messages are delivered while the delegate decides.
+/// Passes the service's challenges and questions to the app. Other messages are delivered while the delegate decides.
 extension SessionCore {
     func ask(_ task: any BackgroundTask, _ message: SessionMessage) {
         guard let asked = message.challenge else {
@@ -95,8 +95,8 @@ extension SessionCore {
 }
 
 extension Challenge.Method {
-    /// Whether the challenge concerns the connection and not a single request. If so, the delegate's session method is
-    /// called first.
+    /// Whether the challenge concerns the connection and not a single request. If it concerns the connection, the
+    /// delegate's session method is called first.
     fileprivate var concernsConnection: Bool { self == .serverTrust || self == .clientCertificate }
 }
 

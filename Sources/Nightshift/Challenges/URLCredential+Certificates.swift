@@ -1,18 +1,21 @@
 public import Foundation
 public import FoundationNetworking
 
-/// A client certificate in files. The service reads the files when it needs them.
+/// A credential with a client certificate that is stored in files. The service reads the files when it needs them.
 public final class ClientCertificateCredential: URLCredential, @unchecked Sendable {
-    // Unchecked, like the base class: the added properties are constant.
+    // The conformance is unchecked, like that of the base class. The added properties are constant.
 
     /// The PEM file with the certificate, followed by its chain.
     public let certificateFile: URL
     /// The PEM file with the private key, without a passphrase. Nil if the key is in ``certificateFile``.
     public let keyFile: URL?
 
+    /// Creates a credential from PEM files.
+    ///
     /// - Parameters:
-    ///   - certificateFile: The path of a PEM file, which must stay there for as long as the session has transfers.
-    ///   - keyFile: The path of the key's PEM file; nil if the key is in the certificate's file.
+    ///   - certificateFile: The PEM file with the certificate. You must not move or delete the file for as long as the
+    ///     session has transfers.
+    ///   - keyFile: The PEM file with the private key. Pass nil if the key is in the certificate's file.
     public init(certificateFile: URL, keyFile: URL? = nil) {
         self.certificateFile = certificateFile.absoluteURL
         self.keyFile = keyFile?.absoluteURL
@@ -26,13 +29,13 @@ public final class ClientCertificateCredential: URLCredential, @unchecked Sendab
 }
 
 extension URLCredential {
-    /// Returns the credential that answers `NSURLAuthenticationMethodClientCertificate`. PEM files replace Apple's
+    /// Returns a credential that answers `NSURLAuthenticationMethodClientCertificate`. PEM files replace Apple's
     /// `SecIdentity`.
     public static func clientCertificate(file: URL, keyFile: URL? = nil) -> URLCredential {
         ClientCertificateCredential(certificateFile: file, keyFile: keyFile)
     }
 
-    /// Creates the credential that answers `NSURLAuthenticationMethodServerTrust` by trusting the server.
+    /// Creates a credential that answers `NSURLAuthenticationMethodServerTrust` by trusting the server.
     public convenience init(trust: ServerTrust) {
         self.init(user: "", password: "", persistence: .forSession)
     }

@@ -3,8 +3,8 @@ import FoundationNetworking
 import NightshiftAPI
 
 extension BackgroundConfiguration {
-    /// Returns the value of the `Cookie` field for a request without one, from the cookie storage. Nil if no cookie is
-    /// to be sent.
+    /// Returns the value of the `Cookie` field for a request whose app has not set this field. The cookies are those of
+    /// the cookie storage. Nil if no cookie is to be sent.
     func storedCookies(for request: URLRequest) -> String? {
         guard httpShouldSetCookies, request.httpShouldHandleCookies, let url = request.url,
             let cookies = httpCookieStorage?.cookies(thatMayGoTo: url), !cookies.isEmpty
@@ -21,8 +21,8 @@ extension BackgroundConfiguration {
 }
 
 extension HTTPCookieStorage {
-    /// Returns the cookies to send with a request for `url`, longer paths first (RFC 6265, section 5.4). Foundation on
-    /// Linux compares only the host.
+    /// Returns the cookies to send with a request for `url`. Cookies with longer paths come first (RFC 6265, section
+    /// 5.4). This function is needed because Foundation on Linux compares only the host.
     fileprivate func cookies(thatMayGoTo url: URL) -> [HTTPCookie] {
         guard let target = try? TransferURL(parsing: url.absoluteString) else { return [] }
         return (cookies(for: url) ?? []).filter { cookie in

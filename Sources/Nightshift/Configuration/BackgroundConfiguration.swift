@@ -3,34 +3,38 @@ public import FoundationNetworking
 
 /// The configuration of a background session. `URLSessionConfiguration.background(withIdentifier:)` creates one.
 ///
-/// The session copies its configuration, so later changes do not affect the session. Defaults are Apple's: a request is
-/// retried after 60 s without data, a transfer may take 7 days, a host gets 6 connections, and there is no cache.
-/// Properties that Apple's configurations have and FoundationNetworking's lack are in an extension of
-/// `URLSessionConfiguration`.
+/// The session copies its configuration, so later changes do not affect the session. The defaults are the same as
+/// Apple's: a request is retried after 60 s without data, a transfer may take 7 days, a host gets 6 connections, and
+/// there is no cache. Properties that Apple's configurations have and FoundationNetworking's lack are in an extension
+/// of `URLSessionConfiguration`.
 ///
 /// `isDiscretionary`, `allowsCellularAccess`, `allowsExpensiveNetworkAccess`, `allowsConstrainedNetworkAccess`,
 /// `requiresExternalPower` and `minimumBattery` restrict when the session's tasks may run. A task that may not run
 /// waits for as long as its resource timeout allows. It never fails because of such a restriction. On a single request,
-/// only `allowsCellularAccess` has an effect, because FoundationNetworking's `URLRequest` has none of the others. Tasks
-/// that an app adds in the background are discretionary until the app comes to the foreground, as on Apple's systems.
+/// only `allowsCellularAccess` has an effect, because FoundationNetworking's `URLRequest` lacks the other properties.
+/// Tasks that an app adds in the background are discretionary until the app comes to the foreground, as on Apple's
+/// systems.
 ///
 /// `protocolClasses` and `urlCache` have no effect in a background session, as on Apple's systems.
 open class BackgroundConfiguration: URLSessionConfiguration, @unchecked Sendable {
-    // Unchecked, like the base class: one thread changes a configuration before its session is created.
+    // The conformance is unchecked, like that of the base class. One thread changes a configuration before its session
+    // is created.
 
-    /// The values of properties that the base class does not store.
+    /// The values of the properties that the base class does not store.
     var additions = ConfigurationAdditions()
     /// The detector for FoundationNetworking's initialiser of `URLSession`. That initialiser must never get a
     /// background configuration, because its session would belong to this process and end with it.
     private var reading = FoundationReading()
 
-    /// Kept for source compatibility. Linux has no shared containers.
+    /// A property for source compatibility. It has no effect, because Linux has no shared containers.
     open override var sharedContainerIdentifier: String? {
         get { additions.sharedContainerIdentifier }
         set { additions.sharedContainerIdentifier = newValue }
     }
 
-    /// - Parameter identifier: The permanent name of the session, unique in the app. Must not be empty.
+    /// Creates the configuration of a background session.
+    ///
+    /// - Parameter identifier: The permanent name of the session, unique in the app. It must not be empty.
     public init(identifier: String) {
         if identifier.isEmpty { fatalError(SessionRefusal.identifier) }
         super.init()
@@ -39,10 +43,10 @@ open class BackgroundConfiguration: URLSessionConfiguration, @unchecked Sendable
         super.protocolClasses = nil
     }
 
-    /// An independent copy.
+    /// Returns an independent copy.
     open override func copy() -> Any { copy(with: nil) }
 
-    /// An independent copy.
+    /// Returns an independent copy.
     open override func copy(with zone: NSZone?) -> Any {
         let copy = duplicate()
         reading.copied()
@@ -57,7 +61,7 @@ open class BackgroundConfiguration: URLSessionConfiguration, @unchecked Sendable
         set { additions.httpShouldUsePipelining = newValue }
     }
 
-    /// Kept for source compatibility, without effect.
+    /// A property for source compatibility. It has no effect.
     open override var shouldUseExtendedBackgroundIdleMode: Bool {
         get {
             reading.read(.idleMode)

@@ -1,6 +1,6 @@
 /// A detector for the order in which FoundationNetworking's initialiser of `URLSession` reads a configuration. The
 /// initialiser copies the configuration, and then reads each property once, in the order of declaration. No other code
-/// does so.
+/// reads the properties in this order.
 struct FoundationReading {
     enum Property: Int {
         case pipelining
@@ -13,6 +13,8 @@ struct FoundationReading {
     /// Records that the configuration was copied.
     mutating func copied() { next = .pipelining }
 
+    /// Records that a property was read.
+    ///
     /// - Returns: Whether this read completes the order.
     @discardableResult
     mutating func read(_ property: Property) -> Bool {

@@ -11,7 +11,7 @@ extension BackgroundConfiguration {
 }
 
 extension SessionSettings {
-    /// Creates the settings that the service needs from a configuration.
+    /// Creates the settings for the service from a session's configuration.
     init(_ configuration: BackgroundConfiguration) {
         self.init()
         headers = configuration.additionalFields
@@ -36,8 +36,8 @@ extension SessionSettings {
         interval > 0 ? min(interval, Limits.longestTimeout) : Limits.longestTimeout
     }
 
-    /// Returns nil if the bounds exclude neither TLS 1.2 nor TLS 1.3, the versions that the service supports. If the
-    /// bounds exclude each other, the minimum wins.
+    /// Returns the versions of TLS that the session may use. Returns nil if the bounds exclude neither TLS 1.2 nor TLS
+    /// 1.3, the versions that the service supports. If the bounds exclude each other, the minimum wins.
     private static func versions(_ configuration: BackgroundConfiguration) -> TLSSettings? {
         if configuration.tlsMinimumSupportedProtocolVersion == .TLSv13 { return TLSSettings(minimumVersion: .tls13) }
         switch configuration.tlsMaximumSupportedProtocolVersion {
@@ -46,7 +46,8 @@ extension SessionSettings {
         }
     }
 
-    /// Returns the URL of the HTTPS proxy, or else of the HTTP proxy. The service uses one proxy for both.
+    /// Returns the URL of the HTTPS proxy. If there is none or it is disabled, returns the URL of the HTTP proxy. The
+    /// service uses one proxy for both schemes.
     ///
     /// The keys are the values of CFNetwork's `kCFNetworkProxies…` and `kCFStreamPropertyHTTP…` constants.
     private static func proxy(_ dictionary: [AnyHashable: Any]?) -> String? {

@@ -3,15 +3,15 @@ public import FoundationNetworking
 /// Properties that Apple's configurations have and FoundationNetworking's lack.
 ///
 /// They are declared on the base class so that code that uses them compiles. Only a background configuration stores
-/// them: on any other, setting one does nothing, and reading it returns its default.
+/// them. On any other configuration, setting a property does nothing, and reading it returns its default.
 extension URLSessionConfiguration {
     fileprivate var added: ConfigurationAdditions {
         get { (self as? BackgroundConfiguration)?.additions ?? ConfigurationAdditions() }
         set { (self as? BackgroundConfiguration)?.additions = newValue }
     }
 
-    /// Whether the app is resumed or launched when the session's transfers have ended, or when one needs an answer. The
-    /// default is true.
+    /// Whether the service resumes or launches the app when the session's transfers have ended, or when a transfer
+    /// needs an answer. The default is true.
     public var sessionSendsLaunchEvents: Bool {
         get { added.sessionSendsLaunchEvents }
         set { added.sessionSendsLaunchEvents = newValue }
@@ -30,7 +30,7 @@ extension URLSessionConfiguration {
         set { added.allowsConstrainedNetworkAccess = newValue }
     }
 
-    /// Whether the session's tasks run on external power only. Apple has no such property.
+    /// Whether the session's tasks run on external power only. The default is false. Apple has no such property.
     public var requiresExternalPower: Bool {
         get { added.requiresExternalPower }
         set { added.requiresExternalPower = newValue }
@@ -58,7 +58,7 @@ extension URLSessionConfiguration {
         set { added.tlsMaximumSupportedProtocolVersion = newValue }
     }
 
-    /// Kept for source compatibility, without effect: the system's resolver decides about DNSSEC.
+    /// A property for source compatibility. It has no effect, because the system's resolver decides about DNSSEC.
     public var requiresDNSSECValidation: Bool {
         get { added.requiresDNSSECValidation }
         set { added.requiresDNSSECValidation = newValue }
@@ -74,36 +74,36 @@ public protocol ConfigurationReplacements: URLSessionConfiguration {}
 extension URLSessionConfiguration: ConfigurationReplacements {}
 
 extension ConfigurationReplacements {
-    /// Returns a ``BackgroundConfiguration``. Transfers of its session continue while the app is suspended or not
-    /// running.
+    /// Returns a ``BackgroundConfiguration``. The transfers of a background session continue while the app is suspended
+    /// or not running.
     ///
-    /// - Parameter identifier: The session's name, unique in the app. A later process that uses the same name connects
-    ///   to the same session. Must not be empty.
+    /// - Parameter identifier: The session's name, unique in the app. It must not be empty. A later process that uses
+    ///   the same name connects to the same session.
     public static func background(withIdentifier identifier: String) -> URLSessionConfiguration {
         BackgroundConfiguration(identifier: identifier)
     }
 
-    /// A replacement for use where the class's own property cannot be set. Its type is `String??` so that reading
-    /// prefers the class's property.
+    /// A replacement for the class's own property, for code in which that property cannot be set. The type is
+    /// `String??` so that reading prefers the class's property.
     public var sharedContainerIdentifier: String?? {
         get { .some(added.sharedContainerIdentifier) }
         set { added.sharedContainerIdentifier = newValue ?? nil }
     }
 
-    /// Kept for source compatibility. A background session always waits for connectivity; no other session does so
-    /// here.
+    /// A property for source compatibility. Background sessions always wait for connectivity. On Linux, other sessions
+    /// never do.
     public var waitsForConnectivity: Bool {
         get { added.waitsForConnectivity }
         set { added.waitsForConnectivity = newValue }
     }
 
-    /// Kept for source compatibility, without effect.
+    /// A property for source compatibility. It has no effect.
     public var usesClassicLoadingMode: Bool {
         get { added.usesClassicLoadingMode }
         set { added.usesClassicLoadingMode = newValue }
     }
 
-    /// Kept for source compatibility, without effect: the kernel decides about multipath TCP.
+    /// A property for source compatibility. It has no effect, because the kernel decides about multipath TCP.
     public var multipathServiceType: MultipathService {
         get { added.multipathServiceType }
         set { added.multipathServiceType = newValue }
@@ -111,7 +111,7 @@ extension ConfigurationReplacements {
 }
 
 extension ConfigurationReplacements where Self: BackgroundConfiguration {
-    /// The overload that returns the concrete type, for `URLSession(configuration: .background(withIdentifier:))`.
+    /// Returns a configuration under its concrete type, for `URLSession(configuration: .background(withIdentifier:))`.
     public static func background(withIdentifier identifier: String) -> BackgroundConfiguration {
         BackgroundConfiguration(identifier: identifier)
     }

@@ -2,11 +2,12 @@ import CNightshift
 import Foundation
 import NightshiftAPI
 
-/// The `User-Agent` field of requests without one. Like Foundation's, it names the app, its version and the library
-/// that sends. Apple's systems send `Photos/12 CFNetwork/… Darwin/…`, and FoundationNetworking sends `Photos (unknown
-/// version) curl/…`. The name of the service follows.
+/// The value of the `User-Agent` field for requests in which the app has not set it. Like Foundation's value, it names
+/// the app, its version and the library that sends the request. Apple's systems send `Photos/12 CFNetwork/… Darwin/…`,
+/// and FoundationNetworking sends `Photos (unknown version) curl/…`. The name of the service follows.
 enum UserAgent {
-    /// The user agent of this process. The version is the bundle's, if the program has an `Info.plist` next to it.
+    /// The user agent of this process. The version is that of the bundle, if the program has an `Info.plist` next to
+    /// it.
     static let own = value(
         name: ProcessInfo.processInfo.processName,
         version: Bundle.main.infoDictionary?["CFBundleVersion"] as? String,

@@ -17,7 +17,7 @@ import Synchronization
 /// channel is reopened when it breaks.
 package final class ServiceConnection: Sendable {
     package let paths: ServicePaths
-    /// The proxy variables of this process. They apply only to its own requests.
+    /// The proxy variables of this process. They apply only to requests that this process sends itself.
     let proxies: ProxyVariables
     let client: ServiceClient
     let sessions = SessionRegistry()
@@ -40,31 +40,32 @@ package final class ServiceConnection: Sendable {
         /// The name of the last channel (``ProcessHello/channel``), which may not be ready yet.
         var channel: String?
         var reader: EventReader?
-        /// Whether this process dropped the current channel, which does not count as a failure of the service.
+        /// Whether this process dropped the current channel itself. If so, the end of the channel does not count as a
+        /// failure of the service.
         var isDropped = false
         /// Whether an attempt to open the channel is running or scheduled.
         var isOpening = false
         /// The number of the current attempt. It distinguishes this attempt from earlier ones that were delayed.
         var attempt = 0
-        /// Whether an attempt has failed since the channel was last open. If so, a hasty caller does not wait for the
-        /// next attempt.
+        /// Whether an attempt has failed since the channel was last open. If so, a caller that fails fast does not wait
+        /// for the next attempt.
         var isUnreachable = false
-        /// The channel on which a request timed out, if the service has answered nothing since.
+        /// The channel on which a request timed out. Nil if the service has answered since.
         var doubted: String?
         var isClosed = false
         /// Whether the service announced that it is stopping. The library then waits for the service, and starts it
         /// only when the app makes a new request.
         var wasStopped = false
         var pause: Duration = .zero
-        /// The reason why the last attempt failed.
+        /// The reason for the failure of the last attempt.
         var trouble: String?
-        /// Threads waiting for the channel.
+        /// The threads that wait for the channel.
         var waiters: [DispatchSemaphore] = []
-        /// Threads waiting for the current attempt to end, whether or not it opens a channel.
+        /// The threads that wait for the current attempt to end, whether or not it opens a channel.
         var hastyWaiters: [DispatchSemaphore] = []
     }
 
-    /// The connection of this process, configured by its environment.
+    /// The one connection of this process, configured by the environment.
     static let shared: ServiceConnection = {
         let environment = ProcessInfo.processInfo.environment
         let connection = ServiceConnection(
@@ -86,6 +87,8 @@ package final class ServiceConnection: Sendable {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
         ?? CommandLine.arguments.first ?? ""
 
+    /// Creates a connection without opening its channel.
+    ///
     /// - Parameters:
     ///   - executable: The app's own program. The service's program is searched for next to it.
     ///   - app: The id that the service gave the app at launch.
@@ -95,7 +98,7 @@ package final class ServiceConnection: Sendable {
         proxies = ProxyVariables(environment)
         launcher = ServiceLauncher(
             paths: paths, search: DaemonSearch(executable: executable, searchPath: environment["PATH"] ?? ""),
-            // A service that an app starts must not be taken for that app.
+            // A service that an app starts must not be mistaken for that app.
             environment: environment.filter { !Self.ownVariables.contains($0.key) })
         client = ServiceClient(paths: paths)
         channelSource = .commands(executable: executable, app: app)
@@ -118,14 +121,13 @@ package final class ServiceConnection: Sendable {
 
     // MARK: - Requests
 
-    /// Sends a request and returns its answer. The request is retried until `timeout` is over, because every request
-    /// of the library may be repeated. Blocks the thread, so never call it on ``queue``.
-    ///
-    /// Throws ``Problem`` for a permanent refusal and `CancellationError` after ``close()``. Throws
-    /// ``ServiceUnreachable`` otherwise.
+    /// Sends a request and returns its answer. The request is retried until `timeout` is over, because every request of
+    /// the library may be repeated. This method blocks the thread, so never call it on ``queue``.
     ///
     /// - Parameters:
     ///   - hasty: Whether to fail at once if no service is running and none can be started.
+    /// - Throws: ``Problem`` for a permanent refusal, `CancellationError` after ``close()``, and ``ServiceUnreachable``
+    ///   in all other cases.
     func request<Answer>(
         _ endpoint: Endpoint<Answer>, hasty: Bool = false, timeout: Duration, while isWanted: () -> Bool = { true }
     ) throws -> Answer {
@@ -133,8 +135,8 @@ package final class ServiceConnection: Sendable {
             from: send(try endpoint.encoded(), nil, hasty, timeout, while: isWanted, retries: \.isPassing))
     }
 
-    /// Repeats `ask` for as long as the service is reachable, however slow it is. Only for requests that do not block a
-    /// thread of the app. The requests that `ask` sends must be hasty.
+    /// Repeats `ask` for as long as the service is reachable, however slow the service is. Use this method only for
+    /// requests that do not block a thread of the app. The requests that `ask` sends must be hasty.
     ///
     /// - Returns: Nil if the service cannot be reached or refuses, or if the app is ending.
     func patiently<Answer>(_ ask: () throws -> Answer) -> Answer? {
@@ -149,16 +151,15 @@ package final class ServiceConnection: Sendable {
         }
     }
 
-    /// Sends a request without returning its answer. The request must only be accepted by the service.
-    ///
-    /// Throws the same errors as ``request(_:hasty:timeout:while:)``, and `CancellationError` if `channel` is no
-    /// longer the open one.
+    /// Sends a request and waits until the service has accepted it. The answer is not returned.
     ///
     /// - Parameters:
-    ///   - channel: The only channel on which the request may be sent. If nil, it is sent on the channel that is open
-    ///     at that time.
+    ///   - channel: The only channel on which the request may be sent. If nil, the request is sent on the channel that
+    ///     is open at that time.
     ///   - isWanted: Returns whether to retry the request.
     ///   - retries: Returns whether a refusal is temporary.
+    /// - Throws: The same errors as ``request(_:hasty:timeout:while:)``, and `CancellationError` if `channel` is no
+    ///   longer open.
     func notify<Answer>(
         _ endpoint: Endpoint<Answer>, on channel: String? = nil, hasty: Bool = false, timeout: Duration,
         while isWanted: () -> Bool = { true }, retries: (Problem) -> Bool = \.isPassing
@@ -226,11 +227,11 @@ package final class ServiceConnection: Sendable {
     /// The pauses before the service is checked again. Each pause is twice the last, up to `lastLook`.
     private static let firstLook: Duration = .seconds(1)
     private static let lastLook: Duration = .seconds(8)
-    /// The timeout of such a check in seconds.
+    /// The timeout in seconds of such a check of the service.
     private static let lookTimeout: Double = 5
 
-    /// Notifies all parts that the service can be reached, for the first time or again, so that they send what is
-    /// unsent.
+    /// Notifies all parts of the library that the service can be reached, for the first time or again. The parts then
+    /// send what is unsent.
     private func onReconnect() {
         backgroundTasks.onReconnect()
         commands.onReconnect()
@@ -245,8 +246,7 @@ package final class ServiceConnection: Sendable {
 
     // MARK: - The channel
 
-    /// Waits until the channel is open. Returns the service's greeting, which names the app that this process belongs
-    /// to.
+    /// Waits until the channel is open. Returns the service's greeting, which names this process's app.
     @discardableResult
     package func openChannel(until deadline: ContinuousClock.Instant, hasty: Bool = false) throws -> ProcessHello {
         while true {
@@ -285,8 +285,8 @@ package final class ServiceConnection: Sendable {
         sessions.abandonAll()
     }
 
-    /// Called for a new request of the app. A service that was stopped may be started again, and an attempt is made at
-    /// once.
+    /// Makes an attempt to open the channel at once, because the app makes a new request. A service that was stopped
+    /// may be started again.
     func wake() {
         state.withLock { state in
             guard state.wasStopped else { return }
@@ -381,11 +381,11 @@ package final class ServiceConnection: Sendable {
         }
     }
 
-    /// Handles the end of a channel, or a failure to open one. Attempts are repeated after growing pauses, for as long
-    /// as the process lives.
+    /// Handles the end of a channel, or a failure to open one. Attempts are repeated with increasing pauses, for as
+    /// long as the process lives.
     private func ended(trouble: String) {
         let (waiters, isNews) = state.withLock { state -> ([DispatchSemaphore], Bool) in
-            // If the channel was open, it is reopened before waiting callers are failed.
+            // If the channel was open, it is reopened before waiting callers get an error.
             let hasFailed = state.hello == nil && !state.isDropped
             state.isDropped = false
             let isNews = hasFailed && !state.isUnreachable && !state.wasStopped && !state.isClosed
@@ -430,7 +430,7 @@ extension Problem {
     static let sessionInUseType = "/problems/session-in-use"
     static let noSessionType = "/problems/no-session"
 
-    /// Whether a retry may succeed.
+    /// Whether the problem is temporary, so that a retry may succeed.
     var isPassing: Bool {
         status == 503 || status == 429 || type == Self.notConnectedType
     }

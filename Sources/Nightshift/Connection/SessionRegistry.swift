@@ -24,8 +24,8 @@ final class SessionRegistry: Sendable {
         }
     }
 
-    /// Called when the service can be reached, for the first time or again. Sessions that wait for the service
-    /// continue.
+    /// Notifies all sessions that the service can be reached, for the first time or again. Sessions that wait for the
+    /// service continue.
     func onReconnect() {
         for core in sessions.withLock({ Array($0.values) }) { core.onReconnect() }
     }

@@ -2,20 +2,21 @@ import Dispatch
 import NightshiftClient
 import Synchronization
 
-/// Lets one thread at a time run a possibly slow operation, in the order of arrival. Each thread sets its own timeout.
+/// A queue for a possibly slow operation that only one thread at a time may run. Threads run it in the order of
+/// arrival. Each thread sets its own timeout.
 ///
-/// A lock is not used because locks have no reliable deadline, and because the thread that released a lock can acquire
-/// it again before the others.
+/// A lock is not used, for two reasons: locks have no reliable deadline, and the thread that released a lock can
+/// acquire it again before the others.
 final class Turn: Sendable {
     private let state = Mutex(State())
 
     private struct State {
         var isTaken = false
-        /// Waiting threads in the order of arrival.
+        /// The waiting threads in the order of arrival.
         var waiters: [DispatchSemaphore] = []
     }
 
-    /// Runs `body` when no other thread has the turn. Blocks the thread.
+    /// Runs `body` when no other thread has the turn. This method blocks the thread.
     ///
     /// - Parameters:
     ///   - timeout: The timeout for getting the turn and running `body`. `body` gets the remaining time.

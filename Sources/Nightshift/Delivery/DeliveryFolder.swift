@@ -8,25 +8,27 @@ import NightshiftClient
     import Musl
 #endif
 
-/// The library's own files for one session: a record of the handled messages, and the files that the delegate is being
-/// given.
+/// The folder with the library's own files for one session. These are a record of the handled messages, and the files
+/// that are being passed to the delegate.
 ///
-/// Used by one thread. Only one process at a time is connected to a session, so no other process touches its files.
+/// Only one thread uses this object. Only one process at a time is connected to a session, so no other process uses the
+/// session's files.
 final class DeliveryFolder {
     private let record: String
     private let links: String
     /// The messages that have been handled and may not be acknowledged yet.
     private(set) var handled: Set<Int64> = []
-    /// The part of ``handled`` that an earlier process recorded, until it is known whether the service still has those
-    /// messages.
+    /// The messages in ``handled`` that an earlier process recorded, and about which it is not known yet whether the
+    /// service still has them.
     private var inherited: Set<Int64> = []
-    /// The number of lines in the file, which can exceed the count of ``handled``.
+    /// The number of lines in the file, which can exceed the number of messages in ``handled``.
     private var lines = 0
 
-    /// The number of lines of acknowledged messages that the file may hold before it is rewritten.
+    /// The maximum number of lines about acknowledged messages in the file. If there are more, the file is rewritten.
     private static let mostDeadLines = 1_000
 
-    /// Reads the record of earlier processes, and removes the files that they were giving to their delegates.
+    /// Reads the record of earlier processes, and removes the files that those processes were passing to their
+    /// delegates.
     init(_ paths: ServicePaths, session: SessionID) {
         let name = session.rawValue.fileName(forDots: "session")
         let folder = paths.state.appending(path: "delivered", directoryHint: .isDirectory)
@@ -35,7 +37,8 @@ final class DeliveryFolder {
         try? FileManager.default.removeItem(atPath: links)
         for path in [folder.path(percentEncoded: false), links] { try? Self.makeDirectory(path) }
         let text = String(decoding: FileManager.default.contents(atPath: record) ?? Data(), as: UTF8.self)
-        // A line cut short by a crash names no message. The file is rewritten so that the next line starts cleanly.
+        // A line that a crash has cut short names no message. The file is rewritten so that the next line starts
+        // cleanly.
         let ids = text.split(separator: "\n", omittingEmptySubsequences: true)
         handled = Set((text.hasSuffix("\n") ? ids[...] : ids.dropLast()).compactMap { Int64($0) })
         inherited = handled
@@ -50,8 +53,8 @@ final class DeliveryFolder {
 
     // MARK: - Handled messages
 
-    /// Records that the callbacks of a message have returned. Uses one `write`, so that a crash leaves a whole line or
-    /// none.
+    /// Records that the callbacks of a message have returned. A single `write` appends the line, so that a crash leaves
+    /// a whole line or none.
     func note(_ id: Int64) {
         handled.insert(id)
         lines += 1
@@ -60,8 +63,8 @@ final class DeliveryFolder {
         defer { close(descriptor) }
         let line = Array("\(id)\n".utf8)
         let size = lseek(descriptor, 0, SEEK_END)
-        // A full disk may accept only part of the line. Joined with the next line, that part would name a different,
-        // future message.
+        // A full disk may accept only a part of the line. If the next line were appended to that part, the two would
+        // name another message that is yet to come.
         if write(descriptor, line, line.count) != line.count, size >= 0 { _ = ftruncate(descriptor, size) }
     }
 
@@ -75,7 +78,7 @@ final class DeliveryFolder {
         forget(Array(acknowledged))
     }
 
-    /// Forgets messages that the service will not send again.
+    /// Removes the records of messages that the service will not send again.
     func forget(_ ids: [Int64]) {
         handled.subtract(ids)
         if handled.isEmpty || lines - handled.count > Self.mostDeadLines { rewrite() }
@@ -93,14 +96,15 @@ final class DeliveryFolder {
 
     // MARK: - Files
 
-    /// Whether the service's own file certainly no longer exists. False for a file that merely cannot be reached now.
+    /// Returns whether the service's own file certainly no longer exists. Returns false for a file that merely cannot
+    /// be reached now.
     static func isGone(_ file: String) -> Bool { access(file, F_OK) != 0 && errno == ENOENT }
 
     /// Creates a second name for a finished file, which the delegate may move. The service keeps the first name until
     /// the message is acknowledged, so an app that crashes in the callback finds the file again.
     ///
-    /// The file gets the mode of files that the app creates. For example, a server run by the app may read the file
-    /// after it has been moved.
+    /// The file gets the mode that new files of the app have. Thus, for example, a server that the app runs may read
+    /// the file after the app has moved it.
     func link(to file: String, message: Int64) throws -> URL {
         // Creating the folder may have failed before, or the folder may have been removed since.
         try Self.makeDirectory(links)
@@ -119,8 +123,9 @@ final class DeliveryFolder {
         return URL(filePath: path)
     }
 
-    /// The mode of files that the app creates, given its umask and the folder's default access list. Nil if no file can
-    /// be created. The umask is not read directly, because umask(2) can only read it by changing it for all threads.
+    /// The mode that new files of the app have, given its umask and the folder's default access list. Nil if no file
+    /// can be created. The umask is not read directly, because umask(2) can only read it by changing it for all
+    /// threads.
     private var modeOfNewFiles: mode_t? {
         let path = "\(links)/mode.tmp"
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)

@@ -1,7 +1,7 @@
 import NightshiftClient
 
 extension String {
-    /// Returns the text as a file name: percent-encoded, and shortened if it is too long.
+    /// Returns the text as a file name. The text is percent-encoded, and shortened if it is too long.
     ///
     /// - Parameter prefix: The start of the name if the text is empty or has only dots.
     func fileName(forDots prefix: String) -> String {

@@ -2,7 +2,7 @@ import Foundation
 import NightshiftAPI
 
 extension Problem {
-    /// The code of `NSURLErrorDomain` for the reason why the service refuses a task or a session; never
+    /// The code of `NSURLErrorDomain` for the reason why the service refuses a task or a session. The code is never
     /// `NSURLErrorUnknown`.
     var urlErrorCode: Int {
         if let code { return code.urlErrorCode }

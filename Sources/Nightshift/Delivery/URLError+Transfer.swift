@@ -2,12 +2,12 @@ public import Foundation
 import FoundationNetworking
 import NightshiftAPI
 
-/// The user information key of an error for the resume data of a download. FoundationNetworking has it without the
-/// `NS`.
+/// The key of a download's resume data in the user information of an error. In FoundationNetworking, the name lacks the
+/// prefix `NS`.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let NSURLSessionDownloadTaskResumeData = URLSessionDownloadTaskResumeData
 
-/// The user information key of an error for the resume data of an upload. FoundationNetworking has no such key.
+/// The key of an upload's resume data in the user information of an error. FoundationNetworking has no such key.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let NSURLSessionUploadTaskResumeData = "NSURLSessionUploadTaskResumeData"
 
@@ -27,7 +27,8 @@ extension URLError {
         (userInfo[NSURLErrorBackgroundTaskCancelledReasonKey] as? Int).flatMap(BackgroundTaskCancelledReason.init)
     }
 
-    /// Values of `NSURLErrorBackgroundTaskCancelledReasonKey`.
+    /// The reasons for which a background task is cancelled. They are the values of
+    /// `NSURLErrorBackgroundTaskCancelledReasonKey`.
     public enum BackgroundTaskCancelledReason: Int, Sendable {
         case userForceQuitApplication = 0
         case backgroundUpdatesDisabled = 1
@@ -36,6 +37,8 @@ extension URLError {
 }
 
 extension URLError {
+    /// Creates an error of `NSURLErrorDomain`.
+    ///
     /// - Parameter url: The URL of the request, for `NSURLErrorFailingURLErrorKey`.
     static func make(
         _ code: Int, _ message: String?, url: URL? = nil, kind: TaskKind = .download, resumeData: Data? = nil,
@@ -52,7 +55,7 @@ extension URLError {
         return URLError(_nsError: NSError(domain: NSURLErrorDomain, code: code, userInfo: information))
     }
 
-    /// Creates the error of a task that the service has ended. Nil if the task completed.
+    /// Creates the error of a task that the service has ended. Returns nil if the task completed.
     init?(_ status: TaskStatus, url: URL?, resumeData: Data?) {
         switch status.state {
         case .suspended, .waiting, .running, .finishing, .completed: return nil
@@ -73,7 +76,7 @@ extension URLError {
 extension TransferFailure.Code {
     /// The corresponding code of `NSURLErrorDomain`.
     ///
-    /// The codes come from `URLError.Code`, whose numbers are Apple's. FoundationNetworking's constants for
+    /// The codes come from `URLError.Code`, whose numbers are the same as Apple's. FoundationNetworking's constants for
     /// certificates are off by one.
     var urlErrorCode: Int {
         let code: URLError.Code =

@@ -2,7 +2,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// Keeps a body's load running. The load is cancelled when the last reader releases this object.
+/// An object that keeps a body's load running. When the last reader releases this object, the load is cancelled.
 final class BodyLoad: Sendable {
     let task: URLSessionDataTask
     let body: ResponseBody
@@ -108,8 +108,8 @@ final class ResponseBody: NSObject, URLSessionDataDelegate, Sendable {
         reader?.resume(returning: [UInt8](data))
     }
 
-    /// Handles a challenge without FoundationNetworking's handling, which hangs if there is no credential and traps on
-    /// Digest. In these cases the 401 response is the result.
+    /// Handles a challenge in place of FoundationNetworking, whose handling hangs if there is no credential and traps
+    /// on Digest. In these cases, the 401 response is the result.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

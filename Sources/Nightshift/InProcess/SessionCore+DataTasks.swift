@@ -2,7 +2,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// Data tasks, which end with this process. The service does not know them.
+/// Loads data tasks, which end with this process. The service does not know these tasks.
 extension SessionCore {
     func dataTask(with request: URLRequest) -> BackgroundDataTask {
         let task = BackgroundDataTask(self, identifier: newIdentifier(), request: request)
@@ -54,7 +54,8 @@ extension SessionCore {
         }
     }
 
-    /// Ends a data task: notifies the delegate and then releases the task. Must not be called on the delegate queue.
+    /// Ends a data task: notifies the delegate and then releases the task. This method must not be called on the
+    /// delegate queue.
     func ended(_ task: BackgroundDataTask, error: (any Error)?) {
         let isFirst = task.content.withLock { content in
             guard content.phase != .completed else { return false }

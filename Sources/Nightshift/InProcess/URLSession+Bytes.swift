@@ -3,15 +3,16 @@ public import FoundationNetworking
 import FoundationSessions
 import Synchronization
 
-// The body of a response as an asynchronous sequence, which Foundation's `URLSession` lacks on Linux.
+// This extension gives access to the body of a response as an asynchronous sequence, which Foundation's `URLSession`
+// lacks on Linux.
 extension URLSession {
     /// The bytes of a response's body, in the order of their arrival.
     ///
-    /// Use only one iterator at a time: a byte that one iterator has returned is not returned by another.
+    /// Use only one iterator at a time. A byte that one iterator has returned is not returned by another iterator.
     public struct AsyncBytes: AsyncSequence, Sendable {
         public typealias Element = UInt8
 
-        /// The task that loads the bytes. Cancelling it ends the sequence with `URLError.cancelled`.
+        /// The task that loads the bytes. If you cancel it, the sequence ends with `URLError.cancelled`.
         public let task: URLSessionDataTask
         fileprivate let load: BodyLoad
 
@@ -26,6 +27,8 @@ extension URLSession {
                 self.load = load
             }
 
+            /// Returns the next byte, or nil at the end of the body.
+            ///
             /// - Throws: A `URLError` if the body is incomplete or the reading task is cancelled.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws -> UInt8? {
                 while position == piece.count {
@@ -53,6 +56,8 @@ extension URLSession {
         public struct Iterator: AsyncIteratorProtocol {
             fileprivate var bytes: AsyncBytes.Iterator
 
+            /// Returns the next line, or nil at the end of the body.
+            ///
             /// - Throws: The same errors as the iterator of the bytes.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws -> String? {
                 var line: [UInt8] = []
@@ -77,9 +82,9 @@ extension URLSession {
 
     /// Loads a request, and returns when the head of the response has arrived. The load ends with this process.
     ///
-    /// FoundationNetworking does not slow down for a reader: bytes that have arrived and were not read yet are kept in
-    /// memory. Background sessions do not support this method. As on Apple's systems, calling it on one ends the
-    /// process, with Apple's message.
+    /// FoundationNetworking does not slow down for a slow reader. Bytes that have arrived and were not read yet are
+    /// kept in memory. Background sessions do not support this method: as on Apple's systems, calling it on a
+    /// background session ends the process, with Apple's message.
     ///
     /// - Parameter delegate: The delegate for redirects and credentials. It is retained until the task ends.
     /// - Throws: A `URLError` if no response arrives.

@@ -1,6 +1,6 @@
 extension Application.LaunchOptionsKey {
-    /// The value is `true` if the app was launched for a region event or a significant change. The delegate of a
-    /// ``CLLocationManager`` receives the event. The name is the same as in UIKit.
+    /// The key of a value that is `true` if the app was launched for a region event or a significant change. The
+    /// delegate of a ``CLLocationManager`` receives the event. The name of the key is the same as in UIKit.
     public static let location = Self(rawValue: "UIApplicationLaunchOptionsLocationKey")
 }
 

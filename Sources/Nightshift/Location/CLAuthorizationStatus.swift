@@ -1,14 +1,15 @@
 import NightshiftAPI
 
-/// The permission of the app to learn the device's location.
+/// The permission of the app to use the device's location.
 public enum CLAuthorizationStatus: Int32, Sendable {
-    /// The user was not asked yet, or has not answered.
+    /// The status if the user was not asked yet, or has not answered.
     case notDetermined = 0
-    /// The app may not learn the location, and the user cannot change that, because the app has no desktop entry.
+    /// The status if the app must not use the location, and the user cannot change that, because the app has no desktop
+    /// entry.
     case restricted = 1
     case denied = 2
     case authorizedAlways = 3
-    /// The app may learn the location while the user sees it. Location events do not wake the app.
+    /// The status if the app may use the location while the user sees the app. Location events do not wake the app.
     case authorizedWhenInUse = 4
 
     init(_ permission: LocationPermission?) {
@@ -28,7 +29,7 @@ public enum CLAccuracyAuthorization: Int, Sendable {
     case reducedAccuracy = 1
 }
 
-/// The activity of the user. It is stored and has no effect.
+/// The activity of the user. The value is stored and has no effect.
 public enum CLActivityType: Int, Sendable {
     case other = 1
     case automotiveNavigation = 2

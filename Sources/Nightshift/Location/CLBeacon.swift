@@ -12,8 +12,8 @@ public enum CLProximity: Int, Sendable {
     case far = 3
 }
 
-// Unchecked because of its subclasses. No property changes after the initialiser.
-/// The identity of beacons. This device cannot receive beacons.
+// The conformance is unchecked because of the subclasses. No property changes after the initialiser.
+/// The identity of one or more beacons. This device cannot receive beacons.
 open class CLBeaconIdentityConstraint: NSObject, NSCopying, @unchecked Sendable {
     public let uuid: UUID
     public let major: CLBeaconMajorValue?
@@ -100,14 +100,14 @@ open class CLBeaconRegion: CLRegion, @unchecked Sendable {
     }
 }
 
-// Unchecked because of its subclasses. No property changes after the initialiser.
+// The conformance is unchecked because of the subclasses. No property changes after the initialiser.
 /// A beacon. This device cannot receive beacons, so no delegate gets one.
 open class CLBeacon: NSObject, NSCopying, @unchecked Sendable {
     public let uuid: UUID
     public let major: NSNumber
     public let minor: NSNumber
     public let proximity = CLProximity.unknown
-    /// The accuracy. It is negative, which means unknown.
+    /// The accuracy of the distance in metres. The value is always negative, which means that the accuracy is unknown.
     public let accuracy: CLLocationAccuracy = -1
     public let rssi = 0
     public let timestamp: Date
@@ -127,10 +127,10 @@ extension CLLocationManager {
     /// Returns false, because this device cannot receive beacons.
     public class func isRangingAvailable() -> Bool { false }
 
-    /// The constraints that are being ranged. The set is empty, because no ranging begins.
+    /// The constraints that are being ranged. The set is always empty, because this device cannot range beacons.
     public var rangedBeaconConstraints: Set<CLBeaconIdentityConstraint> { [] }
 
-    /// Calls `didFailRangingFor` with ``CLError/rangingUnavailable``.
+    /// Calls the delegate's method `didFailRangingFor` with ``CLError/rangingUnavailable``.
     public func startRangingBeacons(satisfying constraint: CLBeaconIdentityConstraint) {
         DispatchQueue.main.async { [self] in
             delegate?.locationManager(self, didFailRangingFor: constraint, error: CLError.noBeacons)
@@ -139,7 +139,7 @@ extension CLLocationManager {
 
     public func stopRangingBeacons(satisfying constraint: CLBeaconIdentityConstraint) {}
 
-    /// Calls `rangingBeaconsDidFailFor` with ``CLError/rangingUnavailable``.
+    /// Calls the delegate's method `rangingBeaconsDidFailFor` with ``CLError/rangingUnavailable``.
     public func startRangingBeacons(in region: CLBeaconRegion) {
         DispatchQueue.main.async { [self] in
             delegate?.locationManager(self, rangingBeaconsDidFailFor: region, withError: CLError.noBeacons)

@@ -1,26 +1,28 @@
 public import Foundation
 
-/// The domain of ``CLError``.
+/// The error domain of ``CLError``.
 public let kCLErrorDomain = "kCLErrorDomain"
 
 /// An error that says why the app does not get the location.
 public struct CLError: CustomNSError, Hashable, Sendable {
     /// The error codes, with Apple's numbers.
     public enum Code: Int, Sendable {
-        /// No source provides the location at this time.
+        /// The error that no source provides the location at this time.
         case locationUnknown = 0
-        /// This app does not have permission to use the location.
+        /// The error that this app does not have permission to use the location.
         case denied = 1
         case network = 2
         case headingFailure = 3
-        /// The user does not allow the app to monitor regions.
+        /// The error that the user does not allow the app to monitor regions.
         case regionMonitoringDenied = 4
-        /// The region is too large or not a valid region, or the app already monitors the maximum number of regions.
+        /// The error that the region is too large or not valid, or that the app already monitors the maximum number of
+        /// regions.
         case regionMonitoringFailure = 5
-        /// The region is stored. Monitoring begins as soon as a source provides the location.
+        /// The notice that the region is stored, but not monitored yet. Monitoring begins as soon as a source provides
+        /// the location.
         case regionMonitoringSetupDelayed = 6
         case regionMonitoringResponseDelayed = 7
-        /// This device cannot receive beacons.
+        /// The error that this device cannot receive beacons.
         case rangingUnavailable = 16
         case rangingFailure = 17
     }
@@ -28,7 +30,7 @@ public struct CLError: CustomNSError, Hashable, Sendable {
     public let code: Code
     private let reason: String
 
-    /// Makes an error for the app's own tests.
+    /// Creates an error. Use this initialiser in the tests of your app.
     public init(_ code: Code, userInfo: [String: Any] = [:]) {
         self.init(
             code, reason: userInfo[NSLocalizedDescriptionKey] as? String ?? "The location is not available: \(code).")
@@ -59,7 +61,8 @@ public struct CLError: CustomNSError, Hashable, Sendable {
 }
 
 extension CLError.Code {
-    /// Allows an error to be caught by its code: `catch CLError.denied`.
+    /// Returns whether an error has this code. The operator allows you to catch an error by its code: `catch
+    /// CLError.denied`.
     public static func ~= (code: Self, error: any Error) -> Bool {
         (error as? CLError)?.code == code
     }

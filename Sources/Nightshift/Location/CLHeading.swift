@@ -2,10 +2,10 @@ public import Foundation
 
 public typealias CLHeadingComponentValue = Double
 
-/// The filter value that lets every change of the heading through.
+/// The filter value with which the delegate gets every change of the heading.
 public let kCLHeadingFilterNone: CLLocationDegrees = -1
 
-/// The orientation in which the device is held, for headings. It is stored and has no effect.
+/// The orientation in which the user holds the device, for headings. The value is stored and has no effect.
 public enum CLDeviceOrientation: Int32, Sendable {
     case unknown = 0
     case portrait = 1
@@ -16,12 +16,12 @@ public enum CLDeviceOrientation: Int32, Sendable {
     case faceDown = 6
 }
 
-// Unchecked because of its subclasses. No property changes after the initialiser.
+// The conformance is unchecked because of the subclasses. No property changes after the initialiser.
 /// The direction in which the device points. No source provides headings, so no delegate gets one.
 open class CLHeading: NSObject, NSCopying, @unchecked Sendable {
     public let magneticHeading: CLLocationDirection
     public let trueHeading: CLLocationDirection
-    /// The accuracy. A negative value means that the heading is not valid.
+    /// The accuracy of the heading in degrees. A negative value means that the heading is not valid.
     public let headingAccuracy: CLLocationDirection
     public let x: CLHeadingComponentValue
     public let y: CLHeadingComponentValue
@@ -42,10 +42,10 @@ extension CLLocationManager {
     /// Returns false, because this device has no source of headings.
     public class func headingAvailable() -> Bool { false }
 
-    /// The last heading. It is nil, because no source provides headings.
+    /// The last heading. It is always nil, because no source provides headings.
     public var heading: CLHeading? { nil }
 
-    /// Calls `didFailWithError` with ``CLError/headingFailure``.
+    /// Calls the delegate's method `didFailWithError` with ``CLError/headingFailure``.
     public func startUpdatingHeading() {
         fail(CLError(.headingFailure, reason: "This device has no source of headings."))
     }

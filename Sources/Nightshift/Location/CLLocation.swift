@@ -1,12 +1,11 @@
 public import Foundation
 import NightshiftAPI
 
-// Unchecked because of its subclasses. No property changes after the initialiser.
+// The conformance is unchecked because of the subclasses. No property changes after the initialiser.
 /// A location of the device at a certain time, with its accuracy.
 open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     public let coordinate: CLLocationCoordinate2D
-    /// The altitude in metres above sea level, with the accuracy ``verticalAccuracy``. The service provides no
-    /// altitude.
+    /// The altitude in metres above sea level. Its accuracy is ``verticalAccuracy``. The service provides no altitude.
     public let altitude: CLLocationDistance
     /// The radius in metres around the coordinate within which the device was. A negative value means that the
     /// coordinate must not be used.
@@ -14,14 +13,14 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
     /// The accuracy of the altitude in metres. If it is zero or negative, the altitude is unknown.
     public let verticalAccuracy: CLLocationAccuracy
     public let course: CLLocationDirection
-    /// The accuracy of the course. It is negative, because the service provides no course.
+    /// The accuracy of the course in degrees. It is negative, because the service provides no course.
     public let courseAccuracy: CLLocationDirectionAccuracy
     public let speed: CLLocationSpeed
-    /// The accuracy of the speed. It is negative, because the service provides no speed.
+    /// The accuracy of the speed in metres per second. It is negative, because the service provides no speed.
     public let speedAccuracy: CLLocationSpeedAccuracy
     public let timestamp: Date
 
-    /// The floor of the building. It is always nil, because no source provides it.
+    /// The floor of the building. It is always nil, because no source provides the floor.
     public var floor: CLFloor? { nil }
 
     /// Makes a location with the current time and an accuracy of 0 m. Its altitude, course and speed are unknown.
@@ -70,7 +69,7 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
         self.timestamp = timestamp
     }
 
-    /// Returns nil if the archive has no location, or no timestamp.
+    /// Creates a location from an archive. Returns nil if the archive has no location, or no timestamp.
     public required init?(coder: NSCoder) {
         guard coder.containsValue(forKey: "latitude"), coder.containsValue(forKey: "longitude"),
             coder.containsValue(forKey: "timestamp")
@@ -126,7 +125,7 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
     }
 }
 
-/// A floor of a building. No location has a floor, because this device cannot determine it.
+/// A floor of a building. No location has a floor, because this device cannot determine the floor.
 public final class CLFloor: NSObject, Sendable {
     /// The number of the floor. 0 is the ground floor.
     public let level: Int

@@ -5,17 +5,17 @@ public typealias CLLocationDegrees = Double
 public typealias CLLocationDistance = Double
 /// An accuracy in metres. A negative value means that the measured value is unknown.
 public typealias CLLocationAccuracy = Double
-/// A speed in metres per second. A negative value means unknown.
+/// A speed in metres per second. A negative value means that the speed is unknown.
 public typealias CLLocationSpeed = Double
-/// A direction in degrees clockwise from true north. A negative value means unknown.
+/// A direction in degrees clockwise from true north. A negative value means that the direction is unknown.
 public typealias CLLocationDirection = Double
 
-/// An accuracy in metres per second. A negative value means unknown.
+/// The accuracy of a speed in metres per second. A negative value means that the accuracy is unknown.
 public typealias CLLocationSpeedAccuracy = Double
-/// An accuracy in degrees. A negative value means unknown.
+/// The accuracy of a direction in degrees. A negative value means that the accuracy is unknown.
 public typealias CLLocationDirectionAccuracy = Double
 
-/// A coordinate on the earth in degrees (WGS 84). Its values may be invalid.
+/// A coordinate on the earth in degrees (WGS 84). Coordinates outside the valid range can be represented too.
 public struct CLLocationCoordinate2D: Sendable {
     public var latitude: CLLocationDegrees
     public var longitude: CLLocationDegrees
@@ -40,8 +40,8 @@ public struct CLLocationCoordinate2D: Sendable {
 /// An invalid coordinate.
 public let kCLLocationCoordinate2DInvalid = CLLocationCoordinate2D(latitude: -180, longitude: -180)
 
-/// Returns whether the coordinate is valid: its latitude is at most 90 degrees and its longitude at most 180 degrees in
-/// either direction.
+/// Returns whether the coordinate is valid. The latitude of a valid coordinate is from -90 to 90 degrees, and its
+/// longitude is from -180 to 180 degrees.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public func CLLocationCoordinate2DIsValid(_ coord: CLLocationCoordinate2D) -> Bool {
     coord.coordinate != nil
@@ -54,7 +54,7 @@ public func CLLocationCoordinate2DMake(
     CLLocationCoordinate2D(latitude: latitude, longitude: longitude)
 }
 
-// The values are the same as on Apple's systems.
+// These values are the same as on Apple's systems.
 public let kCLLocationAccuracyBestForNavigation: CLLocationAccuracy = -2
 public let kCLLocationAccuracyBest: CLLocationAccuracy = -1
 public let kCLLocationAccuracyNearestTenMeters: CLLocationAccuracy = 10

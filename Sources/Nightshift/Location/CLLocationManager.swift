@@ -3,28 +3,29 @@ public import Foundation
 import NightshiftAPI
 import Synchronization
 
-// Unchecked because of its subclasses. Mutable state is in a mutex, and delegates are called only on the main queue.
-/// Provides the device's location to a running app. It also lets the app be woken when the device crosses the
-/// boundaries of regions, and when its location changes significantly.
+// The conformance is unchecked because of the subclasses. Mutable state is in a mutex, and delegates are called only on
+// the main queue.
+/// An object that provides the device's location to a running app. It also lets the app be woken when the device
+/// crosses the boundaries of regions, and when its location changes significantly.
 ///
 /// You can call the methods on any thread. They return at once, with one exception: the first reading of the state
 /// waits up to 2 s for the service's first response. Make a manager at every launch and give it a delegate, because an
-/// app that was launched for an event receives it there. Regions and their events belong to the app, so the delegate of
-/// each manager receives them.
+/// app that was launched for an event receives the event through the delegate. Regions and their events belong to the
+/// app, so the delegate of each manager receives them.
 open class CLLocationManager: NSObject, @unchecked Sendable {
     private let handler: LocationHandler
     private let state = Mutex(State())
 
-    // Unchecked because of the delegate, which is called only on the main queue.
+    // The conformance is unchecked because of the delegate. The delegate is called only on the main queue.
     private struct State: @unchecked Sendable {
         weak var delegate: (any CLLocationManagerDelegate)?
-        /// The permission that was last reported to the delegate.
+        /// The permission that the delegate was last notified of.
         var told: CLAuthorizationStatus?
         var monitorsChanges = false
-        /// Whether the delegate was notified that the user denies the location, since the last start of monitoring
-        /// significant changes.
+        /// Whether the delegate was notified that the user denies the location, since the manager last started to
+        /// monitor significant changes.
         var hasHeardDenial = false
-        /// The number of delegate calls that reached default implementations.
+        /// The number of calls of delegate methods that the delegate does not implement.
         var unheard = 0
         var desiredAccuracy = kCLLocationAccuracyBest
         var distanceFilter = kCLDistanceFilterNone
@@ -35,7 +36,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         var settings = Settings()
     }
 
-    /// Settings that are stored and have no effect.
+    /// The settings that are stored and have no effect.
     private struct Settings: Sendable {
         var activityType = CLActivityType.other
         var allowsBackgroundUpdates = false
@@ -61,7 +62,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         cancelPlaceRequests()
     }
 
-    /// The delegate. The reference is weak. When the first delegate is set, it receives the events that the manager has
+    /// The delegate. The reference is weak. The first delegate that is set receives the events that the manager has
     /// missed.
     open var delegate: (any CLLocationManagerDelegate)? {
         get { state.withLock(\.delegate) }
@@ -78,7 +79,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
     /// The user's permission. It is `notDetermined` while the service cannot be reached.
     open var authorizationStatus: CLAuthorizationStatus { handler.current().status }
 
-    /// Returns the user's permission. This is the form from before iOS 14.
+    /// Returns the user's permission. This method is the form from before iOS 14.
     open class func authorizationStatus() -> CLAuthorizationStatus {
         ServiceConnection.shared.location.current().status
     }
@@ -86,14 +87,15 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
     /// The accuracy of locations for the app. It is always full.
     open var accuracyAuthorization: CLAccuracyAuthorization { .fullAccuracy }
 
-    /// Asks the user whether the app may learn the location while the user sees the app. The question shows the reason
-    /// from the app's desktop entry (`X-Nightshift-LocationReason`). Does nothing if the user was asked before.
+    /// Asks the user whether the app may use the location while the user sees the app. The question shows the reason
+    /// from the app's desktop entry (`X-Nightshift-LocationReason`). This method does nothing if the user was asked
+    /// before.
     open func requestWhenInUseAuthorization() {
         handler.requestAuthorization(.whenInUse)
     }
 
-    /// Asks the user whether the app may always learn the location, which is required for being woken. Does nothing if
-    /// the user has refused, or has already allowed this.
+    /// Asks the user whether the app may always use the location. Only with this permission can location events wake
+    /// the app. This method does nothing if the user has refused or has already given this permission.
     open func requestAlwaysAuthorization() {
         handler.requestAuthorization(.always)
     }
@@ -113,14 +115,14 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         return ServiceConnection.shared.location.currentAndNext().known?.canMonitorRegions == true
     }
 
-    /// Returns whether a modem or the network reports significant changes.
+    /// Returns whether significant changes can be detected, which requires a modem or a network location.
     open class func significantLocationChangeMonitoringAvailable() -> Bool {
         ServiceConnection.shared.location.currentAndNext().known?.canMonitorSignificantChanges == true
     }
 
-    /// The last location that the service has sent to the app, if the app is allowed to learn it. Check its
-    /// `timestamp`. Reading this property also makes a request to the service, whose result is returned at the next
-    /// reading.
+    /// The last location that the service has sent to the app. It is nil if the app is not allowed to use the location.
+    /// Check its `timestamp`. Reading this property also makes a request to the service, whose result is returned at
+    /// the next reading.
     open var location: CLLocation? { handler.currentAndNext().place.map { CLLocation($0) } }
 
     // MARK: - Regions
@@ -128,14 +130,14 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
     /// The largest radius in metres that can be monitored.
     open var maximumRegionMonitoringDistance: CLLocationDistance { MonitoredRegion.largestRadius }
 
-    /// Copies of the monitored regions, including changes that were not sent to the service yet. Compare them by their
-    /// identifiers.
+    /// Copies of the monitored regions. Changes that were not sent to the service yet are included. Compare the regions
+    /// by their identifiers.
     open var monitoredRegions: Set<CLRegion> {
         Set(handler.currentAndNext().regions.map { CLCircularRegion($0) })
     }
 
-    /// Starts monitoring a region: the app is woken when the device enters or leaves the region. Monitoring continues
-    /// after relaunches and reboots. An app can monitor 20 regions.
+    /// Starts monitoring a region. The service wakes the app when the device enters or leaves the region. Monitoring
+    /// continues after relaunches and reboots. An app can monitor 20 regions.
     ///
     /// A region with the same identifier is replaced. `didStartMonitoringFor` or `monitoringDidFailFor` reports the
     /// result. Without the user's permission, the region is stored and is monitored when the user gives permission.
@@ -144,21 +146,22 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         handler.add(.monitor(monitored))
     }
 
-    /// Ends the monitoring of the region with this identifier.
+    /// Stops monitoring the region with this identifier.
     open func stopMonitoring(for region: CLRegion) {
         handler.add(.stopMonitoring(region.identifier))
     }
 
-    /// Requests a region's state, which this manager's delegate gets in `didDetermineState`. For a new region it is
-    /// called when the first location fix is available. The state is `unknown` if no fix arrives within about a minute.
+    /// Requests a region's state. This manager's delegate gets the state in `didDetermineState`. For a new region, the
+    /// method is called when the first location fix is available. The state is `unknown` if no fix arrives within about
+    /// a minute.
     open func requestState(for region: CLRegion) {
         handler.requestState(of: region, for: self)
     }
 
     // MARK: - Significant changes
 
-    /// Starts monitoring significant changes: the app is woken when the location has changed by about 500 m, or when
-    /// the device has entered another cell, at most every five minutes. Call this method at every launch.
+    /// Starts monitoring significant changes. The service wakes the app when the location has changed by about 500 m,
+    /// or when the device has entered another cell, at most every five minutes. Call this method at every launch.
     open func startMonitoringSignificantLocationChanges() {
         state.withLock { state in
             state.monitorsChanges = true
@@ -178,28 +181,28 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
 
     // MARK: - Locations for a running app
 
-    /// The accuracy in metres that `requestLocation()` and `startUpdatingLocation()` request. Regions and significant
-    /// changes do not use it. If no location of this accuracy is found within seconds, the delegate gets a less
-    /// accurate one.
+    /// The accuracy in metres that `requestLocation()` and `startUpdatingLocation()` request. It has no effect on
+    /// regions and significant changes. If no location of this accuracy is found within seconds, the delegate gets a
+    /// less accurate location.
     open var desiredAccuracy: CLLocationAccuracy {
         get { state.withLock(\.desiredAccuracy) }
         set { change { $0.desiredAccuracy = newValue } }
     }
 
-    /// The minimum distance in metres between two locations of `startUpdatingLocation()`. With
+    /// The minimum distance in metres between two locations that `startUpdatingLocation()` delivers. With
     /// ``kCLDistanceFilterNone``, the delegate gets every location.
     open var distanceFilter: CLLocationDistance {
         get { state.withLock(\.distanceFilter) }
         set { change { $0.distanceFilter = newValue } }
     }
 
-    /// Requests one location. Within seconds the delegate gets it in `didUpdateLocations`, or `didFailWithError` is
-    /// called with ``CLError/locationUnknown``.
+    /// Requests one location. Within seconds, the delegate gets the location in `didUpdateLocations`. If no location is
+    /// found, `didFailWithError` is called with ``CLError/locationUnknown``.
     ///
     /// A second call replaces the first. While updates are on, the call does nothing ([Apple](
-    /// https://developer.apple.com/documentation/corelocation/cllocationmanager/requestlocation())). The method is for
-    /// an app in the foreground or within its background time: a suspended app gets the location when it runs again. If
-    /// the user was not asked yet, and sees the app, the user is asked.
+    /// https://developer.apple.com/documentation/corelocation/cllocationmanager/requestlocation())). Use this method in
+    /// the foreground or within the app's background time. A suspended app gets the location when it runs again. If the
+    /// user was not asked for permission yet, and sees the app, the user is asked.
     open func requestLocation() {
         guard let request = newRequest(isOnce: true) else { return }
         let old = state.withLock { state -> PlaceRequest? in
@@ -211,11 +214,11 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         if old !== request { request.start() }
     }
 
-    /// Starts updates: the delegate gets locations as they arrive, until `stopUpdatingLocation()`. Does nothing if
-    /// updates are on. A pending `requestLocation()` is cancelled.
+    /// Starts updates. The delegate gets locations as they arrive, until you call `stopUpdatingLocation()`. This method
+    /// does nothing if updates are on. It cancels a pending `requestLocation()`.
     ///
-    /// The method is for an app in the foreground or within its background time. While an app is suspended, its use of
-    /// the receiver ends, and updates continue when it runs again. Apps are not woken or launched for updates.
+    /// Use this method in the foreground or within the app's background time. While an app is suspended, its use of the
+    /// receiver ends, and updates continue when it runs again. Apps are not woken or launched for updates.
     open func startUpdatingLocation() {
         guard let request = newRequest(isOnce: false) else { return }
         let old = state.withLock { state -> PlaceRequest? in
@@ -296,7 +299,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
     }
 }
 
-// Calls of the delegate, on the main queue.
+// This extension calls the delegate, on the main queue.
 extension CLLocationManager {
     func hear(_ status: CLAuthorizationStatus) {
         let (delegate, isLost) = state.withLock { state -> ((any CLLocationManagerDelegate)?, Bool) in
@@ -315,7 +318,7 @@ extension CLLocationManager {
         }
     }
 
-    /// Notifies the delegate that a function it has started is not available on this device.
+    /// Notifies the delegate that the service that it has started is not available on this device.
     func fail(_ error: CLError) {
         DispatchQueue.main.async { [self] in delegate?.locationManager(self, didFailWithError: error) }
     }
@@ -379,7 +382,7 @@ extension CLLocationManager {
         }
     }
 
-    /// Counts a call of a method that the delegate does not implement.
+    /// Records a call of a method that the delegate does not implement.
     func countUnheard() {
         state.withLock { $0.unheard += 1 }
     }
@@ -397,7 +400,7 @@ extension CLLocationManager {
     }
 
     /// Notifies the delegate that significant changes are not available. A denial by the user is reported once for each
-    /// start, even if the response to the start arrives after the denial.
+    /// start of monitoring, even if the response to the start arrives after the denial.
     ///
     /// - Parameter reason: The reason as a sentence.
     func hearNoChanges(_ code: CLError.Code, _ reason: String) {

@@ -6,41 +6,42 @@ public protocol CLLocationManagerDelegate: NSObjectProtocol {
     /// Called once after the manager was made, and then whenever the user's permission has changed.
     func locationManagerDidChangeAuthorization(_ manager: CLLocationManager)
 
-    /// The form for delegates from before iOS 14. It is called if the other method is not implemented.
+    /// The form of the method for delegates from before iOS 14. It is called if the delegate does not implement the
+    /// other form.
     func locationManager(_ manager: CLLocationManager, didChangeAuthorization status: CLAuthorizationStatus)
 
-    /// Called with a location that was requested, or with a significant change if the manager monitors these. The
-    /// newest location is last.
+    /// Called with locations that were requested. If the manager monitors significant changes, also called with these.
+    /// The newest location is last.
     ///
     /// The first call after the start of monitoring has the last known location. Check its `timestamp`.
     func locationManager(_ manager: CLLocationManager, didUpdateLocations locations: [CLLocation])
 
-    /// Called if the app is not allowed to learn the location (`denied`), or if no source provides it at this time
-    /// (`locationUnknown`). If updates are on, they are retried.
+    /// Called if the app is not allowed to use the location (`denied`), or if no source provides the location at this
+    /// time (`locationUnknown`). If updates are on, the manager continues to request the location.
     ///
     /// - Parameter error: A ``CLError``.
     func locationManager(_ manager: CLLocationManager, didFailWithError error: any Error)
 
     func locationManager(_ manager: CLLocationManager, didStartMonitoringFor region: CLRegion)
 
-    /// Called when the device has entered the region. The app has about 10 s, or more with a background task.
+    /// Called when the device has entered the region. The app then has about 10 s, or more with a background task.
     ///
-    /// - Parameter region: A copy of the monitored region. Compare it by its identifier.
+    /// - Parameter region: A copy of the monitored region. Compare the copy by its identifier.
     func locationManager(_ manager: CLLocationManager, didEnterRegion region: CLRegion)
 
     /// Called when the device has left the region.
     func locationManager(_ manager: CLLocationManager, didExitRegion region: CLRegion)
 
-    /// Called with the side of the boundary on which the device is. It is called after every region event, and as the
-    /// response to ``CLLocationManager/requestState(for:)``.
+    /// Called with the side of the region's boundary on which the device is. This method is called after every region
+    /// event, and as the response to ``CLLocationManager/requestState(for:)``.
     func locationManager(_ manager: CLLocationManager, didDetermineState state: CLRegionState, for region: CLRegion)
 
     /// Called with a ``CLError`` if the region is not monitored.
     func locationManager(
         _ manager: CLLocationManager, monitoringDidFailFor region: CLRegion?, withError error: any Error)
 
-    // These methods are never called: updates are never paused, and this device has no source of headings, visits or
-    // beacons.
+    // The following methods are never called. Updates are never paused, and this device has no source of headings,
+    // visits or beacons.
     func locationManagerDidPauseLocationUpdates(_ manager: CLLocationManager)
     func locationManagerDidResumeLocationUpdates(_ manager: CLLocationManager)
     func locationManager(_ manager: CLLocationManager, didUpdateHeading newHeading: CLHeading)

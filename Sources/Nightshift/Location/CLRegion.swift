@@ -2,10 +2,11 @@ public import Foundation
 import NightshiftAPI
 import Synchronization
 
-// Unchecked because of its subclasses. Mutable state is in a mutex.
-/// A region that can be monitored. Its subclass says which kind of region it is.
+// The conformance is unchecked because of the subclasses. Mutable state is in a mutex.
+/// A region that can be monitored. The subclass says which kind of region it is.
 ///
-/// Two regions of one class with the same identifier are equal: monitoring one replaces the other.
+/// Two regions of one class with the same identifier are equal. If you start monitoring one of them, it replaces the
+/// other.
 open class CLRegion: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     /// The identifier, which is unique in the app.
     public let identifier: String
@@ -30,13 +31,13 @@ open class CLRegion: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
         coder.encode(notifyOnExit, forKey: "notifyOnExit")
     }
 
-    /// Whether entering the region wakes the app. The value is read when monitoring starts.
+    /// Whether the app is woken when the device enters the region. The value is read when monitoring starts.
     open var notifyOnEntry: Bool {
         get { notifications.withLock(\.entry) }
         set { notifications.withLock { $0.entry = newValue } }
     }
 
-    /// Whether leaving the region wakes the app. The value is read when monitoring starts.
+    /// Whether the app is woken when the device leaves the region. The value is read when monitoring starts.
     open var notifyOnExit: Bool {
         get { notifications.withLock(\.exit) }
         set { notifications.withLock { $0.exit = newValue } }
@@ -55,7 +56,7 @@ open class CLRegion: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
 
     open override var description: String { "\(type(of: self)) (identifier:'\(identifier)')" }
 
-    /// The region in the form that is sent to the service. Nil if it cannot be monitored.
+    /// The region in the form that is sent to the service. Nil if the region cannot be monitored.
     var monitored: MonitoredRegion? { nil }
 }
 
@@ -65,8 +66,10 @@ open class CLCircularRegion: CLRegion, @unchecked Sendable {
     /// The radius in metres.
     public let radius: CLLocationDistance
 
+    /// Creates a circular region.
+    ///
     /// - Parameters:
-    ///   - radius: The radius in metres. It can be monitored up to
+    ///   - radius: The radius in metres. A circle can be monitored up to a radius of
     ///     ``CLLocationManager/maximumRegionMonitoringDistance``. For a radius below some hundred metres, the accuracy
     ///     of the device's location decides how soon an event is certain.
     ///   - identifier: The identifier, which is unique in the app and has at most 256 bytes.

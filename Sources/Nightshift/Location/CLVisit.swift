@@ -1,7 +1,7 @@
 public import Foundation
 
-// Unchecked because of its subclasses. No property changes after the initialiser.
-/// A stay at a location. This device cannot detect visits, so no delegate gets one.
+// The conformance is unchecked because of the subclasses. No property changes after the initialiser.
+/// A stay of the device at one location. This device cannot detect visits, so no delegate gets one.
 open class CLVisit: NSObject, NSCopying, @unchecked Sendable {
     /// The time of arrival, or `Date.distantPast` if it is unknown.
     public let arrivalDate: Date
@@ -22,7 +22,7 @@ open class CLVisit: NSObject, NSCopying, @unchecked Sendable {
 }
 
 extension CLLocationManager {
-    /// Calls `didFailWithError` with ``CLError/locationUnknown``.
+    /// Calls the delegate's method `didFailWithError` with ``CLError/locationUnknown``.
     public func startMonitoringVisits() {
         fail(CLError(.locationUnknown, reason: "This device cannot detect visits."))
     }

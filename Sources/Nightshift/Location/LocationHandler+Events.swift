@@ -16,12 +16,12 @@ extension LocationHandler {
     /// The time limit of a wake in seconds, if the service has not set one.
     private static let usualLimit = 10.0
 
-    /// Delivers an event to the delegates. If the app was launched for the event, it is delivered when the app has made
-    /// its manager.
+    /// Delivers an event to the delegates. If the app was launched for the event, the event is delivered when the app
+    /// has made its manager.
     ///
     /// - Parameters:
     ///   - limit: The time limit in seconds for completing the wake. If no delegate has received the event after half
-    ///     of it, the wake is completed, and the event is kept for delegates that are set later.
+    ///     of this time, the wake is completed, and the event is kept for delegates that are set later.
     ///   - done: A closure that is called once: when the delegates have returned, or when the event is given up.
     func deliver(_ event: LocationEvent, within limit: Double?, done: @escaping HeldEvent.Completion) {
         if let place = event.place { state.withLock { $0.book.learn(place) } }
@@ -45,7 +45,8 @@ extension LocationHandler {
         return !listeners.isEmpty
     }
 
-    /// Holds an event. It replaces a held event for the same region, or an older significant change.
+    /// Keeps an event until a delegate can receive it. The event replaces a kept event for the same region, or an older
+    /// significant change.
     ///
     /// - Returns: The closure that completes the wake of the replaced event.
     private func hold(
@@ -65,11 +66,12 @@ extension LocationHandler {
         }
     }
 
-    /// Delivers held events to the delegates that are set now.
+    /// Delivers the kept events to the delegates that are set now.
     func tellHeld() {
         DispatchQueue.main.async { [self] in
             for held in state.withLock(\.held) where managers.contains(where: { $0.hears(held.event) }) {
-                // The event is removed first, so that it is not given up while delegates handle it.
+                // The event is removed first, so that the code that gives up events does not find it while delegates
+                // handle it.
                 let taken = state.withLock { state -> HeldEvent? in
                     guard let index = state.held.firstIndex(where: { $0.number == held.number }) else { return nil }
                     return state.held.remove(at: index)
@@ -81,7 +83,7 @@ extension LocationHandler {
         }
     }
 
-    /// Completes the wake of an event that no delegate has received. Otherwise the app would be terminated.
+    /// Completes the wake of an event that no delegate has received, because the app would otherwise be terminated.
     private func giveUp(_ number: Int) {
         let (held, isFirst) = state.withLock { state -> (HeldEvent?, Bool) in
             guard let index = state.held.firstIndex(where: { $0.number == number && $0.done != nil }) else {
@@ -98,8 +100,8 @@ extension LocationHandler {
         held.done?(false)
     }
 
-    /// Prints once that the delegate does not implement the method for an event, at least not where the library can
-    /// call it.
+    /// Prints once that the delegate does not implement the method for an event. The delegate may have such a method
+    /// where the library cannot call it.
     func adviseMethods(of delegate: any CLLocationManagerDelegate, for subject: String, method: String) {
         let isFirst = state.withLock { state in
             defer { state.hasAdvisedMethods = true }
@@ -129,7 +131,7 @@ extension LocationEvent {
         }
     }
 
-    /// The message that shows the missing line to the developer of an app without a delegate for the event.
+    /// The message that shows the missing line of code to the developer of an app that has no delegate for the event.
     fileprivate var advice: String {
         let lines =
             "let manager = CLLocationManager(); manager.delegate = self"

@@ -3,14 +3,14 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// The shared part of an app's location managers: it keeps the service's state, sends requests, and calls the
+/// The part that all location managers of an app share. It keeps the service's state, sends requests, and calls the
 /// delegates.
 ///
 /// Requests are sent one after the other and asynchronously. Delegates are called on the main queue.
 final class LocationHandler: Sendable {
     private let queue = DispatchQueue(label: "nightshift.location")
-    /// The queue for permission requests. It is separate, because the service may not respond before the user has
-    /// answered.
+    /// The queue for permission requests. A separate queue is used because the service may not respond before the user
+    /// has answered.
     private let authorizationQueue = DispatchQueue(label: "nightshift.location.authorization")
     let state = Mutex(State())
 
@@ -19,20 +19,21 @@ final class LocationHandler: Sendable {
         var book = LocationManagers()
         var managers: [WeakManager] = []
         /// Whether a caller has waited for the service without a response, and the service has not been reached since.
-        /// Meanwhile callers do not wait.
+        /// While this is true, callers do not wait.
         var isUnheard = false
         var isAskingAgain = false
         /// The permission to request from the user, until the request was sent.
         var authorization: LocationPermission?
-        /// Regions that the service has, and whose delegates were not notified yet whether they are monitored.
+        /// The regions that the service has, and whose delegates were not notified yet whether they are monitored.
         var unstarted: [MonitoredRegion] = []
-        /// Events that no delegate has received yet.
+        /// The events that no delegate has received yet.
         var held: [HeldEvent] = []
         var lastHeld = 0
         var hasAdvisedDelegate = false
         var hasAdvisedMethods = false
 
-        /// Whether the permission can be reported: it is known, or the wait for it has ended without a response.
+        /// Whether the permission can be reported. It can be if it is known, or if the wait for it has ended without a
+        /// response.
         fileprivate var isSettled: Bool { book.isKnown || isUnheard }
     }
 
@@ -40,11 +41,11 @@ final class LocationHandler: Sendable {
         weak var manager: CLLocationManager?
     }
 
-    /// The time that a caller waits for the service's response.
+    /// The longest time that a caller waits for the service's response.
     private static let timeout: Duration = .seconds(2)
     private static let requestTimeout: Duration = .seconds(30)
-    /// The pauses in seconds between two readings of a region's state that the app has requested. The receiver may have
-    /// found the location meanwhile.
+    /// The pauses in seconds between the readings of a region's state that the app has requested. The state is read
+    /// repeatedly because the receiver may find the location meanwhile.
     private static let statePauses: [Double] = [0.5, 1, 2, 4, 8, 15, 30]
 
     func connect(to connection: ServiceConnection) {
@@ -69,7 +70,8 @@ final class LocationHandler: Sendable {
         }
     }
 
-    /// Called when a manager can receive more events than before. It gets the events that it has missed.
+    /// Delivers the events that managers have missed. This method is called when a manager can receive more events than
+    /// before.
     func listen() {
         settle()
         tellHeld()
@@ -77,8 +79,8 @@ final class LocationHandler: Sendable {
 
     // MARK: - Responses and events of the service
 
-    /// Returns the known state. If no state is known, waits once for the service's first response, for at most
-    /// ``timeout``.
+    /// Returns the known state. If no state is known, this method first waits once for the service's first response,
+    /// for at most ``timeout``.
     func current() -> LocationManagers {
         let (book, mustAsk) = state.withLock { ($0.book, !$0.isSettled) }
         guard mustAsk else { return book }
@@ -105,6 +107,8 @@ final class LocationHandler: Sendable {
         }
     }
 
+    /// Requests the state from the service.
+    ///
     /// - Parameter isFirst: Whether no state is known, so that the request may be made outside ``queue``.
     /// - Returns: Whether the service has responded.
     @discardableResult
@@ -127,11 +131,11 @@ final class LocationHandler: Sendable {
     func receive(_ notice: LocationNotice) {
         state.withLock { $0.book.learn(notice.permission) }
         settle()
-        // The locations that the app may learn have changed with the permission.
+        // If the permission has changed, so have the locations that the app may use.
         if !managers.isEmpty { askLater() }
     }
 
-    /// Called when the service can be reached, for the first time or again.
+    /// Sends the pending requests when the service can be reached, for the first time or again.
     func onReconnect() {
         let isUsed = state.withLock { state in
             state.isUnheard = false
@@ -150,7 +154,7 @@ final class LocationHandler: Sendable {
 
     // MARK: - Locations
 
-    /// Makes a request for the location, or returns nil if the process has closed its connection.
+    /// Creates a request for the location, or returns nil if the process has closed its connection.
     ///
     /// - Parameter answer: A closure that is called on the main queue.
     func placeRequest(
@@ -177,7 +181,7 @@ final class LocationHandler: Sendable {
         }
     }
 
-    /// Notifies the delegates that the monitoring of a region has begun, or why not.
+    /// Notifies the delegates that the monitoring of a region has begun, or why it has not begun.
     private func hear(_ region: MonitoredRegion, _ status: CLAuthorizationStatus, _ canMonitor: Bool) {
         if status == .denied || status == .restricted {
             fail(region, .regionMonitoringDenied, "This app does not have permission to monitor regions.")
@@ -201,7 +205,7 @@ final class LocationHandler: Sendable {
         queue.async { [self] in tellWishes() }
     }
 
-    /// Sends the requests, on ``queue``. Requests that cannot be sent now are sent on the next channel.
+    /// Sends the pending requests, on ``queue``. Requests that cannot be sent now are sent on the next channel.
     private func tellWishes() {
         guard let connection = state.withLock(\.connection) else { return }
         while let next = state.withLock({ $0.book.tell() }) {
@@ -240,7 +244,8 @@ final class LocationHandler: Sendable {
         DispatchQueue.main.async { [self] in
             let book = state.withLock(\.book)
             if book.status == .denied || book.status == .restricted {
-                // The permission is reported first, because it may have arrived before the response to the start.
+                // The permission is reported first, because it may have arrived before the response to the start of
+                // monitoring.
                 for manager in managers { manager.hear(book.status) }
                 for manager in managers {
                     manager.hearNoChanges(.denied, "This app does not have permission to use the location.")
@@ -263,7 +268,7 @@ final class LocationHandler: Sendable {
             DispatchQueue.main.async { [self] in
                 for manager in managers { manager.hearNoChanges(isForbidden ? .denied : .locationUnknown, reason) }
             }
-        // The service has nothing to stop, so the request is done.
+        // The service monitors nothing that would have to be stopped, so the request is done.
         case .stopMonitoring, .significantChanges(false): break
         }
     }
@@ -273,7 +278,7 @@ final class LocationHandler: Sendable {
         for manager in managers { manager.hearFailure(of: CLCircularRegion(region), error) }
     }
 
-    /// Reports that a region cannot be monitored.
+    /// Notifies the delegates that a region cannot be monitored.
     func refuse(_ region: CLRegion) {
         let reason =
             region is CLBeaconRegion
@@ -348,12 +353,13 @@ final class LocationHandler: Sendable {
 }
 
 extension LocationManagers {
-    /// Whether regions are monitored: a source provides the location, and the app is allowed to learn it.
+    /// Whether regions are monitored. They are monitored if a source provides the location and the app is allowed to
+    /// use it.
     fileprivate var isMonitoring: Bool {
         (permission == .always || permission == .whenInUse) && known?.canMonitorRegions == true
     }
 
-    /// Whether the user can still be asked for this permission.
+    /// Returns whether the user can still be asked for this permission.
     fileprivate func isOpen(to wish: LocationPermission) -> Bool {
         switch permission {
         case .ask, nil: true

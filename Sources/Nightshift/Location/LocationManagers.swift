@@ -1,6 +1,7 @@
 import NightshiftAPI
 
-/// The state of location in an app's process: the service's responses, and the app's later requests.
+/// The state of location in an app's process. It has the service's responses, and the requests that the app has made
+/// since.
 struct LocationManagers: Sendable {
     /// A request of the app. It replaces an earlier request for the same region or for significant changes that was not
     /// sent yet.
@@ -27,12 +28,12 @@ struct LocationManagers: Sendable {
     private var telling: Int?
     /// The user's permission from a notice on the channel. It is newer than the permission in any response.
     private var told: LocationPermission?
-    /// The location of the last event that had one. ``eventPlaces`` counts these events.
+    /// The location of the last event that had a location. ``eventPlaces`` counts these events.
     private var eventPlace: Place?
     private(set) var eventPlaces = 0
     /// The value of ``eventPlaces`` at the time when the current request was sent.
     private var eventPlacesBeforeTelling = 0
-    /// The reason why the service provides no location information to this program.
+    /// The service's reason for providing no location information to this program.
     private(set) var refusal: Problem?
 
     // MARK: - State for the app
@@ -58,7 +59,7 @@ struct LocationManagers: Sendable {
         return regions
     }
 
-    /// The last location of the device, if the app is allowed to learn it.
+    /// The last location of the device, if the app is allowed to use it.
     var place: Place? {
         switch permission {
         case .always, .whenInUse: known?.place
@@ -71,10 +72,10 @@ struct LocationManagers: Sendable {
     /// Applies a response of the service.
     ///
     /// - Parameters:
-    ///   - isFirst: Whether the response is to the first reading, which is not in order with other requests. It is
-    ///     ignored if a state is known.
+    ///   - isFirst: Whether the response is to the first reading, which is not in order with other requests. Such a
+    ///     response is ignored if a state is known.
     ///   - places: The value of ``eventPlaces`` when the request was sent. If an event has brought a location since
-    ///     then, that location is newer than the response's.
+    ///     then, the event's location is newer than the response's.
     mutating func learn(_ answer: ProcessLocation, isFirst: Bool = false, askedAfter places: Int) {
         guard !isFirst || known == nil else { return }
         known = answer
@@ -97,7 +98,7 @@ struct LocationManagers: Sendable {
         known?.place = place
     }
 
-    /// Called when a channel was opened, on which the service sends its state again.
+    /// Records that a channel was opened, on which the service sends its state again.
     mutating func channelOpened() {
         if let told { known?.permission = told }
         told = nil
@@ -125,7 +126,7 @@ struct LocationManagers: Sendable {
 
     /// Records that the request was sent.
     ///
-    /// - Parameter answer: The service's response. Nil if it has none or is a refusal.
+    /// - Parameter answer: The service's response. Nil if the service has not sent one, or has refused the request.
     mutating func told(_ number: Int, _ answer: ProcessLocation?) {
         telling = nil
         guard let index = wishes.firstIndex(where: { $0.number == number }) else { return }
@@ -138,7 +139,8 @@ struct LocationManagers: Sendable {
 }
 
 extension MonitoredRegion {
-    /// Returns the side of the boundary on which the location is, or unknown if its accuracy leaves that open.
+    /// Returns the side of the boundary on which the location is. Returns unknown if the location's accuracy leaves the
+    /// side open.
     func state(at place: Place?) -> RegionState {
         guard let place, let point = Coordinate(latitude: place.latitude, longitude: place.longitude) else {
             return .unknown

@@ -4,14 +4,14 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// A manager's request for the location. It is a stream from the service, which is reopened for as long as the request
-/// lasts.
+/// A manager's request for the location. It reads a stream from the service, and reopens the stream for as long as the
+/// request lasts.
 ///
 /// Responses are delivered on the main queue.
 final class PlaceRequest: Sendable {
     private let wanted: LocationUpdateRequest
     private let connection: ServiceConnection
-    /// A serial queue that may wait for the service.
+    /// A serial queue whose work may wait for the service.
     private let queue: DispatchQueue
     private let answer: @Sendable (PlaceRequest, LocationUpdate) -> Void
     private let state = Mutex(State())
@@ -27,7 +27,9 @@ final class PlaceRequest: Sendable {
     /// The range of the pause between two attempts to open the stream. The pause doubles with each attempt.
     private static let pauses: ClosedRange<Duration> = .milliseconds(20)...(.seconds(5))
 
-    /// - Parameter answer: A closure that is called on the main queue. It is called once if one location is requested.
+    /// Creates a request and opens its stream.
+    ///
+    /// - Parameter answer: A closure that is called on the main queue. If one location is requested, it is called once.
     init(
         _ wanted: LocationUpdateRequest, _ connection: ServiceConnection, _ queue: DispatchQueue,
         answer: @escaping @Sendable (PlaceRequest, LocationUpdate) -> Void
@@ -52,7 +54,7 @@ final class PlaceRequest: Sendable {
         reader?.cancel()
     }
 
-    /// Called when the service can be reached, for the first time or again.
+    /// Opens the stream when the service can be reached, for the first time or again.
     func onReconnect() {
         queue.async { [self] in open() }
     }
@@ -111,7 +113,7 @@ final class PlaceRequest: Sendable {
         queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [weak self] in self?.open() }
     }
 
-    /// Ends the request with a failure. Must be called on the main queue.
+    /// Ends the request with a failure. This method must be called on the main queue.
     private func end(_ failure: LocationUpdate.Failure) {
         let wasOver = state.withLock { state in
             defer { state.isOver = true }

@@ -2,35 +2,36 @@ import Foundation
 import NightshiftAPI
 
 extension Application {
-    /// Requests a device token, which the app's provider uses to reach the app. Call this at every launch.
+    /// Requests a device token, with which the app's provider can send to the app. Call this method at every launch.
     ///
-    /// Returns at once. The delegate receives the token, or the reason why none was issued, and is notified again
-    /// whenever that changes. Without a service, the delegate is notified once a service is running. The user's
-    /// permission for notifications is not required: without it, no notification is shown, but notifications with
-    /// `content-available` still arrive if the app's desktop entry has the mode `remote-notification`.
+    /// This method returns at once. The delegate receives the token, or the reason why none was issued. It is notified
+    /// again whenever the token or the reason changes. If no service is running, the delegate is notified when one is.
+    /// The user's permission for notifications is not required. Without this permission, no notification is shown, but
+    /// notifications with `content-available` still arrive if the app's desktop entry has the mode
+    /// `remote-notification`.
     public func registerForRemoteNotifications() {
         connection.push.register(for: self)
     }
 
-    /// Unregisters the app's token, so notifications sent to it no longer arrive. Returns at once.
+    /// Unregisters the app's token, so that notifications sent to it no longer arrive. This method returns at once.
     public func unregisterForRemoteNotifications() {
         connection.push.unregister()
     }
 
-    /// Whether the app has registered and has a token, according to the service's last report. Does not contact the
-    /// service.
+    /// Whether the app has registered and has a token, according to the service's last report. Reading this property
+    /// does not contact the service.
     public var isRegisteredForRemoteNotifications: Bool { connection.push.isRegistered }
 
-    /// The number on the app's icon, if the desktop shows one. 0 removes it.
+    /// The number on the app's icon, if the desktop shows one. 0 removes the number.
     ///
-    /// Setting it returns at once. Reading it returns the value that this process set last, or 0.
+    /// Setting this property returns at once. Reading it returns the value that this process set last, or 0.
     public var applicationIconBadgeNumber: Int {
         get { connection.notifications.badge }
         set { connection.notifications.setBadge(max(0, newValue)) { _ in } }
     }
 
-    /// Prints advice when the delegate's own method was not called. The delegate may still have one that does not
-    /// satisfy the protocol.
+    /// Prints advice for an app whose delegate method for remote notifications was not called. The delegate may have
+    /// such a method that does not satisfy the protocol.
     func adviseRemoteNotificationMethod(of delegate: any ApplicationDelegate) {
         guard advisedNotificationMethods.insert("didReceive").inserted else { return }
         Notice.print(
@@ -39,7 +40,7 @@ extension Application {
                 + "ApplicationDelegate.")
     }
 
-    /// Prints the same advice for the method that receives the token.
+    /// Prints advice for an app whose delegate method for the token was not called.
     func adviseTokenMethod(of delegate: any ApplicationDelegate) {
         guard advisedNotificationMethods.insert("didRegister").inserted else { return }
         Notice.print(
@@ -50,8 +51,8 @@ extension Application {
 }
 
 extension Application.LaunchOptionsKey {
-    /// The remote notification that launched the app or that the user opened. The value is the provider's whole payload
-    /// as `[AnyHashable: Any]`.
+    /// The key of the remote notification that launched the app or that the user opened. The value is the provider's
+    /// whole payload as `[AnyHashable: Any]`.
     public static let remoteNotification = Application.LaunchOptionsKey(
         rawValue: "UIApplicationLaunchOptionsRemoteNotificationKey")
 }
@@ -64,7 +65,7 @@ extension Application {
                 delegate.application(application, didRegisterForRemoteNotificationsWithDeviceToken: token)
             } else {
                 let sentence = notice.error ?? "The service sent an invalid token."
-                // UIKit's error for an app without the entitlement.
+                // This is the error that UIKit gives to an app without the entitlement.
                 let error = NSError(
                     domain: NSCocoaErrorDomain, code: 3_000, userInfo: [NSLocalizedDescriptionKey: sentence])
                 delegate.application(application, didFailToRegisterForRemoteNotificationsWithError: error)
@@ -93,7 +94,7 @@ enum RemoteNotification {
 }
 
 extension ApplicationDelegate {
-    /// Calls UIKit's old method, which has no fetch completion handler.
+    /// Calls UIKit's old method for remote notifications, which has no completion handler.
     func receiveInOldForm(_ userInfo: [AnyHashable: Any], _ application: Application) {
         guard !RemoteNotification.hasLaunchedApp else { return }
         self.application(application, didReceiveRemoteNotification: userInfo)

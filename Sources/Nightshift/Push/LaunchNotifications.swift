@@ -1,12 +1,15 @@
 import Foundation
 import NightshiftAPI
 
-/// The notifications that the app was launched for, read from the file that its environment names.
+/// The notifications that the app was launched for. They are read from the file that an environment variable names.
 struct LaunchNotifications {
     private(set) var deliveries: [PushDelivery] = []
     private(set) var responses: [NotificationResponse] = []
 
-    /// - Parameter environment: `NIGHTSHIFT_PAYLOAD` names a file with an array of the events that launched the app.
+    /// Reads the notifications from the file.
+    ///
+    /// - Parameter environment: The environment. Its variable `NIGHTSHIFT_PAYLOAD` names a file with an array of the
+    ///   events that launched the app.
     init(environment: [String: String]) {
         guard let path = environment["NIGHTSHIFT_PAYLOAD"], let data = FileManager.default.contents(atPath: path),
             let payloads = try? JSON.decode([Payload].self, from: data)
@@ -15,16 +18,16 @@ struct LaunchNotifications {
         responses = payloads.compactMap(\.response)
     }
 
-    /// The identifiers under which the service delivers these notifications.
+    /// The identifiers with which the service delivers these notifications.
     var identifiers: Set<String> { Set(deliveries.map(\.id) + responses.map(\.notification.identifier)) }
 
-    /// The value that `didFinishLaunching` gets under ``Application/LaunchOptionsKey/remoteNotification``.
+    /// The value of ``Application/LaunchOptionsKey/remoteNotification`` in the launch options.
     var remoteNotification: [AnyHashable: Any]? {
         let json = deliveries.last?.payload ?? responses.last { $0.notification.isRemote }?.notification.userInfo
         return json.map { UserInfo.remote($0) }
     }
 
-    /// One element of the file's array. Elements of other sources, such as regions, have other members.
+    /// One element of the file's array. Elements of other wake sources, such as regions, have other members.
     private struct Payload: Decodable {
         var delivery: PushDelivery?
         var response: NotificationResponse?

@@ -4,7 +4,8 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Registers the app for remote notifications with the service, and stores the token that the service issues.
+/// An object that registers the app for remote notifications with the service, and stores the token that the service
+/// issues.
 final class PushHandler: Sendable {
     private let queue = DispatchQueue(label: "nightshift.push")
     private let state = Mutex(State())
@@ -12,9 +13,9 @@ final class PushHandler: Sendable {
     private struct State {
         weak var connection: ServiceConnection?
         weak var receiver: (any CommandReceiver)?
-        /// The app's last request; nil if this process has made none.
+        /// The app's last request. Nil if this process has made none.
         var wish: Wish?
-        /// Whether the service has received the app's request to unregister, which then need not be sent again.
+        /// Whether the service has received the app's request to unregister. If so, the request is not sent again.
         var isUnregistered = false
         /// The last notice from the service.
         var notice: PushNotice?
@@ -38,7 +39,9 @@ final class PushHandler: Sendable {
 
     // MARK: - Requests of the app
 
-    /// - Parameter receiver: Receives the token.
+    /// Registers the app.
+    ///
+    /// - Parameter receiver: The object that receives the token.
     func register(for receiver: any CommandReceiver) {
         state.withLock { state in
             state.receiver = receiver
@@ -62,7 +65,7 @@ final class PushHandler: Sendable {
     /// Whether the app has registered, and the service has a token for it.
     var isRegistered: Bool { state.withLock { $0.wish != .unregistered && $0.notice?.token != nil } }
 
-    /// Called when the service can be reached, for the first time or again.
+    /// Sends the app's last request when the service can be reached, for the first time or again.
     func onReconnect() {
         if state.withLock({ $0.wish == .registered || $0.wish == .unregistered && !$0.isUnregistered }) { sendLater() }
     }

@@ -1,18 +1,18 @@
 import Foundation
 
-/// Converts the `userInfo` of notifications to and from the JSON object that the service stores.
+/// A converter between the `userInfo` of notifications and the JSON object that the service stores.
 ///
-/// Apple's `userInfo` takes any property list. Values that JSON cannot represent exactly, such as a date or data, are
+/// Apple's `userInfo` accepts any property list. Values that JSON cannot represent exactly, such as a date or data, are
 /// sent as a binary property list in the object's only member, ``propertyListKey``.
 enum UserInfo {
-    /// Returns the payload from a provider, made of `String`, `NSNumber`, `NSNull`, arrays and dictionaries. Empty if
-    /// the text is not a JSON object.
+    /// Returns the payload from a provider. It is made of `String`, `NSNumber`, `NSNull`, arrays and dictionaries. The
+    /// result is empty if the text is not a JSON object.
     static func remote(_ json: String) -> [AnyHashable: Any] {
         let object = try? JSONSerialization.jsonObject(with: Data(json.utf8))
         return object as? [AnyHashable: Any] ?? [:]
     }
 
-    /// Returns the values that an app has set.
+    /// Returns the values that an app has set for a notification.
     static func local(_ json: String) -> [AnyHashable: Any] {
         let object = remote(json)
         guard object.count == 1, let text = object[propertyListKey] as? String, let data = Data(base64Encoded: text),
@@ -21,7 +21,8 @@ enum UserInfo {
         return list
     }
 
-    /// Returns nil if a value fits neither JSON nor a property list, or if a key is not a string.
+    /// Returns the JSON object for the values. Returns nil if a value fits neither JSON nor a property list, or if a
+    /// key is not a string.
     static func json(_ userInfo: [AnyHashable: Any]) -> String? {
         guard let object = userInfo as? [String: Any] else { return nil }
         if object.keys.elementsEqual([propertyListKey]) || !JSONSerialization.isValidJSONObject(object) {

@@ -10,31 +10,33 @@ extension Application {
     /// Sets the minimum number of seconds between two background fetches. After that time, the service decides when to
     /// fetch.
     ///
-    /// Returns at once. The service receives the interval asynchronously, and again after each reconnection. It keeps
-    /// the interval until the app sets another one or is removed. The user's settings take precedence. Without the mode
-    /// `fetch` in the app's desktop entry, the interval has no effect; a line on standard error says so.
+    /// This method returns at once. The service receives the interval asynchronously, and again after each
+    /// reconnection. The service keeps the interval until the app sets another one or is removed. The user's settings
+    /// take precedence. Without the mode `fetch` in the app's desktop entry, the interval has no effect. In that case,
+    /// a line on standard error says so.
     ///
-    /// - Parameter minimumBackgroundFetchInterval: Seconds, at most a year; or ``backgroundFetchIntervalMinimum`` or
-    ///   ``backgroundFetchIntervalNever``.
+    /// - Parameter minimumBackgroundFetchInterval: The number of seconds, at most a year. Alternatively, pass
+    ///   ``backgroundFetchIntervalMinimum`` or ``backgroundFetchIntervalNever``.
     public func setMinimumBackgroundFetchInterval(_ minimumBackgroundFetchInterval: TimeInterval) {
         connection.refresh.setInterval(RefreshInterval(timeInterval: minimumBackgroundFetchInterval))
     }
 
-    /// Whether the app is refreshed in the background.
+    /// The status that says whether the app is refreshed in the background.
     ///
-    /// The value is the last one that the service sent. Only the first call may have to wait for it, for at most 2 s.
-    /// Without a service, the value is ``BackgroundRefreshStatus/restricted``.
+    /// The value is the last one that the service sent. Only the first reading may have to wait for the value, for at
+    /// most 2 s. Without a service, the value is ``BackgroundRefreshStatus/restricted``.
     /// ``backgroundRefreshStatusDidChangeNotification`` is posted when the value changes.
     public var backgroundRefreshStatus: BackgroundRefreshStatus {
         BackgroundRefreshStatus(connection.refresh.availability)
     }
 
-    /// Posted on the main thread when ``backgroundRefreshStatus`` has changed. The name is UIKit's.
+    /// The name of the notification that is posted on the main thread when ``backgroundRefreshStatus`` has changed. The
+    /// name is the same as in UIKit.
     public nonisolated static let backgroundRefreshStatusDidChangeNotification = Notification.Name(
         "UIApplicationBackgroundRefreshStatusDidChangeNotification")
 
-    /// Prints advice when the delegate's own fetch method was not called. The delegate may still have one that does not
-    /// satisfy the protocol.
+    /// Prints advice for an app whose delegate method for fetches was not called. The delegate may have such a method
+    /// that does not satisfy the protocol.
     func adviseFetchMethod(of delegate: any ApplicationDelegate) {
         guard !hasAdvisedFetchMethod else { return }
         hasAdvisedFetchMethod = true

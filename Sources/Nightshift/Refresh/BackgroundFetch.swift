@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// The result of a background fetch; UIKit's `UIBackgroundFetchResult`.
+/// The result of a background fetch. It corresponds to UIKit's `UIBackgroundFetchResult`.
 public enum BackgroundFetchResult: UInt, Sendable {
     case newData = 0
     case noData = 1
@@ -15,12 +15,14 @@ public enum BackgroundFetchResult: UInt, Sendable {
     }
 }
 
-/// Whether the app is refreshed in the background; UIKit's `UIBackgroundRefreshStatus`.
+/// The status that says whether the app is refreshed in the background. It corresponds to UIKit's
+/// `UIBackgroundRefreshStatus`.
 public enum BackgroundRefreshStatus: Int, Sendable {
-    /// The app is not refreshed, and the user cannot change that: its desktop entry declares no mode for it, or no
-    /// service is running.
+    /// The status of an app that is not refreshed, where the user cannot change that. The reason is that its desktop
+    /// entry declares no mode for refresh, or that no service is running.
     case restricted = 0
-    /// The user has disabled background refresh, for this app or for all apps.
+    /// The status of an app for which the user has disabled background refresh, or of every app if the user has
+    /// disabled it for all.
     case denied = 1
     case available = 2
 

@@ -4,7 +4,8 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Sends the app's fetch interval to the service, and stores the refresh availability that the service reports.
+/// An object that sends the app's fetch interval to the service, and stores the refresh availability that the service
+/// reports.
 final class RefreshHandler: Sendable {
     private let queue = DispatchQueue(label: "nightshift.refresh")
     private let state = Mutex(State())
@@ -14,10 +15,10 @@ final class RefreshHandler: Sendable {
         /// The interval that the app set last. It is sent on every channel.
         var interval: RefreshInterval?
         var availability: RefreshAvailability?
-        /// Whether a caller has received ``availability``, even as nil.
+        /// Whether a caller has received ``availability``. This is true even if the value was nil.
         var isTold = false
-        /// Whether a wait for ``availability`` failed and the service has not reconnected since. Meanwhile, callers do
-        /// not wait.
+        /// Whether a wait for ``availability`` failed and the service has not reconnected since. While this is true,
+        /// callers do not wait.
         var isUnheard = false
         var waiters: [DispatchSemaphore] = []
         /// The app's manifest, and the channel on which the service sent it.
@@ -25,7 +26,7 @@ final class RefreshHandler: Sendable {
         var hasAdvisedMode = false
     }
 
-    /// How long a caller waits for a service that does not answer.
+    /// The longest time that a caller waits for a service that does not answer.
     static let timeout: Duration = .seconds(2)
     private static let reportTimeout: Duration = .seconds(30)
 
@@ -40,7 +41,7 @@ final class RefreshHandler: Sendable {
         reportLater()
     }
 
-    /// Called when the service can be reached, for the first time or again.
+    /// Sends the interval when the service can be reached, for the first time or again.
     func onReconnect() {
         state.withLock { $0.isUnheard = false }
         if state.withLock({ $0.interval != nil }) { reportLater() }
@@ -78,7 +79,8 @@ final class RefreshHandler: Sendable {
 
     // MARK: - Availability
 
-    /// The availability that the service reported. Nil if the service does not report it within ``timeout``.
+    /// The availability that the service reported. Nil if the service does not report an availability within
+    /// ``timeout``.
     var availability: RefreshAvailability? {
         let waiter = DispatchSemaphore(value: 0)
         let (known, connection) = state.withLock { state -> (RefreshAvailability?, ServiceConnection?) in
@@ -102,6 +104,8 @@ final class RefreshHandler: Sendable {
         }
     }
 
+    /// Stores the availability that the service reports.
+    ///
     /// - Returns: Whether the app must be notified of a change.
     func receive(_ notice: RefreshNotice) -> Bool {
         let (waiters, isChange) = state.withLock { state in
@@ -120,7 +124,7 @@ final class RefreshHandler: Sendable {
     /// The desktop entry of the app, as far as it is known.
     enum Entry {
         case known(AppManifest?)
-        /// The service could not be reached or did not answer.
+        /// The result if the service could not be reached or did not answer.
         case unknown
     }
 
