@@ -318,7 +318,7 @@ extension CLLocationManager {
         }
     }
 
-    /// Notifies the delegate that the service that it has started is not available on this device.
+    /// Notifies the delegate that this device does not support the updates that the app has started.
     func fail(_ error: CLError) {
         DispatchQueue.main.async { [self] in delegate?.locationManager(self, didFailWithError: error) }
     }

@@ -27,7 +27,7 @@ final class PlaceRequest: Sendable {
     /// The range of the pause between two attempts to open the stream. The pause doubles with each attempt.
     private static let pauses: ClosedRange<Duration> = .milliseconds(20)...(.seconds(5))
 
-    /// Creates a request and opens its stream.
+    /// Creates a request. ``start()`` opens its stream.
     ///
     /// - Parameter answer: A closure that is called on the main queue. If one location is requested, it is called once.
     init(
