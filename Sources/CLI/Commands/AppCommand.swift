@@ -32,7 +32,7 @@ extension Invocation {
         AppReport(times: times, style: Style(isEnabled: output.allowsColor))
     }
 
-    /// Requests a change of the app from the service, and prints the new state of the app.
+    /// Requests a change of an app from the service, and prints the app's new state.
     func changeApp(
         _ argument: AppArgument, json: Bool, by change: (AppID) -> Endpoint<AppStatus>
     ) async throws -> ExitStatus {

@@ -30,7 +30,7 @@ struct AppListCommand: ClientCommand {
         }
         let output = invocation.output
         let table = AppTable(
-            // Lines are cut only for a terminal. A pipe gets complete lines.
+            // Lines are cut only for a terminal. A pipe receives complete lines.
             columns: output.isTerminal ? output.size().columns : .max,
             style: Style(isEnabled: output.allowsColor), times: invocation.times)
         output.lines(table.lines(list.apps))

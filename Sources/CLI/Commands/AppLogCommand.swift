@@ -29,7 +29,8 @@ struct AppLogCommand: ClientCommand {
         var printer = AppLogPrinter(
             app: reader.app, output: invocation.output, errors: invocation.errors, isJSON: json, isFollowing: follow)
         try await invocation.service.ready()
-        // The first response fails if the log does not exist. After it, following continues even if the service stops.
+        // If the log does not exist, the first request fails. After that, the command follows the log even if the
+        // service stops.
         if let piece = try await reader.next() { try printer.write(piece) }
         guard follow else {
             while let piece = try await reader.next() { try printer.write(piece) }

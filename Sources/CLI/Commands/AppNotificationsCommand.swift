@@ -24,7 +24,7 @@ struct AppNotificationsCommand: ClientCommand {
 
     @OptionGroup var format: JSONOption
 
-    /// The permission as an option.
+    /// An option that sets an app's notification permission.
     enum Word: String, EnumerableFlag {
         case allow
         case deny

@@ -41,7 +41,7 @@ struct AppRefreshCommand: ClientCommand {
 
     @OptionGroup var format: JSONOption
 
-    /// Returns the interval in the form that the service accepts.
+    /// Returns the interval in the form in which the service accepts it.
     static func interval(_ text: String) throws -> String {
         if text == "default" || RefreshInterval(text) != nil { return text }
         guard let span = try? TimeSpan.parse(text), let interval = RefreshInterval(String(span.seconds)) else {
@@ -51,7 +51,7 @@ struct AppRefreshCommand: ClientCommand {
         return interval.description
     }
 
-    /// Returns the daily cap; -1 removes it.
+    /// Returns the maximum number of fetches per day, or -1 to remove the limit.
     static func cap(_ text: String) throws -> Int {
         if text == "none" { return -1 }
         guard let count = Int(text), count >= 0 else {

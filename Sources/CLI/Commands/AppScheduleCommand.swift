@@ -70,7 +70,7 @@ struct AppScheduleCommand: ClientCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let app = try invocation.appID(id)
         let client = invocation.service.client
-        // A mistake in the time is reported before any request is sent.
+        // A mistake in the time is reported before the first request is sent.
         let task = cancel ? nil : try request(invocation)
         try await invocation.service.ready()
         if let task {

@@ -32,7 +32,7 @@ struct AppShowCommand: ClientCommand {
 }
 
 extension Invocation {
-    /// Returns everything about the app.
+    /// Returns a full description of the app.
     func description(of id: AppID) async throws -> SubjectAnswer {
         let app = try await service.fetch(.app(id))
         let background = try await background(of: app.id)

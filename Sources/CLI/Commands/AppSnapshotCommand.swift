@@ -59,7 +59,7 @@ struct AppSnapshotCommand: ClientCommand {
         CommandFailure.failed("\(output) already exists. Replace it with --force.")
     }
 
-    /// Checks the path before any request is sent.
+    /// Throws an error if the file cannot be written. This is called before the first request is sent.
     private func requireFree(_ file: String) throws {
         var isDirectory: ObjCBool = false
         let exists = FileManager.default.fileExists(atPath: file, isDirectory: &isDirectory)

@@ -2,7 +2,7 @@ import ArgumentParser
 import NightshiftAPI
 import NightshiftClient
 
-/// Prints the possible completions of a word, for the scripts of `nightshift completions`.
+/// The command that prints completions of a word, for the scripts of `nightshift completions`.
 struct CompleteCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "complete",
@@ -33,7 +33,7 @@ struct CompleteCommand: ClientCommand {
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let found = await found(invocation)
-        // Words that are already in the command line are not offered again.
+        // A word that is already in the command line is not offered again.
         let offered = found.filter { !words.dropFirst().dropLast().contains($0.word) }
         if format.json {
             try invocation.json(Document(words: offered.map(\.word)))
@@ -69,8 +69,8 @@ struct CompleteCommand: ClientCommand {
         }
     }
 
-    /// Returns the newest transfers first. Of a long list only the first page is read, because more would not fit on a
-    /// screen.
+    /// Returns completions for transfers, newest first. Only the first page of a long list is read, because more words
+    /// would not fit on a screen.
     private func tasks(_ client: ServiceClient) async throws -> [CompletionWord] {
         var tasks = try await client.send(.tasks(TaskFilter(states: CompletionStates.of(words)))).tasks
         if ["get", "put"].contains(words.dropFirst().first) { tasks.removeAll { $0.resumeData == nil } }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Checks of a destination before any transfer starts.
+/// Checks of a destination that run before any transfer starts.
 enum DestinationCheck {
     static func requireDirectory(_ path: String) throws {
         var isDirectory: ObjCBool = false
@@ -14,6 +14,8 @@ enum DestinationCheck {
         }
     }
 
+    /// Throws an error if the file cannot be created.
+    ///
     /// - Parameter typed: the path as the user typed it.
     static func requireFile(_ path: String, asTyped typed: String, force: Bool) throws {
         var isDirectory: ObjCBool = false

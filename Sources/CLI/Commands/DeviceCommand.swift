@@ -30,7 +30,7 @@ extension Invocation {
         DeviceStatusReport(times: times, style: Style(isEnabled: output.allowsColor))
     }
 
-    /// Changes the settings or overrides of the device, and prints them.
+    /// Changes settings or overrides of the device, and prints the result.
     func change(_ change: DeviceChange, json: Bool) async throws -> ExitStatus {
         try await service.ready()
         let device = try await service.client.send(.changeDevice(change))
@@ -42,7 +42,7 @@ extension Invocation {
         return .whole
     }
 
-    /// Requests a phase of doze, and prints the new phase.
+    /// Requests a phase of doze, and prints the phase that follows.
     func request(_ phase: DozePhase, json: Bool) async throws -> ExitStatus {
         try await service.ready()
         let device = try await service.client.send(.doze(DozeRequest(phase: phase)))

@@ -8,14 +8,14 @@ import NightshiftAPI
     import Musl
 #endif
 
-/// Writing of results to files.
+/// Methods that write results to files.
 extension Invocation {
     /// Writes a file completely or not at all, even if the disk is full.
     ///
     /// - Parameters:
     ///   - file: an absolute path.
     ///   - isReplacing: whether an existing file is replaced.
-    /// - Returns: false if the file exists and is not replaced.
+    /// - Returns: false if the file exists and `isReplacing` is false.
     func write(_ data: Data, to file: String, isReplacing: Bool) throws -> Bool {
         let place = URL(filePath: file)
         try DestinationCheck.requireDirectory(PhysicalPath.directory(of: file))
@@ -23,7 +23,7 @@ extension Invocation {
             var information = stat()
             let isThere = stat(file, &information) == 0
             if isReplacing, isThere, information.st_mode & S_IFMT != S_IFREG {
-                // A pipe or device, such as /dev/null, is written to and not replaced.
+                // The data is written into a pipe or device, such as /dev/null. Such a file is not replaced.
                 try data.write(to: place)
             } else if isReplacing {
                 try data.write(to: place, options: .atomic)
@@ -36,7 +36,7 @@ extension Invocation {
         }
     }
 
-    /// Writes a new file. If another program creates the file at the same time, that file is not replaced.
+    /// Writes a new file. If another program creates the file at the same time, its file is not replaced.
     private func writeNew(_ data: Data, to place: URL) throws -> Bool {
         let draft = place.deletingLastPathComponent().appending(path: ".nightshift-\(UUID().uuidString)")
         let (from, to) = (draft.path(percentEncoded: false), place.path(percentEncoded: false))

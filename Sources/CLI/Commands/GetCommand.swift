@@ -160,7 +160,8 @@ struct GetCommand: ClientCommand {
         }
     }
 
-    /// Returns the transfer that has downloaded this URL to the file of `-o`, if the file is unchanged since then.
+    /// Returns the transfer that has downloaded this URL to the file of `-o`, or nil if there is no such transfer or
+    /// the file has changed since.
     private func finishedBefore(_ invocation: Invocation) async throws -> TaskStatus? {
         guard let output, output != "-", !force, owner.app == nil, let text = urls.first,
             let url = try? TransferURL(parsing: text).string
@@ -174,8 +175,8 @@ struct GetCommand: ClientCommand {
         try await invocation.service.forEachTask(TaskFilter(states: [.completed], session: .terminal)) { task in
             guard task.file == path, task.url == url, checksum == nil || task.checksum == checksum,
                 task.countOfBytesReceived == Int64(file.st_size), let ended = task.endedAt,
-                // A file that was written to later is a different file. The modification time may be that of the
-                // server, which is earlier.
+                // If the file was written to after the download ended, it is a different file. The modification time
+                // may also be earlier, because it may come from the server.
                 Double(file.st_mtim.tv_sec) <= ended.timeIntervalSince1970
             else { return }
             found = task

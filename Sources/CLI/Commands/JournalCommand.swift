@@ -59,7 +59,7 @@ struct JournalCommand: ClientCommand {
             service: invocation.service, app: try app.map { try invocation.appID($0) }, task: task.map { TaskID($0) },
             since: moment)
         try await invocation.service.ready()
-        // After the first response, following continues even if the service stops.
+        // After the first response, the command follows the journal even if the service stops.
         if let entries = try await reader.next() {
             try printer.print(entries)
         } else {
@@ -72,7 +72,7 @@ struct JournalCommand: ClientCommand {
         return try await JournalFollowing(reader: reader, printer: printer).run() ? .interrupted : .whole
     }
 
-    /// Prints that no decision was made, because without any output the transfer might not exist.
+    /// Prints that no decision was made. Without any output, the user could think that the transfer does not exist.
     ///
     /// - Throws: ``Problem`` if the transfer does not exist.
     private func explainSilence(_ invocation: Invocation) async throws {
@@ -92,7 +92,7 @@ struct JournalCommand: ClientCommand {
     }
 }
 
-/// The start of a journal from the command line.
+/// The start of a journal on the command line.
 enum JournalStart: Hashable, Sendable {
     case all
     case span(TimeSpan)
@@ -104,7 +104,8 @@ enum JournalStart: Hashable, Sendable {
         return .moment(try TimeArgument.parse(text))
     }
 
-    /// Returns the date; nil for a date that does not exist. A time of day is the last such time.
+    /// Returns the date, or nil if the date does not exist. A time of day means the last time at which the clock showed
+    /// it.
     func resolved(now: Date, timeZone: TimeZone) -> Date? {
         switch self {
         case .all: return Date(timeIntervalSince1970: 0)

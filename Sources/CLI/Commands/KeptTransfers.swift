@@ -1,8 +1,8 @@
 import NightshiftAPI
 
-/// Transfers that `nightshift cancel --keep` has ended, or that failed with data that can be continued.
+/// Properties of transfers that were cancelled with `--keep`, or that failed with data that a new transfer can use.
 extension TaskStatus {
-    /// Returns the resume data for a new task of this kind.
+    /// Returns the resume data for a new task of this kind. Throws an error if the task has none.
     func kept(_ kind: TaskKind) throws -> String {
         guard kind == self.kind else {
             throw CommandFailure.usage(
@@ -18,7 +18,7 @@ extension TaskStatus {
 }
 
 extension TaskKind {
-    /// The command that creates such tasks.
+    /// The name of the command that creates transfers of this kind.
     var command: String {
         switch self {
         case .download: "get"

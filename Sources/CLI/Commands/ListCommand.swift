@@ -4,7 +4,8 @@ import NightshiftAPI
 import NightshiftClient
 
 extension TaskState: ExpressibleByArgument {
-    /// Creates the state from its name in the list, such as `paused`, or from its name in the API, such as `suspended`.
+    /// Creates the state from its name on the command line, such as `paused`, or from its name in the API, such as
+    /// `suspended`.
     package init?(argument: String) {
         guard let state = Self.allCases.first(where: { TaskText.state($0) == argument || $0.rawValue == argument })
         else { return nil }
@@ -58,7 +59,7 @@ struct ListCommand: ClientCommand {
         return .whole
     }
 
-    /// Prints one JSON document, written while the list is read, so that a long list needs little memory.
+    /// Prints one JSON document. It is written while the list is read, so that a long list needs little memory.
     private func printJSON(_ filter: TaskFilter, _ invocation: Invocation) async throws {
         var separator = "{\"tasks\":["
         var unreadable: [UnreadableTask] = []
@@ -77,7 +78,7 @@ struct ListCommand: ClientCommand {
     private func printTable(_ filter: TaskFilter, _ invocation: Invocation) async throws {
         let output = invocation.output
         let style = Style(isEnabled: output.allowsColor)
-        // Lines are cut only for a terminal. A pipe gets complete lines.
+        // Lines are cut only for a terminal. A pipe receives complete lines.
         let table = TaskTable(columns: output.isTerminal ? output.size().columns : .max, style: style)
         let times = invocation.times
         var count = 0

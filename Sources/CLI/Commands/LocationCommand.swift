@@ -36,7 +36,7 @@ struct LocationCommand: ClientCommand {
 extension Invocation {
     var locationReport: LocationReport {
         LocationReport(
-            // Lines are cut only for a terminal. A pipe gets complete lines.
+            // Lines are cut only for a terminal. A pipe receives complete lines.
             columns: output.isTerminal ? output.size().columns : .max, style: Style(isEnabled: output.allowsColor),
             times: times)
     }

@@ -3,7 +3,7 @@ import Foundation
 import Manual
 import NightshiftAPI
 
-/// Prints manual pages, made from the help of programs, for `make install`.
+/// The command that prints manual pages for `make install`. The pages are made from the help of the programs.
 struct ManualCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "manual",

@@ -38,11 +38,12 @@ struct PauseCommand: ClientCommand {
     }
 }
 
-/// The sent bytes that have to be sent again after pausing uploads, because the server does not keep them.
+/// The running uploads whose servers cannot resume them. If such an upload is paused, the bytes that were already sent
+/// must be sent again.
 struct UploadLosses {
     private var tasks: [TaskStatus]
 
-    /// The most uploads that are listed one by one.
+    /// The maximum number of uploads that are listed one by one.
     private static let mostShown = 5
 
     init(_ tasks: [TaskStatus]) {
@@ -70,7 +71,7 @@ struct UploadLosses {
 }
 
 extension Service {
-    /// Returns those of the transfers that are running.
+    /// Returns the transfers among `ids` that are running.
     fileprivate func running(among ids: [TaskID]) async throws -> [TaskStatus] {
         let wanted = Set(ids)
         var found: [TaskStatus] = []

@@ -75,7 +75,7 @@ struct PutCommand: ClientCommand {
     @OptionGroup(title: "App") var owner: AppOptions
     @OptionGroup(title: "Output") var watching: WatchingOptions
 
-    /// The URL. With a form it is the only argument.
+    /// The URL. If a form is uploaded, the URL is the only argument.
     private var target: String { url ?? file ?? "" }
 
     func validate() throws {
@@ -121,7 +121,7 @@ struct PutCommand: ClientCommand {
         return status
     }
 
-    /// Adds the source and the URL to the request.
+    /// Sets the source and the URL of the request.
     private func describe(_ task: inout TaskRequest, _ invocation: Invocation) throws {
         task.url = target
         task.method = method
@@ -136,7 +136,7 @@ struct PutCommand: ClientCommand {
         }
         task.resumption = tus ? .tus : noResume ? .plain : nil
         task.snapshot = copySource ? .copy : nil
-        // Other methods may have an effect each time they are sent, and the user may want it twice.
+        // Other methods may have an effect each time they are sent, and the user may want that effect twice.
         if form.isEmpty, (method ?? "PUT").uppercased() == "PUT" { task.ifSame = .join }
         try ProxyVariables(invocation.environment).apply(to: &task)
         for path in [task.source].compactMap(\.self) + (task.form ?? []).compactMap(\.source) {
@@ -155,8 +155,8 @@ struct PutCommand: ClientCommand {
         }
     }
 
-    /// Writes the response to a file. It cannot be fetched again, so if another program has created the file, a free
-    /// name next to it is used.
+    /// Writes the response to a file. If another program has created that file, the response goes to a file with a free
+    /// name next to it, because the response cannot be fetched again.
     private func keep(_ body: Data, in file: String, _ invocation: Invocation) throws {
         if try invocation.write(body, to: file, isReplacing: force) { return }
         for number in 1... {
@@ -170,14 +170,14 @@ struct PutCommand: ClientCommand {
         }
     }
 
-    /// Prints the body of the response, even for an error response, because it often contains the reason.
+    /// Prints the body of the response. This includes an error response, because its body often contains the reason.
     private func passOn(answerOf id: TaskID, to file: String?, _ invocation: Invocation) async throws {
         guard file != nil || !watching.json else { return }
         let body: Data
         do {
             body = try await invocation.service.client.send(.content(of: id))
         } catch let problem as Problem where problem.status == 404 || problem.status == 409 {
-            // The response had no body.
+            // The response has no body.
             body = Data()
         }
         if let file {

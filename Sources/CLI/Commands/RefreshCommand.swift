@@ -104,7 +104,7 @@ struct RefreshCommand: ClientCommand {
 extension Invocation {
     var refreshReport: RefreshReport {
         RefreshReport(
-            // Lines are cut only for a terminal. A pipe gets complete lines.
+            // Lines are cut only for a terminal. A pipe receives complete lines.
             columns: output.isTerminal ? output.size().columns : .max, style: Style(isEnabled: output.allowsColor),
             times: times)
     }

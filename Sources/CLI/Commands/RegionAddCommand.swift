@@ -16,7 +16,7 @@ struct RegionAddCommand: ClientCommand {
               nightshift region add city 33.5S,70.7W 5km --app org.example.Gate --exit-only
             """)
 
-    /// The events that wake the app, as an option. The default is both.
+    /// An option that limits the events that wake the app. Without this option, the app is woken for entries and exits.
     enum Crossings: String, EnumerableFlag {
         case entryOnly
         case exitOnly

@@ -33,7 +33,8 @@ struct RetryCommand: ClientCommand {
         var answer = RetryResponse(count: 0)
         var hosts: [PausedHost] = []
         if ranges.isEmpty {
-            // The pauses of these hosts end too, which ends the waits of transfers that have not failed themselves.
+            // The pauses of these hosts end too. This also starts transfers that have not failed but wait because of
+            // such a host.
             hosts = try await service.client.send(.status).pausedHosts
             answer = try await service.client.send(.retry(RetryRequest()))
         } else {
@@ -58,7 +59,7 @@ struct RetryCommand: ClientCommand {
         if let line = Self.line(answer, hosts) { invocation.output.line(line) }
     }
 
-    /// Returns a sentence about the retried transfers; nil if the refusals already explain the result.
+    /// Returns a sentence about the retried transfers, or nil if the refusals already explain the result.
     static func line(_ answer: RetryResponse, _ hosts: [PausedHost]) -> String? {
         let origins = hosts.prefix(3).map { TerminalText.escaped($0.origin) }.joined(separator: ", ")
         let waiting = "transfers that waited for " + (hosts.count > 3 ? "\(hosts.count) hosts" : origins)

@@ -23,7 +23,7 @@ struct ServiceCommand: ParsableCommand {
 struct ServiceChange: Encodable {
     var isRunning: Bool?
     var processID: Int32?
-    /// Unit files that were written or removed.
+    /// The unit files that were written or removed.
     var files: [String]?
     /// Whether the units were enabled in systemd.
     var isEnabled: Bool?

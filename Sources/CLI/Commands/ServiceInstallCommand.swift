@@ -55,7 +55,7 @@ struct ServiceInstallCommand: ClientCommand {
         return .whole
     }
 
-    /// Lets systemd start the service. A service that a command has started uses the same socket, so it is stopped
+    /// Lets systemd start the service. A service that was started by a command uses the same socket, so it is stopped
     /// first.
     private func handOver(_ manager: UserManager, _ invocation: Invocation) async throws {
         if !manager.isActive(UnitFiles.socketName),

@@ -22,7 +22,8 @@ struct ServiceStopCommand: ClientCommand {
 
     @OptionGroup var format: JSONOption
 
-    /// The service stops within 2 s. A stuck disk may take longer.
+    /// The maximum time that the command waits for the service to stop. The service stops within 2 s unless a disk is
+    /// stuck.
     private static let timeout: Duration = .seconds(15)
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
@@ -31,14 +32,15 @@ struct ServiceStopCommand: ClientCommand {
             try printResult("The service does not run.", invocation)
             return .whole
         }
-        // The process id is read first: a later connection to the socket would make systemd start the service again.
+        // The process id is read before the service is asked to stop. A later connection to the socket would make
+        // systemd start the service again.
         let process = try await service.client.send(.status).processID
         try await service.client.send(.shutdown)
         let clock = ContinuousClock()
         let deadline = clock.now + Self.timeout
         while true {
-            // The deadline is checked before the process, so that the last check comes after the deadline even on a
-            // busy machine.
+            // The deadline is checked first. So the last check of the process comes after the deadline, even on a busy
+            // machine.
             let isLastLook = clock.now >= deadline
             guard kill(process, 0) == 0 else { break }
             guard !isLastLook else {

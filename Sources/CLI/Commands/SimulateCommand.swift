@@ -57,7 +57,8 @@ struct SimulateCommand: ClientCommand {
             throw CommandFailure.failed(
                 "The output of nightshiftd has no totals. Check that nightshift and nightshiftd have the same version.")
         }
-        // The timeline is written first: a reader of the decisions may close the pipe early, which ends this program.
+        // The timeline is written first, because a reader of the decisions may close the pipe early, which ends this
+        // program.
         if let output {
             let timeline = TimelineReader.timeline(result.entries, span: result.span)
             let title = trace == "-" ? "Simulation" : "Simulation of \(URL(filePath: trace).lastPathComponent)"

@@ -10,19 +10,20 @@ import NightshiftClient
 
 /// A download to standard output: `get -o -`.
 ///
-/// The service keeps the bytes until the file is complete and its checksum is verified. Then they are written, and the
-/// task is removed. It is also removed if it fails or if the reader has closed the pipe. After ^C a task that has
-/// received bytes is paused, and the same command continues it.
+/// The service keeps the bytes until the file is complete and its checksum is verified. Then the bytes are written, and
+/// the task is removed. The task is also removed if it fails or if the reader has closed the pipe. After ^C, a task
+/// that has received bytes is paused, and the same command resumes the task.
 struct StandardOutputDownload: Sendable {
     var submission: Submission
 
-    /// The most bytes that are shown on a terminal.
+    /// The maximum number of bytes that are written to a terminal.
     static let terminalLimit = 1 << 20
 
     private var invocation: Invocation { submission.invocation }
 
     func run(name: String, _ task: TaskRequest) async throws -> ExitStatus {
-        // A closed pipe must be a write error. The signal would end this program before the task is removed.
+        // Writing to a closed pipe must cause an error. With the default action, SIGPIPE would end this program before
+        // the task is removed.
         signal(SIGPIPE, SIG_IGN)
         var submission = submission
         submission.isForStandardOutput = true
@@ -63,7 +64,7 @@ struct StandardOutputDownload: Sendable {
         output.write(TerminalText.escaped(text, keepingNewlines: true))
     }
 
-    /// Pauses the task if it has received bytes. Returns whether it was paused.
+    /// Pauses the task if it has received bytes, and returns whether the task was paused.
     private func pause(_ id: TaskID) async -> Bool {
         let client = invocation.service.client
         return await Task {
@@ -80,11 +81,10 @@ struct StandardOutputDownload: Sendable {
         }.value
     }
 
-    /// Cancels and removes the tasks. Errors are ignored: a task that cannot be removed now can be removed by the user
-    /// later.
+    /// Cancels and removes the tasks. Errors are ignored, because the user can remove a remaining task later.
     private func forget(_ ids: [TaskID]) async {
         let client = invocation.service.client
-        // The requests are also sent if ^C has cancelled the current task.
+        // The requests must be sent even if ^C has cancelled the current Swift task.
         await Task {
             _ = try? await client.send(.act(TaskActionRequest(.cancel, ids)))
             _ = try? await client.send(.act(TaskActionRequest(.remove, ids)))

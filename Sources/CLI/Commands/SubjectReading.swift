@@ -2,31 +2,31 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// One result of `show` or `why`: lines for people, and a JSON document.
+/// A result of `show` or `why`: the lines for people and the JSON document.
 struct SubjectAnswer {
     var lines: [String]
     var document: any Encodable
 }
 
-/// The JSON document about a push.
+/// The JSON document that describes a push.
 struct PushDocument: Encodable {
     var app: AppID
     var push: PushRecord
 }
 
-/// The JSON document about a region identifier, with the regions of all apps that use it.
+/// The JSON document that describes a region identifier, with the regions of all apps that use this identifier.
 struct RegionDocument: Encodable {
     var regions: [Entry]
 
     struct Entry: Encodable {
         var app: AppID
         var region: RegionStatus
-        /// Whether the region is monitored, and why not.
+        /// A sentence that says whether the region is monitored, and if not, why.
         var sentence: String
     }
 }
 
-/// Reads and prints results for several subjects, one by one.
+/// A reader that fetches and prints the results for several subjects one by one.
 struct SubjectReading {
     var invocation: Invocation
     var json: Bool
@@ -35,7 +35,7 @@ struct SubjectReading {
 
     private var service: Service { invocation.service }
 
-    /// Prints all subjects. An error about one of them does not affect the others.
+    /// Prints all subjects. An error about one subject does not affect the others.
     func run(_ subjects: [SubjectArgument]) async throws -> ExitStatus {
         if subjects.count == 1, case .tasks(let range) = subjects[0], range.ids.count == 1 {
             return try write(single: try await task(TaskID(range.ids.lowerBound)))
@@ -90,7 +90,7 @@ struct SubjectReading {
         }
     }
 
-    /// Returns the existing transfers of a range, which may have gaps.
+    /// Returns the transfers in a range that exist. The range may have gaps.
     private func ids(in range: TaskRange) async throws -> [TaskID] {
         var ids: [TaskID] = []
         let last = TaskID(range.ids.upperBound)
@@ -127,8 +127,8 @@ struct SubjectReading {
         }
     }
 
-    /// Returns the result for the app with this id, even for an app without a desktop entry, which is in no list; nil
-    /// if no app has the id.
+    /// Returns the result for the app with this id, or nil if no app has it. An app without a desktop entry is found
+    /// too, although no list contains it.
     private func answer(ofApp name: String) async throws -> SubjectAnswer? {
         do {
             return try await app(try invocation.appID(AppArgument(text: name)))
@@ -137,7 +137,7 @@ struct SubjectReading {
         }
     }
 
-    /// Searches in the same order as the page: apps, transfers, pushes, regions.
+    /// Returns the first match among apps, transfers, pushes and regions. The page searches in the same order.
     private func subject(_ name: String, isURL: Bool) async throws -> NamedSubject {
         if !isURL, let id = NamedSubject.app(name, in: try await service.fetch(.apps).apps) { return .app(id) }
         var matches = TaskMatches(name: name, path: isURL ? nil : try? invocation.absolute(name))

@@ -2,17 +2,17 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// Sends tasks to the service, and follows them unless `--detach` is given.
+/// An operation that sends tasks to the service, and follows the tasks unless `--detach` is given.
 struct Submission: Sendable {
     var invocation: Invocation
     var options: WatchingOptions
     var owner: AppOptions
-    /// Whether the bytes are written to standard output. Then no paths are written there, and the tasks end with this
-    /// command.
+    /// Whether the bytes go to standard output. If so, no paths are written there, and the tasks are removed when this
+    /// command ends.
     var isForStandardOutput = false
 
-    /// The number of tasks in one request. Each request is one transaction, so the first lines of a list are soon on
-    /// disk.
+    /// The maximum number of tasks in one request. Each request is one transaction, so the first lines of a list are
+    /// soon on disk.
     static let batch = 1_000
 
     static func name(_ task: TaskRequest) -> String {
@@ -45,7 +45,7 @@ struct Submission: Sendable {
         for (id, (name, task)) in zip(ids, zip(names, tasks)) {
             followed.add(FollowedTask(id: id, kind: task.kind, name: name))
         }
-        // Earlier decisions about a joined task are not in new journal entries, so its status is read.
+        // New journal entries do not contain earlier decisions about a joined task, so the status of the task is read.
         return (try await follow(followed, accepted: ids, joined: joined, joined.isEmpty ? lastEntry : nil), ids)
     }
 
@@ -60,7 +60,8 @@ struct Submission: Sendable {
         do {
             try await list.forEachBatch(of: Self.batch) { urls in
                 var requests = try tasks(urls)
-                // Each of several equal lines gets its own transfer, so it is not joined to that of an earlier batch.
+                // If several lines of a list are equal, each gets its own transfer. The transfer is not joined to a
+                // transfer of an earlier batch.
                 for index in urls.indices where seen.contains(urls[index].hashValue) { requests[index].ifSame = nil }
                 seen.formUnion(urls.map(\.hashValue))
                 let answer = try await enqueue(requests, service)
@@ -94,7 +95,7 @@ struct Submission: Sendable {
         do {
             return try await service.enqueue(tasks, for: owner)
         } catch let failure as ServiceUnreachable {
-            // The request is not repeated, because that could transfer everything twice.
+            // The request is not repeated, because a second request could transfer everything twice.
             throw CommandFailure.unreachable(
                 failure.message + "\nIt is not known whether the transfers were accepted. 'nightshift list' shows it.")
         }
@@ -104,7 +105,7 @@ struct Submission: Sendable {
         try await service.fetch(.status).lastJournalEntry
     }
 
-    /// Follows a transfer of an earlier command, which may have ended.
+    /// Follows a transfer that an earlier command started, and which may have ended.
     func follow(_ task: TaskStatus) async throws -> ExitStatus {
         if options.detach {
             try printIDs([task.id], [task.id])
@@ -115,7 +116,7 @@ struct Submission: Sendable {
         return try await follow(followed, accepted: [task.id], joined: [task.id], nil)
     }
 
-    /// Prints which transfers already existed. A transfer to standard output that was paused by ^C is resumed.
+    /// Prints which transfers already existed, and resumes a transfer to standard output that ^C has paused.
     private func take(up ids: [TaskID], _ kind: TaskKind) async throws {
         let client = invocation.service.client
         if isForStandardOutput {
@@ -149,14 +150,14 @@ struct Submission: Sendable {
         if invocation.output.failure() != nil { tellAccepted(ids) }
     }
 
-    /// Prints the ids in the format of `--json`.
+    /// Prints the ids as JSON, for `--json`.
     private func printAccepted(_ ids: [TaskID]) throws {
         if options.detach { return try invocation.json(EnqueueResponse(ids: ids)) }
         var reporter = invocation.reporter(json: true, quiet: options.quiet)
         try reporter.accepted(ids, joined: [])
     }
 
-    /// Prints the ids on standard error, for users who do not see them on standard output.
+    /// Prints the ids on standard error, for users who do not see the ids on standard output.
     private func tellAccepted(_ ids: [TaskID]) {
         let count = ids.count == 1 ? "1 transfer" : "\(ids.count) transfers"
         invocation.errors.line(

@@ -7,10 +7,10 @@ import Foundation
     import Musl
 #endif
 
-/// The process that ``TaskRunCommand`` starts, so that the service can manage it before the program's first
-/// instruction.
+/// The process that ``TaskRunCommand`` starts. With this process, the service manages the program from its first
+/// instruction on.
 ///
-/// The process id stays the same when the program is executed.
+/// The process id stays the same when the process executes the program.
 struct TaskExecCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "exec",
@@ -37,7 +37,7 @@ struct TaskExecCommand: ClientCommand {
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         guard isOpened() else { return .whole }
-        // execvp also runs scripts without an interpreter line, as shells do.
+        // Like a shell, execvp also runs scripts that have no interpreter line.
         let words = arguments.map { strdup($0) } + [nil]
         StopSignals.admit()
         execvp(program, words)

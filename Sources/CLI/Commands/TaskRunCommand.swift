@@ -58,7 +58,7 @@ struct TaskRunCommand: ClientCommand {
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let status = await TaskRun(invocation: invocation, name: name, command: command, isJSON: format.json).run()
-        // The exit status of the program becomes that of this command, and can be any number.
+        // This command exits with the exit status of the program, which can be any number.
         if let status = ExitStatus(rawValue: status) { return status }
         Glibc.exit(status)
     }

@@ -2,7 +2,7 @@ import ArgumentParser
 import NightshiftAPI
 import NightshiftClient
 
-/// The transfers that a command applies to: numbers, ranges, or all possible ones.
+/// The transfers on which a command acts: numbers, ranges, or all transfers to which the command applies.
 struct TaskSelection: ParsableArguments {
     @Argument(
         help: ArgumentHelp("Transfer numbers, or ranges such as 12-20.", valueName: "id"),
@@ -18,7 +18,9 @@ struct TaskSelection: ParsableArguments {
         if !ranges.isEmpty && all { throw ValidationError("Transfer numbers and --all cannot be combined.") }
     }
 
-    /// - Parameter states: the states that `--all` selects for this command.
+    /// Returns the ids of the selected transfers.
+    ///
+    /// - Parameter states: the states of the transfers that `--all` selects.
     func ids(_ states: [TaskState], _ service: Service) async throws -> [TaskID] {
         guard all else { return TaskRange.ids(ranges) }
         var ids: [TaskID] = []
@@ -27,18 +29,18 @@ struct TaskSelection: ParsableArguments {
     }
 }
 
-/// The `--json` document of commands that change tasks.
+/// The document that commands that change tasks print with `--json`.
 struct ChangedTasks: Encodable {
     /// The new states of the tasks.
     var tasks: [TaskStatus] = []
-    /// The ids of removed tasks, for the command `remove` only.
+    /// The ids of the tasks that were removed. Only the command `remove` sets this.
     var removed: [TaskID]?
     var refused: [RefusedTask] = []
 }
 
 extension Invocation {
-    /// Performs an action on all tasks, with many tasks in one request. A refusal for one task does not affect the
-    /// others.
+    /// Performs an action on all tasks, with many tasks in each request. If the action is refused for one task, it is
+    /// still performed on the others.
     ///
     /// - Parameter changed: called for each changed task before the change is printed.
     func act(
@@ -67,7 +69,7 @@ extension Invocation {
     }
 }
 
-/// Prints changes, task by task.
+/// A report that prints each changed task.
 private struct ChangeReport {
     let invocation: Invocation
     let json: Bool
@@ -80,7 +82,9 @@ private struct ChangeReport {
         self.verb = verb
     }
 
-    /// - Parameter task: nil if the task was removed.
+    /// Prints the new state of a task.
+    ///
+    /// - Parameter task: the task, or nil if it was removed.
     mutating func changed(_ id: TaskID, _ task: TaskStatus?) {
         guard json else {
             invocation.output.line(task.map { "\(id) \(TaskText.name($0)): \(verb)" } ?? "\(id): \(verb)")

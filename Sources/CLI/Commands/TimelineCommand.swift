@@ -60,7 +60,7 @@ struct TimelineCommand: ClientCommand {
             let result = try SimulationOutput(parsing: try read(simulation, invocation))
             timeline = TimelineReader.timeline(result.entries, span: result.span, apps: apps)
             title = simulation == "-" ? "Simulation" : "Simulation \(URL(filePath: simulation).lastPathComponent)"
-            // The times of a trace are in UTC.
+            // The times in a trace are in UTC.
             if result.totals != nil { timeZone = .gmt }
         } else {
             timeline = try await journal(invocation, apps)
@@ -83,9 +83,9 @@ struct TimelineCommand: ClientCommand {
         try await invocation.service.ready()
         var entries: [JournalEntry] = []
         while let page = try await reader.next() { entries += page }
-        // With 'all' the timeline starts at the first entry of the journal.
+        // For 'all', the timeline starts at the first entry of the journal.
         let first = start == .all ? entries.first?.time ?? now : moment
-        // If the service cannot report the device state, the timeline is drawn from the journal alone.
+        // If the service cannot report the device state, the timeline is drawn only from the journal.
         let current = try? await invocation.service.client.send(.device)
         return TimelineReader.timeline(
             entries, span: DateInterval(start: min(first, now), end: now), apps: apps, current: current)

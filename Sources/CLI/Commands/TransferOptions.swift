@@ -60,7 +60,8 @@ struct TransferOptions: ParsableArguments {
         if key != nil && cert == nil { throw ValidationError("--key needs --cert.") }
     }
 
-    /// Returns a request with the values of these options, without URL and files. May ask for a password.
+    /// Returns a request with the values of these options, but without a URL and files. This may ask the user for a
+    /// password.
     func request(_ kind: TaskKind, _ invocation: Invocation) throws -> TaskRequest {
         var request = TaskRequest(kind: kind)
         HeaderArgument.warn(about: headers, invocation.errors)
@@ -95,7 +96,7 @@ struct TransferOptions: ParsableArguments {
     }
 }
 
-/// The options about the power and network that a transfer requires.
+/// The options that say which power and which network a transfer requires.
 struct ConditionOptions: ParsableArguments {
     @Flag(help: "Wait for good conditions: external power or enough battery, and an unmetered network.")
     var discretionary = false
@@ -121,7 +122,7 @@ struct ConditionOptions: ParsableArguments {
         }
     }
 
-    /// Applies the given options. For the others, the settings of the session apply.
+    /// Sets the values of the options that are given. For the others, the settings of the session apply.
     func apply(to request: inout TaskRequest) {
         if discretionary { request.isDiscretionary = true }
         if noCellular { request.allowsCellularAccess = false }
@@ -132,7 +133,7 @@ struct ConditionOptions: ParsableArguments {
     }
 }
 
-/// The options about the app that a transfer belongs to.
+/// The options that name the app and the session of a transfer.
 struct AppOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -148,7 +149,7 @@ struct AppOptions: ParsableArguments {
     }
 }
 
-/// The options about waiting and output.
+/// The options that select whether a command waits, and what it prints.
 struct WatchingOptions: ParsableArguments {
     @Flag(help: "Print the transfer numbers once the service has accepted the transfers, and return.")
     var detach = false
@@ -160,7 +161,7 @@ struct WatchingOptions: ParsableArguments {
     var quiet = false
 }
 
-/// The option `--json` of commands that print one document.
+/// The option `--json` for commands that print one document.
 struct JSONOption: ParsableArguments {
     @Flag(help: "Write one JSON document to standard output.")
     var json = false

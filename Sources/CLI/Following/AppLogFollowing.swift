@@ -1,18 +1,19 @@
 import NightshiftAPI
 import NightshiftClient
 
-/// Prints an app's log as the app writes it, until the user presses ^C.
+/// An operation that prints an app's log as the app writes it, until the user presses ^C.
 struct AppLogFollowing: Sendable {
     var reader: AppLogReader
     var printer: AppLogPrinter
 
-    /// The time between two requests. It is short enough to seem immediate, and requests are only sent while a user
-    /// follows the log.
+    /// The time between two requests. It is short enough that output seems to appear at once. Requests are sent only
+    /// while a user follows the log.
     private static let pause: Duration = .milliseconds(250)
-    /// The longest pause while the service does not run. Following waits for it and does not start it.
+    /// The maximum pause between requests while the service is not running. The command waits for the service and does
+    /// not start it.
     private static let longestPause: Duration = .seconds(2)
 
-    /// Returns true if a signal arrived.
+    /// Prints the log. Returns true if a signal ended this.
     func run() async throws -> Bool {
         try await InterruptSignals.ending { try await follow() }
     }

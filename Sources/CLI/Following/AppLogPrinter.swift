@@ -1,15 +1,15 @@
 import Foundation
 import NightshiftAPI
 
-/// Prints an app's log: as bytes to a pipe, as escaped text to a terminal, or as JSON.
+/// A printer of an app's log: bytes for a pipe, escaped text for a terminal, or JSON.
 struct AppLogPrinter: Sendable {
     var app: AppID
     var output: Output
     var errors: Output
     var isJSON: Bool
     var isFollowing: Bool
-    /// The beginning of a character whose other bytes have not arrived yet. For a single JSON document, all bytes so
-    /// far.
+    /// The first bytes of a character whose other bytes have not arrived yet. If the output is a single JSON document,
+    /// all bytes so far.
     private var held = Data()
 
     init(app: AppID, output: Output, errors: Output, isJSON: Bool, isFollowing: Bool) {
@@ -37,7 +37,7 @@ struct AppLogPrinter: Sendable {
         held = Data(held.dropFirst(whole))
     }
 
-    /// Prints the remaining bytes at the end of the log.
+    /// Prints the remaining bytes after the end of the log was read.
     mutating func finish() throws {
         guard isJSON || !held.isEmpty else { return }
         try write(text: String(decoding: held, as: UTF8.self))
@@ -52,7 +52,7 @@ struct AppLogPrinter: Sendable {
         }
     }
 
-    /// Returns the number of bytes at the end that begin an incomplete UTF-8 sequence.
+    /// Returns the number of bytes at the end of `bytes` that belong to an incomplete UTF-8 sequence.
     private static func unfinished(_ bytes: Data) -> Int {
         for (count, byte) in bytes.suffix(3).reversed().enumerated() where byte & 0xC0 != 0x80 {
             let length = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1

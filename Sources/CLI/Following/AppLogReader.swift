@@ -2,28 +2,28 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// Reads an app's log piece by piece, even while the app writes to it and the service truncates it.
+/// A reader of an app's log, which works while the app writes to the log and the service truncates it.
 ///
-/// When a log reaches twice its limit, the service removes its beginning, and all positions change. So each request
-/// also covers the end of the previous piece. If that end is not at the expected position, the log was truncated, and
-/// the reader searches for it.
+/// When a log reaches twice its limit, the service removes its beginning, and all positions change. Therefore each
+/// request also covers the end of the previous piece. If that end is not at the expected position, the log was
+/// truncated, and the reader searches for the end.
 struct AppLogReader: Sendable {
     let service: Service
     let app: AppID
-    /// The position of the next byte.
+    /// The position of the next byte to read.
     private var position: Int64 = 0
     /// The last bytes before ``position``.
     private var end = Data()
 
     struct Piece: Hashable, Sendable {
         var bytes: Data
-        /// Whether bytes before this piece may have been missed.
+        /// Whether the reader may have missed bytes before this piece.
         var isBehindGap = false
     }
 
-    /// The size of a piece: small enough for memory, large enough for few requests.
+    /// The size of a piece in bytes. It is small enough for memory and large enough to need few requests.
     static let pieceSize = 1 << 20
-    /// The number of bytes by which a position is recognised. So many bytes are unlikely to occur twice in a log.
+    /// The number of bytes that identify a position in the log. A sequence of this length is unlikely to occur twice.
     static let overlap = 512
 
     init(service: Service, app: AppID) {
@@ -31,7 +31,7 @@ struct AppLogReader: Sendable {
         self.app = app
     }
 
-    /// Returns the next bytes, or nil if there are none yet.
+    /// Returns the next bytes, or nil if the log has no new bytes yet.
     mutating func next() async throws -> Piece? {
         let bytes = try await read(from: position - Int64(end.count))
         guard bytes.starts(with: end) else { return try await afterCut() }
@@ -55,7 +55,7 @@ struct AppLogReader: Sendable {
         return parse(try await read(from: position))
     }
 
-    /// Returns the last position of `text`, so that repeated lines of a log are not printed twice.
+    /// Returns the last position of `text` in the log. With the first position, repeated lines could be printed twice.
     private func lastPlace(of text: Data) async throws -> Int64? {
         var found: Int64?
         var place: Int64 = 0

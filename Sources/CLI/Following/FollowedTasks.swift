@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// The known state of a followed task.
+/// The known state of a task that this program follows.
 struct FollowedTask: Sendable {
     var id: TaskID
     var kind: TaskKind
@@ -10,13 +10,14 @@ struct FollowedTask: Sendable {
     var state: TaskState = .waiting
     var wait: Wait?
     var lastError: TransferFailure?
-    /// The bytes sent by an upload, or received by a download.
+    /// The number of bytes that an upload has sent or a download has received.
     var done: Int64 = 0
-    /// The expected bytes; -1 if unknown.
+    /// The expected number of bytes, or -1 if it is unknown.
     var total: Int64 = -1
     var bytesPerSecond: Double = 0
 
-    /// The failure that the task waits after: its own, or that of the route for which all transfers wait.
+    /// The failure that causes the wait: the task's own failure, or a failure of the route for which all transfers
+    /// wait.
     var failure: TransferFailure? { wait?.failure ?? lastError }
 
     init(id: TaskID, kind: TaskKind, name: String) {
@@ -39,21 +40,21 @@ struct FollowedTask: Sendable {
     }
 }
 
-/// The followed tasks, updated by events. Pure, so that tests can try every order of events.
+/// The tasks that this program follows, updated by events. A pure value, so that tests can try every order of events.
 struct FollowedTasks: Sendable {
     private(set) var pending: [TaskID: FollowedTask] = [:]
-    /// Those of ``pending`` that transfer bytes.
+    /// The tasks in ``pending`` that transfer bytes.
     private(set) var active: Set<TaskID> = []
     private(set) var completed = 0
     private(set) var failed = 0
     private(set) var bytesOfEnded: Int64 = 0
-    /// Whether tasks that are accepted later are also followed.
+    /// Whether this program also follows tasks that are accepted later.
     var includesNewTasks = false
 
-    /// An action that an event requires.
+    /// An action that the caller must perform because of an event.
     enum Need: Hashable, Sendable {
         case nothing
-        /// Read the status of the task, and pass it to ``update(_:)``.
+        /// The action that reads the status of a task and passes it to ``update(_:)``.
         case status(TaskID)
     }
 
@@ -127,8 +128,8 @@ struct FollowedTasks: Sendable {
         task.done = sends ? progress.countOfBytesSent : progress.countOfBytesReceived
         task.total = sends ? progress.countOfBytesExpectedToSend : progress.countOfBytesExpectedToReceive
         task.bytesPerSecond = progress.bytesPerSecond
-        // Only a running task has progress. The journal entry of its start arrives a moment later, or together with the
-        // end.
+        // Only a running task has progress. The journal entry about its start arrives a little later, or together with
+        // the entry about its end.
         if task.state == .waiting {
             task.state = .running
             task.wait = nil
@@ -137,10 +138,12 @@ struct FollowedTasks: Sendable {
         noteActivity(task)
     }
 
-    /// Returns the tasks whose current wait reason is unknown: no event contained it, its time is over, or the host is
-    /// being tried. Returns nothing if more than `limit` tasks are pending.
+    /// Returns the tasks whose present wait reason is unknown. A reason is unknown if no event contained it, if its
+    /// time is over, or if the service is trying the host. Returns an empty list if more than `limit` tasks are
+    /// pending.
     ///
-    /// If a task waits because of its host or of other tasks, no journal entry about the task contains the reason.
+    /// If a task waits because of its host or because of other tasks, no journal entry about the task contains the
+    /// reason.
     func unexplained(at now: Date, limit: Int) -> [FollowedTask] {
         guard pending.count <= limit else { return [] }
         return pending.values.filter { task in
@@ -152,8 +155,7 @@ struct FollowedTasks: Sendable {
 
     /// Applies the status of a task that ``unexplained(at:limit:)`` returned. Returns the task if its wait has changed.
     ///
-    /// If an event has changed the task since the request, the event may be newer than the status, which is then
-    /// ignored.
+    /// If an event has changed the task since the request, the status may be older than the event and is ignored.
     mutating func explain(_ asked: FollowedTask, _ status: TaskStatus) -> FollowedTask? {
         guard let known = pending[asked.id], known.state == .waiting, known.wait == asked.wait else { return nil }
         let task = FollowedTask(status)
@@ -161,7 +163,7 @@ struct FollowedTasks: Sendable {
         return task.state == .waiting && task.wait != asked.wait ? task : nil
     }
 
-    /// Applies a new status. Returns true if the task was pending and has ended.
+    /// Applies a new status, and returns true if the task was pending and has ended.
     mutating func update(_ status: TaskStatus) -> Bool {
         let isNew = pending[status.id] == nil
         guard status.state.isTerminal else {
@@ -175,7 +177,7 @@ struct FollowedTasks: Sendable {
         return true
     }
 
-    /// Removes a task that the service no longer has, because it was removed from the list.
+    /// Removes a task that was removed from the service's list.
     mutating func forget(_ id: TaskID) {
         end(id, whole: false, bytes: 0)
     }

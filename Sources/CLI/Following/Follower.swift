@@ -2,28 +2,31 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// Follows tasks until they have ended, even through restarts of the service.
+/// A follower that tracks tasks until they have ended. It continues after the service restarts.
 actor Follower {
     private let service: Service
     private var reporter: any TransferReporter
     private var tasks: FollowedTasks
-    /// The last journal entry that ``tasks`` and ``unread`` include.
+    /// The last journal entry whose effects are in ``tasks`` or ``unread``.
     private var lastEntry: Int64
     /// Whether statuses must be read before events can be applied.
     private var needsReading: Bool
-    /// Tasks whose status must be read because of an event.
+    /// The tasks whose status must be read because of an event.
     private var unread: Set<TaskID> = []
     private var reading: Task<Void, any Error>?
     private let now: @Sendable () -> Date
     private var ticks = 0
 
-    /// The most tasks that are followed one by one. With more, the statuses of several ended tasks are read together.
+    /// The maximum number of tasks that are followed one by one. If there are more, the statuses of several ended tasks
+    /// are read together.
     private static let few = 20
-    /// The number of statuses that are read with one request.
+    /// The number of statuses that one request reads.
     private static let batch = 100
-    /// The number of ticks between two requests for wait reasons, about a second.
+    /// The number of ticks between two requests for wait reasons. They take about a second.
     private static let ticksBetweenQuestions = 5
 
+    /// Creates a follower for known tasks.
+    ///
     /// - Parameters:
     ///   - tasks: the known tasks.
     ///   - lastEntry: the last journal entry before the state of `tasks`; nil if their state is unknown.
@@ -39,10 +42,10 @@ actor Follower {
         needsReading = lastEntry == nil
     }
 
-    /// The current state of the tasks.
+    /// The present state of the tasks.
     var snapshot: FollowedTasks { tasks }
 
-    /// Updates the display. Called several times a second.
+    /// Updates the display. It is called several times a second.
     ///
     /// - Throws: errors of the reporter. Errors of the service are handled by ``run()``.
     func tick() async throws {
@@ -55,12 +58,12 @@ actor Follower {
         reporter.tick(tasks)
     }
 
-    /// Erases the display and prints the result. Called once, after ``run()``.
+    /// Erases the display and prints the result. It is called once, after ``run()``.
     func finish() {
         reporter.finish(tasks)
     }
 
-    /// Returns when every task has ended.
+    /// Follows the tasks and returns when every task has ended.
     func run() async throws {
         var pause: Duration = .zero
         var isLost = false
@@ -85,13 +88,13 @@ actor Follower {
             } catch is ServiceUnreachable {
                 try Task.checkCancellation()
             } catch let problem as Problem where problem.status == 503 || problem.status == 429 {
-                // The service is about to stop, or has too many event streams at the moment.
+                // The service is about to stop, or it has too many open event streams.
             }
             if !isLost {
                 isLost = true
                 try reporter.connection(isLost: true)
             }
-            // The first attempt follows at once. Later pauses grow, in case the service stops again and again.
+            // The first attempt follows at once. The pauses grow, because the service may stop again.
             try await Task.sleep(for: pause)
             pause = min(max(pause * 2, .milliseconds(100)), .seconds(5))
         }
@@ -120,10 +123,11 @@ actor Follower {
         }
     }
 
-    /// Reads the statuses that events require. After an error they are still required.
+    /// Reads the statuses that must be read because of events. After an error, they must still be read.
     private func readUnread() async throws {
         while !unread.isEmpty {
-            // The first caller reads. Other callers wait for it, and then read the rest.
+            // The first caller reads the statuses. Other callers wait for the first, and then read the remaining
+            // statuses.
             let task =
                 reading
                 ?? Task {
@@ -154,20 +158,20 @@ actor Follower {
         for id in missing.sorted() { try remove(id) }
     }
 
-    /// Reads the wait reasons that no event contained.
+    /// Reads the wait reasons that were in no event.
     private func readWaits() async throws {
         guard !needsReading else { return }
         let asked = Dictionary(
             uniqueKeysWithValues: tasks.unexplained(at: now(), limit: Self.batch).map { ($0.id, $0) })
         guard !asked.isEmpty else { return }
         try await service.forEachTask(TaskFilter(tasks: asked.keys.sorted())) { status in
-            // The end of a task is also an event, which run() handles.
+            // The end of a task causes an event, which run() handles.
             guard let known = asked[status.id], !status.state.isTerminal else { return }
             if let task = tasks.explain(known, status) { try reporter.learned(task) }
         }
     }
 
-    /// Handles a task that was removed from the list.
+    /// Handles a task that was removed from the service's list.
     private func remove(_ id: TaskID) throws {
         guard let task = tasks.pending[id] else { return }
         tasks.forget(id)
@@ -182,7 +186,7 @@ actor Follower {
         }
     }
 
-    /// Reads all statuses. The last journal entry is read first, so that no entry is missed in between.
+    /// Reads all statuses. The id of the last journal entry is read first, so that no later entry is missed.
     private func read() async throws {
         let last = try await service.client.send(.status).lastJournalEntry
         let ids = tasks.pending.keys.sorted()
@@ -211,8 +215,8 @@ actor Follower {
         if tasks.update(status) { try reporter.ended(status, of: tasks) }
     }
 
-    /// The events to follow. A few tasks are named in the request; with many, all events are read and those of other
-    /// tasks are ignored.
+    /// The source of events. If there are few tasks, the request names them. If there are many, all events are read,
+    /// and events of other tasks are ignored.
     private var source: EventSource {
         let ids = tasks.pending.keys
         let isNamed = ids.count <= 100 && !tasks.includesNewTasks

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// Follows tasks until they have ended, or until the user presses ^C.
+/// An operation that follows tasks until they have ended, or until the user presses ^C.
 struct Following: Sendable {
     var invocation: Invocation
     var tasks: FollowedTasks
@@ -35,7 +35,7 @@ struct Following: Sendable {
         return (tasks.failed == 0 ? .whole : .failed, tasks)
     }
 
-    /// Returns true if a signal arrived before the end.
+    /// Follows the tasks, and returns true if a signal arrived before they ended.
     private func follow(_ follower: Follower, _ interrupts: AsyncStream<Void>) async throws -> Bool {
         try await withThrowingTaskGroup(of: Bool?.self) { group in
             group.addTask {
@@ -62,7 +62,7 @@ struct Following: Sendable {
     }
 
     private func printHowToResume(_ tasks: FollowedTasks) {
-        // A long list of numbers is of no use.
+        // A long list of numbers would not help the user.
         let ids = TaskRange.text(tasks.pending.keys)
         let isShort = ids.count <= 60
         invocation.errors.lines([
@@ -74,9 +74,9 @@ struct Following: Sendable {
 }
 
 extension Invocation {
-    /// Returns the reporter for the options and the kind of standard error.
+    /// Returns the reporter that fits the options and the type of standard error.
     ///
-    /// - Parameter showsPaths: whether paths of complete files go to standard output.
+    /// - Parameter showsPaths: whether the paths of complete files go to standard output.
     func reporter(json: Bool, quiet: Bool, showsPaths: Bool = true) -> any TransferReporter {
         if json { return JSONReporter(output: output, isQuiet: quiet) }
         let paths = PathOutput(output: showsPaths ? output : nil)

@@ -6,9 +6,10 @@ import Dispatch
     import Musl
 #endif
 
-/// The signals of ^C, kill(1) and the end of the terminal as a stream, while this object exists.
+/// A stream of the signals that end this command: ^C, kill(1), and the end of the terminal. The signals are caught
+/// while this object exists.
 ///
-/// It is not shared: a single function owns it.
+/// A single function owns this object.
 final class InterruptSignals {
     let stream: AsyncStream<Void>
     private let sources: [any DispatchSourceSignal]
@@ -17,7 +18,7 @@ final class InterruptSignals {
     init() {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         self.stream = stream
-        // Under nohup, SIGHUP is ignored and stays ignored.
+        // If SIGHUP is ignored, as under nohup, it stays ignored.
         numbers = [SIGINT, SIGTERM] + (ForwardedSignals.isIgnored(SIGHUP) ? [] : [SIGHUP])
         sources = numbers.map { SignalSource.taking($0) { continuation.yield() } }
     }
@@ -29,7 +30,7 @@ final class InterruptSignals {
 }
 
 extension InterruptSignals {
-    /// Runs `body`, which does not return, until ^C or SIGTERM. Returns true if a signal arrived.
+    /// Runs `body` until ^C or SIGTERM. Returns true if a signal arrived. `body` must not return.
     static func ending(_ body: @escaping @Sendable () async throws -> Void) async throws -> Bool {
         let signals = InterruptSignals()
         defer { withExtendedLifetime(signals) {} }
@@ -41,7 +42,7 @@ extension InterruptSignals {
             }
             group.addTask {
                 for await _ in interrupts { return true }
-                // The stream ends only when the group is cancelled.
+                // The stream ends only when the task group is cancelled.
                 throw CancellationError()
             }
             defer { group.cancelAll() }

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// One line of the `--json` output of `get`, `put` and `watch`.
+/// A line that `get`, `put` and `watch` print with `--json`.
 struct FollowingRecord: Encodable {
     var event: String
     var ids: [TaskID]?
@@ -16,7 +16,7 @@ struct FollowingRecord: Encodable {
     }
 }
 
-/// Writes newline-delimited JSON to standard output.
+/// A reporter that writes newline-delimited JSON to standard output.
 struct JSONReporter: TransferReporter {
     var output: Output
     /// Whether only accepted and ended tasks are written.

@@ -1,16 +1,17 @@
 import NightshiftAPI
 import NightshiftClient
 
-/// Prints decisions as they are made, until the user presses ^C.
+/// An operation that prints decisions as they are made, until the user presses ^C.
 struct JournalFollowing: Sendable {
     var reader: JournalReader
     var printer: JournalPrinter
 
     private static let firstPause: Duration = .milliseconds(100)
-    /// The longest pause while the service does not run. Following waits for it and does not start it.
+    /// The maximum pause between requests while the service is not running. The command waits for the service and does
+    /// not start it.
     private static let longestPause: Duration = .seconds(2)
 
-    /// Returns true if a signal arrived.
+    /// Prints the decisions. Returns true if a signal ended this.
     func run() async throws -> Bool {
         try await InterruptSignals.ending { try await follow() }
     }
@@ -20,7 +21,8 @@ struct JournalFollowing: Sendable {
         var pause = Self.firstPause
         while true {
             do {
-                // Entries from before the opening of the stream are read here. Later ones arrive through the stream.
+                // This reads the entries that were written before the stream was opened. The stream delivers the later
+                // entries.
                 let events = reader.service.client.events(.events(progress: false), lastEventID: reader.last)
                 for try await _ in events {
                     pause = Self.firstPause
@@ -29,7 +31,7 @@ struct JournalFollowing: Sendable {
             } catch is ServiceUnreachable {
                 try Task.checkCancellation()
             } catch let problem as Problem where problem.status == 503 || problem.status == 429 {
-                // The service is about to stop, or has too many event streams at the moment.
+                // The service is about to stop, or it has too many open event streams.
             }
             try await Task.sleep(for: pause)
             pause = min(pause * 2, Self.longestPause)

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// Prints journal entries, one per line. Repeated waits are combined, except in JSON.
+/// A printer that writes one journal entry per line. It combines repeated waits, except in JSON.
 struct JournalPrinter: Sendable {
     var output: Output
     var times: TimeText

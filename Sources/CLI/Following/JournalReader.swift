@@ -2,7 +2,7 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// Reads the journal page by page, and later continues where it stopped.
+/// A reader of the journal that reads page by page, and later continues where it stopped.
 struct JournalReader: Sendable {
     var service: Service
     var app: AppID?
@@ -18,10 +18,10 @@ struct JournalReader: Sendable {
         self.since = since
     }
 
-    /// Returns the next entries, oldest first, or nil if there are none yet.
+    /// Returns the next entries, oldest first, or nil if the journal has no new entries yet.
     mutating func next() async throws -> [JournalEntry]? {
         let page = try await service.client.send(
-            // Later pages depend only on `after`.
+            // After the first page, only `after` selects the entries.
             .journal(after: last, task: task, app: app, since: last == 0 ? since : nil))
         guard let entry = page.entries.last else { return nil }
         last = entry.id

@@ -1,16 +1,17 @@
 import Foundation
 import NightshiftAPI
 
-/// Redraws a few lines at the bottom of a terminal. Lines about ended tasks scroll away above them.
+/// A reporter that redraws a few lines at the bottom of a terminal. Lines about ended tasks scroll away above them.
 struct LiveReporter: TransferReporter {
     var paths: PathOutput
-    /// The terminal.
+    /// The terminal on which the lines are drawn.
     var screen: Output
     var now: @Sendable () -> Date
 
-    /// With more tasks than this, completed ones are only counted in the total.
+    /// The maximum number of tasks for which a line is printed when they complete. If there are more, the total counts
+    /// them.
     private static let mostListed = 100
-    /// The redrawn lines that are on the screen.
+    /// The lines on the screen that will be redrawn.
     private var drawn: [String] = []
     private var notice: String?
     private var advice = FailureAdvice()
@@ -42,7 +43,8 @@ struct LiveReporter: TransferReporter {
         paths.ended(task)
         if task.state == .completed {
             guard tasks.count <= Self.mostListed else { return }
-            // A file for standard output is in the service's directory and is removed, so its path is not shown.
+            // The file of a download to standard output is in the service's directory and is removed later, so its path
+            // is not printed.
             let place = (paths.output == nil ? nil : task.file).map { TerminalText.escaped($0) } ?? TaskText.name(task)
             printAbove("\(style.good(place)): \(TaskText.ending(task))")
         } else {
@@ -80,7 +82,7 @@ struct LiveReporter: TransferReporter {
         drawn = []
     }
 
-    /// Returns the control sequences that erase the drawn lines.
+    /// Returns the control sequences that erase the lines that were drawn.
     private func erase() -> String {
         drawn.isEmpty ? "" : "\u{1b}[\(drawn.count)A\r\u{1b}[J"
     }

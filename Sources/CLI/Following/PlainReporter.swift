@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// Prints one line per event, for logs and terminals that cannot be redrawn.
+/// A reporter that prints one line per event, for logs and for terminals that cannot be redrawn.
 struct PlainReporter: TransferReporter {
     var paths: PathOutput
     var errors: Output
@@ -42,7 +42,8 @@ struct PlainReporter: TransferReporter {
 
     mutating func ended(_ task: TaskStatus, of tasks: FollowedTasks) {
         paths.ended(task)
-        // A file for standard output is in the service's directory and is removed, so its path is not shown.
+        // The file of a download to standard output is in the service's directory and is removed later, so its path is
+        // not printed.
         let place = (paths.output == nil ? nil : task.file).map { TerminalText.escaped($0) } ?? TaskText.name(task)
         errors.line("\(task.id) \(task.state == .completed ? place : TaskText.name(task)): \(TaskText.ending(task))")
     }
@@ -60,7 +61,8 @@ struct PlainReporter: TransferReporter {
         (entry.detail ?? entry.error?.message).map { ": " + TerminalText.escaped($0) } ?? ""
     }
 
-    /// Wait reasons that concern the network or this machine. Other waits are normal in a queue and are not printed.
+    /// The wait reasons that concern the network or this machine. Other waits are normal in a queue and are not
+    /// printed.
     private static let worthTelling: Set<WaitReason> = [
         .beginDate, .retry, .retryAfter, .hostBackoff, .network, .diskSpace,
     ]

@@ -1,22 +1,25 @@
 import Foundation
 import NightshiftAPI
 
-/// Reports the progress of followed transfers to people or programs. One ``Follower`` owns it and calls it in order.
+/// A receiver of the progress of followed transfers, which shows it to people or programs. One ``Follower`` owns the
+/// receiver and calls it in order.
 protocol TransferReporter: Sendable {
-    /// - Parameter joined: those of `ids` that existed before.
+    /// Reports that the service has accepted transfers.
+    ///
+    /// - Parameter joined: the ids in `ids` of transfers that already existed.
     mutating func accepted(_ ids: [TaskID], joined: [TaskID]) throws
-    /// Reports a decision about a followed task, before it changes `task`.
+    /// Reports a decision about a followed task. It is called before `task` changes.
     mutating func decided(_ entry: JournalEntry, task: FollowedTask) throws
-    /// Reports a wait reason that no decision about the task contains.
+    /// Reports a wait reason that was in no decision about the task.
     mutating func learned(_ task: FollowedTask) throws
     mutating func progressed(_ progress: TaskProgress) throws
     mutating func ended(_ task: TaskStatus, of tasks: FollowedTasks) throws
     mutating func removed(_ task: FollowedTask) throws
     /// Reports that the connection to the service was lost or restored.
     mutating func connection(isLost: Bool) throws
-    /// Redraws the display. Called several times a second.
+    /// Redraws the display. It is called several times a second.
     mutating func tick(_ tasks: FollowedTasks)
-    /// Erases the display. Called once, at the end.
+    /// Erases the display. It is called once, at the end.
     mutating func finish(_ tasks: FollowedTasks)
 }
 
@@ -31,12 +34,12 @@ extension TransferReporter {
     mutating func finish(_ tasks: FollowedTasks) {}
 }
 
-/// Writes paths of complete files to standard output, for the next program in a pipe.
+/// An output for the paths of complete files, which the next program in a pipe reads from standard output.
 ///
-/// On a terminal the lines of the reporters contain the paths. For uploads the server's response is written there
-/// instead.
+/// If standard output is a terminal, paths are not written to it, because the lines of the reporters contain the paths.
+/// For uploads, the server's response is written instead of paths.
 struct PathOutput: Sendable {
-    /// The output; nil if it is used for something else.
+    /// The output, or nil if standard output is used for something else.
     var output: Output?
 
     func ended(_ task: TaskStatus) {
@@ -46,7 +49,7 @@ struct PathOutput: Sendable {
     }
 }
 
-/// Prints only errors: `--quiet`.
+/// A reporter that prints only errors, for `--quiet`.
 struct QuietReporter: TransferReporter {
     var paths: PathOutput
     var errors: Output
@@ -63,7 +66,7 @@ struct QuietReporter: TransferReporter {
     }
 }
 
-/// Prints nothing: the caller prints the results itself.
+/// A reporter that prints nothing, because the caller prints the results.
 struct SilentReporter: TransferReporter {
     mutating func ended(_ task: TaskStatus, of tasks: FollowedTasks) {}
 }

@@ -1,17 +1,18 @@
 import Foundation
 import NightshiftAPI
 
-/// The lines of the live view: one per transfer while the terminal has space, and a total below.
+/// The lines of the live display: one line per transfer as long as the terminal has space, and a line with the total.
 struct TransferView: Sendable {
     var size: TerminalSize
     var style: Style
     var now: Date
 
-    /// With more tasks than this, waiting ones are only counted. Sorting them for each redraw would cost too much.
+    /// The maximum number of tasks whose waiting tasks are sorted. If there are more, they are only counted, because
+    /// sorting them for each redraw would take too long.
     private static let mostSorted = 1_000
 
     func lines(_ tasks: FollowedTasks, notice: String? = nil) -> [String] {
-        // One row is kept free for the cursor, one for the total, and one for a notice.
+        // One row stays free for the cursor, one for the total, and one for a notice.
         let hasTotal = tasks.count > 1
         let room = max(1, size.rows - 1 - (hasTotal ? 1 : 0) - (notice == nil ? 0 : 1))
         var lines = shown(tasks, room: room).map { line($0) }
@@ -63,7 +64,7 @@ struct TransferView: Sendable {
         return parts.joined(separator: ", ")
     }
 
-    /// The width of a line. The last column stays free, because a line that fills it can wrap.
+    /// The width of a line. The last column stays free, because a terminal may wrap a line that fills it.
     private var columns: Int { max(20, size.columns - 1) }
 
     private func shown(_ tasks: FollowedTasks, room: Int) -> [FollowedTask] {
