@@ -1,8 +1,8 @@
 import Foundation
 import Nightshift
 
-/// A command-line program that uses the queue. `DownloadQueue FOLDER URL...` downloads the URLs, and continues when it
-/// is started again.
+/// A command-line program that uses the queue. `DownloadQueue FOLDER URL...` downloads the URLs. If the program is
+/// started again, it continues the downloads.
 @main final class AppDelegate: ApplicationDelegate {
     private var queue: DownloadQueue?
     private let folder = URL(filePath: CommandLine.arguments.dropFirst().first ?? ".")

@@ -2,16 +2,18 @@ import Foundation
 import Nightshift
 import Synchronization
 
-/// Many downloads in one background session: pass in URLs, and receive percentages and files on the main thread.
+/// A queue of many downloads in one background session. Pass in URLs, and receive percentages and files on the main
+/// thread.
 ///
-/// A relaunched app creates the queue again with the same identifier. It receives the progress of running downloads,
-/// and the files of those that ended in the meantime.
+/// A relaunched app creates the queue again with the same identifier. The queue then receives the progress of running
+/// downloads, and the files of downloads that ended in the meantime.
 public final class DownloadQueue: NSObject, Sendable {
-    /// Handlers that are called on the main thread.
+    /// The handlers of a queue, which are called on the main thread.
     public struct Handlers: Sendable {
-        /// The progress from 0 to 100, reported whenever the whole number changes.
+        /// A handler for the progress from 0 to 100. It is called whenever the whole number changes.
         public var progress: @MainActor @Sendable (URL, Int) -> Void
-        /// The temporary file is deleted when this returns, so move it or read it.
+        /// A handler for the end of a download. The temporary file is deleted when the handler returns, so move the
+        /// file or read it.
         public var completion: @MainActor @Sendable (URL, Result<URL, any Error>) -> Void
 
         public init(
@@ -40,14 +42,14 @@ public final class DownloadQueue: NSObject, Sendable {
         state.withLock { $0.session = session }
     }
 
-    /// Adds the URLs that are not already being downloaded.
+    /// Adds the URLs that are not being downloaded already.
     public func add(_ urls: [URL]) async {
         guard let session = state.withLock({ $0.session }) else { return }
         let known = Set(await session.allTasks.compactMap { $0.originalRequest?.url })
         for url in urls where !known.contains(url) { session.downloadTask(with: url).resume() }
     }
 
-    /// URLs that are being downloaded.
+    /// The URLs that are being downloaded.
     public var pending: [URL] {
         get async {
             guard let session = state.withLock({ $0.session }) else { return [] }
@@ -86,7 +88,7 @@ extension DownloadQueue: URLSessionDownloadDelegate, URLSessionBackgroundDelegat
         guard let url = downloadTask.originalRequest?.url else { return }
         let status = (downloadTask.response as? HTTPURLResponse)?.statusCode ?? 200
         report { [handlers] in
-            // The body of a 404 is not the file.
+            // The body of a response with another status, such as 404, is not the file.
             guard (200..<300).contains(status) else {
                 return handlers.completion(url, .failure(URLError(.badServerResponse)))
             }

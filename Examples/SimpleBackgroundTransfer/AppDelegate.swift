@@ -3,8 +3,8 @@ import Nightshift
 
 /// An app with one background session that downloads one large file and saves it.
 ///
-/// Run it as `nightshift app launch org.example.SimpleBackgroundTransfer -- URL`. Send it to the background, kill it,
-/// or reboot: the download continues, and the app is launched when it is complete.
+/// Run the app as `nightshift app launch org.example.SimpleBackgroundTransfer -- URL`. Send it to the background, kill
+/// it, or reboot the device. The download continues, and the app is launched when the download is complete.
 @main final class AppDelegate: ApplicationDelegate {
     let transfer = Transfer()
 
@@ -39,7 +39,7 @@ import Nightshift
         transfer.completeWhenFinished(completionHandler)
     }
 
-    /// The picture for an app switcher, which shows how much of the file has been downloaded.
+    /// Returns the picture for an app switcher. The picture shows how much of the file has been downloaded.
     func applicationSnapshot(_ application: Application) -> Data? {
         Picture(progress: transfer.fractionCompleted).png
     }

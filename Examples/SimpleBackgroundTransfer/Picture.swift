@@ -1,6 +1,6 @@
 import Foundation
 
-/// A progress bar as a PNG file, which is simple enough to be written without a graphics library.
+/// A progress bar as a PNG file. The file is simple enough to be written without a graphics library.
 struct Picture {
     /// The progress from 0 to 1.
     var progress: Double
@@ -12,7 +12,7 @@ struct Picture {
         var header = Data()
         header.append(bigEndian: UInt32(Self.width))
         header.append(bigEndian: UInt32(Self.height))
-        // 8 bits of grey; deflate, adaptive filters, not interlaced.
+        // The image has 8 bits of grey per pixel, deflate compression and adaptive filters, and is not interlaced.
         header.append(contentsOf: [8, 0, 0, 0, 0])
         var file = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
         file.append(chunk("IHDR", header))
@@ -21,7 +21,7 @@ struct Picture {
         return file
     }
 
-    /// The image data. Every row begins with its filter type: none.
+    /// The image data. Every row begins with its filter type, which is 0 for no filter.
     private var pixels: Data {
         let filled = Int(progress * Double(Self.width))
         let row = [0] + (0..<Self.width).map { UInt8($0 < filled ? 0x30 : 0xD0) }

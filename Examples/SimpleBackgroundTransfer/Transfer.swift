@@ -66,7 +66,7 @@ final class Transfer: NSObject, URLSessionDownloadDelegate, URLSessionBackground
     func urlSession(
         _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
     ) {
-        // The temporary file is deleted when this returns.
+        // The temporary file is deleted when this method returns.
         let name = downloadTask.taskDescription ?? "download"
         let target = folder.appending(path: name)
         do {

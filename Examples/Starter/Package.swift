@@ -3,7 +3,7 @@ import PackageDescription
 
 let package = Package(
     name: "starter",
-    // The address from which you cloned Nightshift. Only its library is resolved and built here.
+    // This is the address from which you cloned Nightshift. SwiftPM resolves and builds only Nightshift's library.
     dependencies: [.package(url: "https://example.org/nightshift.git", from: "0.2.0")],
     targets: [
         .executableTarget(

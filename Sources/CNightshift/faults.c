@@ -14,10 +14,10 @@ static off_t file_place;
 static pid_t owner;
 static volatile sig_atomic_t is_noted;
 
-// Makes only async-signal-safe calls.
+// This handler makes only async-signal-safe calls.
 static void note(int number, siginfo_t *information, void *context) {
     (void)context;
-    // A signal without a sender comes from the kernel and was caused by this process. abort(3) sends to itself.
+    // A signal without a sender comes from the kernel: this process caused it. abort(3) signals its own process.
     if (getpid() == owner && (information->si_code > 0 || information->si_pid == owner)) {
         int64_t words[] = {number, nightshift_boot_nanoseconds()};
         is_noted = 1;
@@ -26,7 +26,7 @@ static void note(int number, siginfo_t *information, void *context) {
     for (int index = 0; index < signal_count; index++) {
         if (signals[index] == number) sigaction(number, &before[index], NULL);
     }
-    // The instruction repeats and raises the kernel's signal again; a signal from a process must be sent again.
+    // The instruction repeats and raises the kernel's signal again. A signal from a process must be sent again.
     if (information->si_code <= 0) raise(number);
 }
 

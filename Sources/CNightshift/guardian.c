@@ -11,17 +11,17 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-// A message on the socket.
+// A message to the guardian, sent on the socket.
 struct guarded {
     int32_t frozen;
-    // The leader of the group, which is the key.
+    // The leader of the process group. It is the key of the table.
     int32_t process;
     uint64_t start_time;
-    // The file to write `0` to; empty for a process group.
+    // The path of the file to which the guardian writes `0`. It is empty for a process group.
     char freeze[1024];
 };
 
-// Only async-signal-safe calls in the guardian: it is a fork of a program with threads, and never executes another.
+// The guardian makes only async-signal-safe calls, because it is a fork of a program with threads and never calls exec.
 // The table is static, so that no memory has to be allocated.
 static struct guarded table[NIGHTSHIFT_GUARDIAN_CAPACITY];
 static int count;
@@ -38,7 +38,7 @@ static void note(const struct guarded *message) {
     }
 }
 
-// Returns the start time of a process; 0 if the process does not exist.
+// Returns the start time of a process, or 0 if the process does not exist.
 static uint64_t start_time(pid_t process) {
     char path[32] = "/proc/", digits[12];
     int length = 6, digit = 0;
@@ -52,7 +52,7 @@ static uint64_t start_time(pid_t process) {
     close(file);
     if (size <= 0) return 0;
     text[size] = 0;
-    // The name, in parentheses, may contain anything; the time is the 20th field after it.
+    // The name, in parentheses, may contain any character. The start time is the 20th field after the name.
     char *rest = strrchr(text, ')');
     if (rest == NULL) return 0;
     for (int field = 0; field < 20; field++) {
@@ -73,8 +73,8 @@ static void thaw(const struct guarded *guarded) {
         close(file);
         return;
     }
-    // The kernel gives a group's number to no new process while the group has members. So if another process has the
-    // number, the group is gone. If no process has it, the leader is gone, but other members may remain.
+    // While a group has members, the kernel does not give the group's number to a new process. If another process has
+    // the number, the group is gone. If no process has the number, only the leader is gone, and members may remain.
     uint64_t time = start_time(guarded->process);
     if (time == 0 || time == guarded->start_time) kill(-guarded->process, SIGCONT);
 }
@@ -83,7 +83,7 @@ static void guard(int socket) {
     prctl(PR_SET_NAME, "nightshift-grd");
     setsid();
     if (dup3(socket, 3, O_CLOEXEC) < 0 && socket != 3) _exit(1);
-    // The program's open files include the instance lock, the database and all client connections.
+    // This closes the program's open files: the instance lock, the database and all client connections, among others.
     int nowhere = open("/dev/null", O_RDWR);
     for (int descriptor = 0; descriptor < 3; descriptor++) dup2(nowhere, descriptor);
     closefrom(4);
@@ -103,7 +103,7 @@ static void guard(int socket) {
 }
 
 int nightshift_guardian_start(int socket, pid_t *guardian) {
-    // All signals stay blocked in the guardian: it ends when the program ends, not on a signal.
+    // All signals stay blocked in the guardian, which ends when the program ends and not because of a signal.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

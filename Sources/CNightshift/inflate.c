@@ -27,7 +27,7 @@ static int inflate_with(int from, int to, int bits, nightshift_inflate_take take
     int result = -2, state = Z_OK, has_read = 0, was_full = 0;
     int64_t written = 0;
     for (;;) {
-        // If the output was full, the bits read so far may hold more output, and the end of the stream.
+        // If the output buffer was full, the bits read so far may contain more output, and the end of the stream.
         if (stream.avail_in == 0 && !was_full) {
             ssize_t count = read(from, input, sizeof input);
             if (count < 0 && errno == EINTR) continue;

@@ -14,21 +14,21 @@
 #include <time.h>
 #include <unistd.h>
 
-// Only async-signal-safe calls in the keeper: it is a fork of a program with threads, and never executes another.
+// The keeper makes only async-signal-safe calls, because it is a fork of a program with threads and never calls exec.
 // All state is static, so that no memory has to be allocated.
 
 enum {
     input = 3,
     lock = 4,
-    // A second pipe, which holds a copy of the bytes in the FIFO without removing them.
+    // A second pipe for a copy of the bytes in the FIFO. The bytes also stay in the FIFO.
     peek_out = 5,
     peek_in = 6,
     output = 7,
     // The capacity of a FIFO.
     chunk = 65536,
-    // The size of the end of a flood that is kept until the next second.
+    // The number of bytes from the end of a flood that are kept until the next second.
     largest_tail = 65536,
-    // Milliseconds between two reads in a flood: at most 64 MiB per second are read, which limits the CPU time.
+    // The milliseconds between two reads in a flood. At most 64 MiB per second are read, to limit the CPU time.
     flood_pause = 1,
     second = 1000,
 };
@@ -36,12 +36,12 @@ enum {
 static char path[4096], older[4100];
 static char buffer[chunk], tail[largest_tail];
 static int64_t limit, size;
-// The file that is open as `output`; no file has both numbers 0.
+// The device and inode of the file that is open as `output`. Both are 0 only if no file is open.
 static dev_t log_device;
 static ino_t log_inode;
 // The time in milliseconds at which the current second began, and the number of bytes written since.
 static int64_t second_began, written;
-// In a flood, `tail` is a ring of the last bytes. The counters below hold what was left out before them.
+// In a flood, `tail` is a ring of the last bytes. The counters below count the bytes and lines that were left out.
 static int is_flood, tail_capacity, tail_length, tail_start;
 static int64_t left_out, lines_left_out;
 
@@ -57,7 +57,7 @@ static void open_log(void) {
     size = 0;
     log_device = 0;
     log_inode = 0;
-    // Without a log the app continues: its output is read and discarded.
+    // If the log cannot be opened, the app's output is read and discarded, so that the app continues.
     if (file < 0 || fstat(file, &information) != 0 || !S_ISREG(information.st_mode)) {
         if (file >= 0) close(file);
         close(output);
@@ -72,7 +72,7 @@ static void open_log(void) {
     }
 }
 
-// Continues in the file that has the log's name now. The old one may have been deleted, moved, replaced or truncated.
+// Continues in the file that has the log's name now. The old file may be deleted, moved, replaced or truncated.
 static void follow_name(void) {
     struct stat information;
     if (lstat(path, &information) == 0 && information.st_dev == log_device && information.st_ino == log_inode) {
@@ -86,7 +86,7 @@ static void write_all(const char *bytes, int64_t count) {
     while (count > 0) {
         ssize_t result = write(output, bytes, (size_t)count);
         if (result < 0 && errno == EINTR) continue;
-        // A full disk: the app must not wait for it.
+        // The disk is full. The bytes are dropped, because the app must not wait for free space.
         if (result <= 0) return;
         size += result;
         bytes += result;
@@ -94,7 +94,7 @@ static void write_all(const char *bytes, int64_t count) {
     }
 }
 
-// Restarts the log. If it cannot be renamed it stays unchanged. Returns whether it is shorter than before.
+// Restarts the log. If the log cannot be renamed, it stays unchanged. Returns whether the log became shorter.
 static int rotate(void) {
     int64_t before = size;
     rename(path, older);
@@ -102,7 +102,7 @@ static int rotate(void) {
     return size < before;
 }
 
-// Appends bytes; each half of the log begins with the beginning of a line, where lines are shorter than a half.
+// Appends bytes. Each half of the log begins at the beginning of a line, if lines are shorter than a half.
 static void append(const char *bytes, int64_t count) {
     if (count > 0) follow_name();
     while (count > 0) {
@@ -181,7 +181,7 @@ static char *number(char *place, int64_t value) {
 
 static void end_flood(void) {
     if (left_out > 0) {
-        // The rest of the truncated line, if it has an end.
+        // This is the rest of the truncated line, if the line has an end.
         int rest = 0;
         while (rest < tail_length && tail[(tail_start + rest) % tail_capacity] != '\n') rest++;
         if (rest < tail_length) leave_out(rest + 1);
@@ -200,7 +200,7 @@ static void end_flood(void) {
     is_flood = 0;
 }
 
-// Writes the bytes that were read, or keeps them if the app has written as much as its log holds within a second.
+// Writes the bytes that were read. If the app has filled its log within one second, the bytes are kept instead.
 static void keep(const char *bytes, int64_t count) {
     int64_t now = milliseconds();
     if (now - second_began >= second) {
@@ -219,9 +219,9 @@ static void keep(const char *bytes, int64_t count) {
     written += count;
 }
 
-// Copies the first bytes of the FIFO, which stay in it. Returns 0 if no process can write to it, -1 if it is empty.
+// Copies the first bytes of the FIFO without removing them. Returns 0 if no process can write to it, -1 if it is empty.
 //
-// They are removed only after they are written, so that an empty FIFO means that the log has everything.
+// The bytes are removed after they are written to the log. An empty FIFO therefore means that the log is complete.
 static ssize_t peek(void) {
     ssize_t count;
     do count = tee(input, peek_in, chunk, SPLICE_F_NONBLOCK);
@@ -278,8 +278,8 @@ static void keep_log(void) {
             wait_for_more();
         } else {
             end_flood();
-            // A process that begins to write now looks for a keeper after it has opened the FIFO. It finds either this
-            // one, which then finds the writer, or none.
+            // A process that begins to write now looks for a keeper after it has opened the FIFO. Either it finds this
+            // keeper, which then finds the writer, or it finds no keeper.
             set_lock(F_UNLCK);
             if (peek() == 0 || set_lock(F_WRLCK) != 0) return;
         }
@@ -289,13 +289,13 @@ static void keep_log(void) {
 static void begin(const struct nightshift_keeper *keeper) {
     prctl(PR_SET_NAME, "nightshift-log");
     setsid();
-    // The copies get higher numbers than the keeper uses, so that none is overwritten before it is copied.
+    // The copies get higher numbers than the keeper uses, so that no descriptor is overwritten before it is copied.
     int high_input = fcntl(keeper->input, F_DUPFD, 16), high_lock = fcntl(keeper->lock, F_DUPFD, 16);
     if (high_input < 0 || high_lock < 0) _exit(1);
     if (dup2(high_input, input) < 0 || dup2(high_lock, lock) < 0) _exit(1);
     int nowhere = open("/dev/null", O_RDWR);
     for (int descriptor = 0; descriptor < 3; descriptor++) dup2(nowhere, descriptor);
-    // The program's open files include the instance lock, the database and all client connections.
+    // This closes the program's open files: the instance lock, the database and all client connections, among others.
     closefrom(peek_out);
     if (set_lock(F_WRLCK) != 0) _exit(0);
     int ends[2];
@@ -313,11 +313,11 @@ int nightshift_keeper_start(const struct nightshift_keeper *keeper, pid_t *proce
     if (length >= sizeof path) return ENAMETOOLONG;
     int report[2];
     if (pipe2(report, O_CLOEXEC) != 0) return errno;
-    // All signals stay blocked in the keeper: it ends when its app has ended, not on a signal.
+    // All signals stay blocked in the keeper, which ends when its app has ended and not because of a signal.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    // It is detached from this program: it outlives it, and no process has to wait for it.
+    // The keeper is detached from this program and outlives it. No process has to wait for the keeper.
     pid_t child = _Fork();
     int reason = errno;
     if (child == 0) {

@@ -47,7 +47,7 @@ int64_t nightshift_tcp_received(int socket) {
     struct tcp_info information;
     socklen_t length = sizeof information;
     if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &information, &length) != 0) return -1;
-    // An older kernel without this count fills in less.
+    // An older kernel without this count fills in fewer bytes.
     if (length < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof information.tcpi_bytes_received) return -1;
     return (int64_t)information.tcpi_bytes_received;
 }
@@ -100,11 +100,11 @@ bool nightshift_has_access_list(const char *path) {
 
 int nightshift_name_exclusive(const char *from, const char *to) {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
-    // NFS, FUSE, 9p and others do not support the flag; see rename(2).
+    // NFS, FUSE, 9p and other file systems do not support the flag (rename(2)).
     if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return -1;
     if (link(from, to) == 0) return 1;
     if (errno != EPERM && errno != ENOSYS && errno != EOPNOTSUPP && errno != EMLINK) return -1;
-    // Hard links are not supported either. An empty file reserves the name and is then replaced.
+    // The file system does not support hard links either. An empty file reserves the name and is then replaced.
     int place = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (place < 0) return -1;
     close(place);
@@ -133,7 +133,7 @@ bool nightshift_has_default_access_list(const char *directory) {
 }
 
 int nightshift_copy_attribute(int from, int to, const char *name) {
-    // An access control list of ACL_MAX_ENTRIES on ext4 is smaller, and so is every label.
+    // On ext4, an access control list of ACL_MAX_ENTRIES is smaller than this buffer. Every label is smaller too.
     char value[4096];
     ssize_t size = fgetxattr(from, name, value, sizeof value);
     if (size >= 0) return fsetxattr(to, name, value, (size_t)size, 0);
@@ -148,12 +148,12 @@ int nightshift_sync_directory(const char *path) {
     int reason = errno;
     close(descriptor);
     errno = reason;
-    // The errors of file systems that have nothing to sync for a directory (vboxsf, 9p).
+    // These are the errors of file systems that cannot sync a directory and need not (vboxsf, 9p).
     return result == 0 || reason == EINVAL || reason == EBADF ? 0 : -1;
 }
 
 int nightshift_bound_free_memory(int bytes) {
-    // Setting only one would fix the other at 128 KiB: each buffer of a transfer would be mapped and cleared again.
+    // If only one is set, the other stays at 128 KiB, and each buffer of a transfer is mapped and cleared again.
     return mallopt(M_MMAP_THRESHOLD, bytes) && mallopt(M_TRIM_THRESHOLD, bytes);
 }
 
@@ -186,9 +186,9 @@ int nightshift_clock_change_descriptor(void) {
 }
 
 int nightshift_wait_for_clock_change(int descriptor) {
-    // The timer is armed for a time that is never reached: only its cancellation matters.
+    // The timer is armed for a time that is never reached, because only its cancellation matters.
     struct itimerspec never = {.it_value = {.tv_sec = INT64_C(1) << 40}};
-    // The clock was set since the last read (timerfd_create(2)). The timer is armed again nevertheless.
+    // The clock was set after the last read (timerfd_create(2)). The timer is armed again nevertheless.
     if (timerfd_settime(descriptor, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) != 0)
         return errno == ECANCELED ? 0 : -1;
     uint64_t expirations;

@@ -8,15 +8,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// Only async-signal-safe calls: this runs in forks of a program with threads.
+// This file makes only async-signal-safe calls, because it runs in forks of a program with threads.
 
 struct mapping {
     uintptr_t start, end;
     int is_private_writable, has_file, is_heap;
 };
 
-// Mappings that the C library and its loader create at the start of a program, and still need, are smaller: allocators
-// map 64 MiB at a time, and stacks have 8 MiB.
+// Smaller mappings are kept: the C library and its loader create such mappings at the start of a program and still need
+// them. Allocators map 64 MiB at a time, and stacks have 8 MiB.
 static const uintptr_t smallest = 1 << 20;
 
 static uintptr_t hexadecimal(const char **text) {
@@ -33,7 +33,7 @@ static uintptr_t hexadecimal(const char **text) {
     }
 }
 
-// `start-end rwxp offset device inode path` (proc_pid_maps(5)); returns 0 if it cannot be parsed.
+// Parses a line `start-end rwxp offset device inode path` (proc_pid_maps(5)). Returns 0 if it cannot be parsed.
 static int parse(const char *line, struct mapping *mapping) {
     mapping->start = hexadecimal(&line);
     if (*line++ != '-') return 0;
@@ -41,7 +41,7 @@ static int parse(const char *line, struct mapping *mapping) {
     if (strlen(line) < 6) return 0;
     mapping->is_private_writable = line[2] == 'w' && line[4] == 'p';
     line += 6;
-    // The offset and the device; then the inode, which is 0 without a file.
+    // The offset and the device are skipped. The inode follows, which is 0 without a file.
     for (int field = 0; field < 2; field++) {
         line = strchr(line, ' ');
         if (line == NULL) return 0;
@@ -58,11 +58,11 @@ static void drop(uintptr_t start, uintptr_t end) {
 
 static void consider(const struct mapping *mapping, const struct mapping *before) {
     if (!mapping->is_private_writable || mapping->has_file) return;
-    // A mapping directly after a file's data is the rest of that data.
+    // A mapping directly after a mapped file belongs to the data of that file.
     if (before->has_file && before->is_private_writable && before->end == mapping->start) return;
     if (!mapping->is_heap && mapping->end - mapping->start < smallest) return;
-    // The stack is kept, together with the C library's data about the thread. For the main thread that data is
-    // elsewhere, and its mapping may have been merged with adjacent allocations.
+    // The stack is kept, together with the C library's data about the thread. The data about the main thread is
+    // elsewhere, in a mapping that may have been merged with adjacent allocations.
     uintptr_t here = (uintptr_t)&mapping, thread = (uintptr_t)&errno & ~(smallest - 1);
     if (here >= mapping->start && here < mapping->end) return;
     drop(mapping->start, mapping->end < thread - smallest ? mapping->end : thread - smallest);

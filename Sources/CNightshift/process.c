@@ -18,7 +18,7 @@ struct failure {
     int reason;
 };
 
-// The lowest number for descriptors of the launch itself, above those that the program gets.
+// The lowest number of the descriptors that the launch itself uses. They are above those that the program gets.
 enum { first_own_descriptor = 10 };
 // The value that a child reports instead of a step while it waits for its gate.
 enum { waits_for_gate = -1 };
@@ -28,7 +28,7 @@ static void default_signals(void) {
     for (int number = 1; number < NSIG; number++) sigaction(number, &action, NULL);
 }
 
-// Runs in the child. Only async-signal-safe calls are allowed from here to the end.
+// Runs in the child. From here on, only async-signal-safe calls are allowed.
 static void fail(int report, int step) {
     struct failure failure = {step, errno};
     while (write(report, &failure, sizeof failure) < 0 && errno == EINTR) {
@@ -36,7 +36,7 @@ static void fail(int report, int step) {
     _exit(127);
 }
 
-// Waits until the program may run. The other end is closed if the launch is abandoned.
+// Waits until the program may run. If the launch is abandoned, the other end of the gate is closed.
 static void wait_for_gate(int report, int begun) {
     struct failure held = {waits_for_gate, 0};
     while (write(report, &held, sizeof held) < 0 && errno == EINTR) {
@@ -52,8 +52,9 @@ static void wait_for_gate(int report, int begun) {
     if (begun >= 0) (void)!pwrite(begun, &process, sizeof process, 0);
 }
 
-// Fails with errno. A file that is open for writing (by its installer, or by a process that was just forked and has not
-// called exec yet) is retried for half a second, which is shorter than the timeout of `nightshift_launch_begin`.
+// Executes the program, or fails with errno. If the program's file is open for writing (by its installer, or by a
+// process that has just forked and not called exec yet), retries for half a second. This is shorter than the timeout of
+// `nightshift_launch_begin`.
 static void execute(const struct nightshift_launch *launch) {
     for (int attempt = 0; attempt < 50; attempt++) {
         execve(launch->program, launch->arguments, launch->environment);
@@ -64,7 +65,7 @@ static void execute(const struct nightshift_launch *launch) {
 }
 
 static void become(const struct nightshift_launch *launch, int report, int nice) {
-    // They are moved, so that the program's own descriptors do not overwrite them.
+    // These descriptors are moved, so that the program's own descriptors do not overwrite them.
     report = fcntl(report, F_DUPFD_CLOEXEC, first_own_descriptor);
     if (report < 0) _exit(127);
     int output = fcntl(launch->output, F_DUPFD_CLOEXEC, first_own_descriptor);
@@ -78,7 +79,7 @@ static void become(const struct nightshift_launch *launch, int report, int nice)
     setsid();
     default_signals();
     if (launch->mask >= 0) umask((mode_t)launch->mask);
-    // Of a thread it is its own on Linux, and libdispatch gives each of its threads another one.
+    // On Linux each thread has its own nice value, and libdispatch sets other values for its threads.
     setpriority(PRIO_PROCESS, 0, nice);
     int input = open("/dev/null", O_RDONLY);
     if (input < 0) fail(report, nightshift_launch_input);
@@ -109,7 +110,7 @@ static pid_t wait_for(pid_t child) {
     return result;
 }
 
-// Returns 1 and the report, or 0 at the end of the pipe.
+// Reads a report from the pipe. Returns 1, or 0 at the end of the pipe.
 static int hear(int report, struct failure *failure) {
     ssize_t length;
     do length = read(report, failure, sizeof *failure);
@@ -121,13 +122,13 @@ int nightshift_launch(const struct nightshift_launch *launch, pid_t *child, int 
     int report[2];
     *step = nightshift_launch_fork;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, report) != 0) return errno;
-    // The nice value of the main thread.
+    // This is the nice value of the main thread.
     int nice = getpriority(PRIO_PROCESS, (id_t)getpid());
-    // No signal handler of this program may run in the child, which has only one of its threads.
+    // This program's signal handlers must not run in the child, which has only one of this program's threads.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    // This call skips the fork handlers of libraries, which are for children that continue their work.
+    // This call skips the fork handlers of libraries, because the child does not use the libraries.
     pid_t process = _Fork();
     int reason = errno;
     if (process == 0) become(launch, report[1], nice);
@@ -175,7 +176,7 @@ pid_t nightshift_pidfd_wait(int pidfd, int *status, int options) {
     while (result < 0 && errno == EINTR);
     if (result < 0) return -1;
     if (information.si_pid == 0) return 0;
-    // The format of waitpid(2).
+    // The status is encoded in the format of waitpid(2).
     *status = information.si_code == CLD_EXITED ? (information.si_status & 0xff) << 8 : information.si_status & 0x7f;
     return information.si_pid;
 }

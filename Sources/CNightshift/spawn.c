@@ -15,7 +15,7 @@ int nightshift_spawn_detached(
     sigemptyset(&none);
     sigfillset(&all);
     posix_spawn_file_actions_init(&actions);
-    // This is done first, because its number may be one of those that are opened below.
+    // This action is the first, because the descriptor may have one of the numbers that are opened below.
     if (output >= 0) posix_spawn_file_actions_adddup2(&actions, output, 1);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 2, log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);

@@ -2,10 +2,10 @@ package import Foundation
 package import FoundationNetworking
 
 // The library `Nightshift` declares initialisers with the same names, which hide FoundationNetworking's. The library
-// calls FoundationNetworking's initialisers through these.
+// uses the methods in this file to call FoundationNetworking's initialisers.
 
 extension URLSession {
-    /// FoundationNetworking's own `init(configuration:delegate:delegateQueue:)`.
+    /// Calls FoundationNetworking's own `init(configuration:delegate:delegateQueue:)`.
     package convenience init(
         inThisProcess configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?,
         delegateQueue: OperationQueue?
@@ -13,7 +13,7 @@ extension URLSession {
         self.init(configuration: configuration, delegate: delegate, delegateQueue: delegateQueue)
     }
 
-    /// FoundationNetworking's own `init(configuration:)`.
+    /// Calls FoundationNetworking's own `init(configuration:)`.
     package convenience init(inThisProcess configuration: URLSessionConfiguration) {
         self.init(configuration: configuration)
     }

@@ -1,7 +1,7 @@
 public import Foundation
 import Nightshift
 
-/// The device that the app runs on, as far as Linux provides information about it.
+/// The device on which the app runs, as far as Linux provides information about the device.
 @preconcurrency @MainActor open class UIDevice: NSObject {
     public static let current = UIDevice()
 
@@ -19,14 +19,14 @@ import Nightshift
     }
 
     public enum BatteryState: Int, Sendable {
-        /// The device has no battery, the battery is not monitored, or the service cannot be reached.
+        /// The state if the device has no battery, the battery is not monitored, or the service cannot be reached.
         case unknown = 0
         case unplugged = 1
         case charging = 2
         case full = 3
     }
 
-    /// The machine's host name.
+    /// The host name of the machine.
     public var name: String { ProcessInfo.processInfo.hostName }
 
     /// The name of the system, such as `Debian GNU/Linux`.
@@ -39,11 +39,11 @@ import Nightshift
 
     public var localizedModel: String { model }
 
-    /// A random identifier for all apps of a vendor. Apps of one vendor have ids that differ only in the last
-    /// component. Unlike on iOS, the identifier remains when the last app is removed.
+    /// A random identifier that all apps of a vendor share. Apps belong to one vendor if their ids differ only in the
+    /// last component. Unlike on iOS, the identifier is kept when the vendor's last app is removed.
     ///
-    /// The first reading waits up to 2 s for the service. It is nil if the service cannot be reached; read it again
-    /// later, as on iOS.
+    /// The first reading waits up to 2 s for the service. The identifier is nil if the service cannot be reached. In
+    /// that case read it again later, as on iOS.
     public var identifierForVendor: UUID? {
         if vendor == nil { vendor = application.vendorIdentifier }
         return vendor
@@ -51,7 +51,7 @@ import Nightshift
 
     private var vendor: UUID?
 
-    /// Always true, because apps can continue in the background.
+    /// Whether the device supports multitasking. This is always true, because apps can continue in the background.
     public var isMultitaskingSupported: Bool { true }
 
     public var userInterfaceIdiom: UIUserInterfaceIdiom { .unspecified }
@@ -59,14 +59,14 @@ import Nightshift
     /// Whether ``batteryLevel`` and ``batteryState`` can be read.
     public var isBatteryMonitoringEnabled = false
 
-    /// The charge of the battery from 0 to 1. It is -1 if it is unknown: the battery is not monitored, the device has
-    /// no battery, or the service cannot be reached.
+    /// The charge of the battery from 0 to 1. It is -1 if the battery is not monitored, the device has no battery, or
+    /// the service cannot be reached.
     ///
-    /// Each reading makes a request to the service, which takes some milliseconds. If the service does not respond,
+    /// Each reading sends a request to the service, which takes some milliseconds. If the service does not respond,
     /// reading takes 2 s.
     public var batteryLevel: Float { battery?.level ?? -1 }
 
-    /// The state of the battery. It is read in the same way as ``batteryLevel``.
+    /// The state of the battery. Reading it takes as long as reading ``batteryLevel``.
     public var batteryState: BatteryState {
         guard let battery else { return .unknown }
         guard battery.isOnExternalPower else { return .unplugged }
@@ -75,16 +75,16 @@ import Nightshift
 
     private var battery: BatteryReading? { isBatteryMonitoringEnabled ? application.battery : nil }
 
-    /// Never posted, because an app that waits in the background is not woken for its battery. `nightshift device`
-    /// shows the battery, and transfers wait for power automatically.
+    /// A notification that is never posted, because an app that waits in the background is not woken for its battery.
+    /// `nightshift device` shows the battery, and transfers wait for power automatically.
     public nonisolated static let batteryLevelDidChangeNotification = Notification.Name(
         "UIDeviceBatteryLevelDidChangeNotification")
-    /// Never posted, like ``batteryLevelDidChangeNotification``.
+    /// A notification that is never posted, for the same reason as ``batteryLevelDidChangeNotification``.
     public nonisolated static let batteryStateDidChangeNotification = Notification.Name(
         "UIDeviceBatteryStateDidChangeNotification")
 }
 
-/// The kind of user interface. None of Apple's kinds applies to a Linux desktop. The numbers are the same as in UIKit.
+/// The kind of user interface. A Linux desktop is none of Apple's kinds. The raw values are the same as in UIKit.
 public enum UIUserInterfaceIdiom: Int, Sendable {
     case unspecified = -1
     case phone = 0

@@ -1,7 +1,7 @@
 public import Foundation
 @_exported public import Nightshift
 
-// UIKit's names for the types that an app without windows needs.
+// This file declares UIKit's names for the types that an app without windows needs.
 
 public typealias UIApplication = Application
 public typealias UIApplicationDelegate = ApplicationDelegate
@@ -13,10 +13,10 @@ public typealias UIBackgroundRefreshStatus = BackgroundRefreshStatus
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let UIBackgroundTaskInvalid = UIBackgroundTaskIdentifier.invalid
 
-/// The base class of the app delegate in Xcode's template. It handles no events.
+/// The base class of the app delegate in Xcode's template. It does not handle events.
 ///
-/// `main()` makes the delegate, so a delegate with its own initialiser must declare it as `required override init()`
-/// instead of `override init()`. This also compiles on Apple's systems.
+/// `main()` makes the delegate. If a delegate has its own initialiser, the delegate must therefore declare it as
+/// `required override init()` instead of `override init()`. This also compiles on Apple's systems.
 @preconcurrency @MainActor open class UIResponder: NSObject {
     public nonisolated required override init() {
         super.init()

@@ -1,21 +1,21 @@
 package import NightshiftAPI
 
 extension Challenge {
-    /// The scheme, host and port, in the form of a task's origin. The form for a proxy differs from that for an origin.
+    /// The scheme, host and port, in the form of a task's origin. A proxy's origin has another form than a server's.
     package var origin: String {
         let address = "\(scheme)://\(host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host):\(port)"
         return isProxy ? "proxy \(address)" : address
     }
 
-    /// Returns the origin of challenges from the proxy at a URL; nil if the proxy makes none.
+    /// Returns the origin of challenges from the proxy at a URL. Returns nil if the proxy sends no challenges.
     package static func origin(ofProxy url: String) -> String? {
         Challenge(method: .basic, ofProxy: url)?.origin
     }
 
-    /// Whether the challenge requests a name and a password.
+    /// Whether the challenge requests a user name and a password.
     package var asksForCredential: Bool { method == .basic || method == .digest }
 
-    /// The challenge as a sentence for people.
+    /// A sentence that describes the challenge to people.
     package var sentence: String {
         switch method {
         case .basic, .digest: "\(host) asks for a name and password\(realm.map { " for '\($0)'" } ?? "")."

@@ -1,10 +1,12 @@
 package import NightshiftAPI
 
-/// The apps' answers to servers in one session. They are kept only in memory, because they are secrets.
+/// The apps' answers to challenges of servers in one session. The answers are kept only in memory, because they are
+/// secrets.
 package struct ChallengeAnswers: Sendable {
-    /// The answers by ``Challenge/origin``.
+    /// The answers of each origin. The key is ``Challenge/origin``.
     package private(set) var byOrigin: [String: OriginAnswer] = [:]
-    /// The methods for which a task does not ask again, because the answer was to continue without a credential.
+    /// The challenge methods for which a task does not ask again, because the app answered that it continues without a
+    /// credential.
     private var declined: [TaskID: Set<Challenge.Method>] = [:]
     /// The number of consecutive credentials that a task's server rejected.
     private var refusals: [TaskID: Int] = [:]
@@ -23,7 +25,8 @@ package struct ChallengeAnswers: Sendable {
         declined[task, default: []].formUnion(methods)
     }
 
-    /// Removes a credential that the server rejected. Returns the number of rejections for the task.
+    /// Removes a credential that the server rejected. Returns how many credentials the server has rejected for the
+    /// task.
     package mutating func refused(_ task: TaskID, origin: String) -> Int {
         byOrigin[origin]?.credential = nil
         refusals[task, default: 0] += 1
@@ -37,7 +40,7 @@ package struct ChallengeAnswers: Sendable {
 
     /// Stores an app's answer to a challenge of one of its tasks.
     ///
-    /// - Parameter leafDigest: the digest of the server's certificate, in the form of
+    /// - Parameter leafDigest: The digest of the server's certificate, in the form of
     ///   ``OriginAnswer/trustedCertificates``.
     package mutating func keep(
         _ answer: MessageAnswer, to challenge: Challenge, leafDigest: String?, of task: TaskID
@@ -51,7 +54,7 @@ package struct ChallengeAnswers: Sendable {
         case (.useCredential, .clientCertificate):
             guard let certificate = answer.clientCertificate, certificate.hasPrefix("/") else {
                 throw .invalid(
-                    "A client certificate is the absolute path of a PEM file.", pointer: "/clientCertificate")
+                    "The client certificate must be the absolute path of a PEM file.", pointer: "/clientCertificate")
             }
             update(challenge.origin) {
                 $0.clientCertificate = certificate

@@ -4,6 +4,6 @@ package import NightshiftAPI
 package enum SessionEvent: Hashable, Sendable {
     case message(SessionMessage)
     case progress(TaskProgress)
-    /// Every stored message up to this one has been sent.
+    /// An event that reports that every stored message up to this one has been sent.
     case caughtUp(Int64)
 }

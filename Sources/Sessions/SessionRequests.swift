@@ -1,7 +1,7 @@
 package import NightshiftAPI
 
 extension SessionEnqueueRequest {
-    /// Throws if there are too many tasks, or if they are not numbered like the app's own tasks.
+    /// Throws if the number of tasks, the number of a task, or the size of its client data is not valid.
     package func check() throws(Problem) {
         let numbers = tasks.map(\.taskIdentifier)
         guard (1...Limits.tasksPerRequest).contains(numbers.count) else {
@@ -20,8 +20,8 @@ extension SessionEnqueueRequest {
 }
 
 extension SessionTaskRequest {
-    /// Returns the request with its source opened through the calling process's descriptor. The file is copied in any
-    /// case.
+    /// Returns a copy of the request whose source is opened through the calling process's descriptor. The source file
+    /// is copied in any case.
     package func opened(by process: Int32) -> TaskRequest {
         var request = request
         guard let sourceDescriptor, request.kind == .upload else { return request }

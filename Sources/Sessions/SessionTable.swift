@@ -1,9 +1,9 @@
 package import NightshiftAPI
 
-/// The readers of sessions' messages, the apps that can read, and the apps' answers to servers. Kept only in memory.
-/// Pure.
+/// A pure value that holds the readers of sessions' messages, the apps that can read, and the apps' answers to servers.
+/// It is kept only in memory.
 package struct SessionTable<Reader: AnyObject & Sendable>: Sendable {
-    /// The single reader of a session, while its stream exists.
+    /// The one reader of a session and the process that it belongs to. It exists as long as the reader's stream.
     private struct Place {
         weak var reader: Reader?
         let process: Int32
@@ -18,7 +18,8 @@ package struct SessionTable<Reader: AnyObject & Sendable>: Sendable {
     /// Returns the reader of a session's messages.
     package func reader(of session: SessionID) -> Reader? { places[session]?.reader }
 
-    /// Returns the process other than `process` that reads a session's messages; nil if no other does.
+    /// Returns the process that reads a session's messages, unless it is `process`. Returns nil if no other process
+    /// reads them.
     package func holder(of session: SessionID, besides process: Int32) -> Int32? {
         guard let place = places[session], place.reader != nil, place.process != process else { return nil }
         return place.process
@@ -29,14 +30,14 @@ package struct SessionTable<Reader: AnyObject & Sendable>: Sendable {
         places[session] = Place(reader: reader, process: process)
     }
 
-    /// Sets whether an app can read messages. A suspended app cannot.
+    /// Sets whether an app can read messages. A suspended app cannot read messages.
     package mutating func setListening(_ app: AppID, _ isListening: Bool) {
         if isListening { suspended.remove(app) } else { suspended.insert(app) }
     }
 
     package func isListening(_ app: AppID) -> Bool { !suspended.contains(app) }
 
-    /// The app's answers in the session. Changes are stored.
+    /// The app's answers in the session. A change of the answers is stored in this table.
     package subscript(answersOf session: SessionID) -> ChallengeAnswers {
         get { answers[session] ?? ChallengeAnswers() }
         set { answers[session] = newValue }

@@ -1,14 +1,16 @@
 package import NightshiftAPI
 package import Store
 
-/// A reader of a growing table. It returns rows as events: stored ones first, then new ones, with progress in between.
+/// A reader of a growing table. It returns rows as events. Stored events come first, then new ones, with progress
+/// events in between.
 ///
-/// It is pull-driven: rows are read from the store when the reader requests them, so a reader that stops has no cost.
+/// Rows are read from the store when the consumer requests an event. A consumer that stops requesting events therefore
+/// has no cost.
 package actor StoredEventReader<Event: Sendable> {
     /// A row read from the table.
     package struct Row: Sendable {
         package var id: Int64
-        /// The event; nil if the reader does not want it. The cursor moves past it anyway.
+        /// The event. Nil if the consumer does not want the row. The cursor moves past the row anyway.
         package var event: Event?
 
         package init(id: Int64, event: Event?) {
@@ -19,19 +21,21 @@ package actor StoredEventReader<Event: Sendable> {
 
     /// The source of a reader's rows and progress.
     package struct Source: Sendable {
-        /// Signals more rows, or new progress.
+        /// A signal that more rows exist, or that there is new progress.
         package var signal: GrowthSignal
         /// The maximum number of rows in one read.
         package var page: Int
-        /// Reads a limited number of rows after an id, in order. Returns nil if they cannot be read, which ends the
-        /// stream.
+        /// A closure that reads a limited number of rows after an id, in order. It returns nil if the rows cannot be
+        /// read, which ends the stream.
         package var rows: @Sendable (_ after: Int64, _ limit: Int) async -> [Row]?
-        /// Creates the event that reports that all existing rows up to an id have been sent; nil if not wanted.
+        /// A closure that creates the event which reports that all existing rows up to an id have been sent. Nil if
+        /// this event is not wanted.
         package var caughtUp: (@Sendable (Int64) -> Event)?
-        /// Returns the progress of running tasks; nil if it is not wanted or cannot be read now.
+        /// A closure that returns the progress of running tasks. It returns nil if the progress is not wanted or cannot
+        /// be read now.
         package var progress: @Sendable () async -> [TaskProgress]?
         package var report: @Sendable (TaskProgress) -> Event
-        /// Whether the stream ends once all events have been returned.
+        /// A closure that returns whether the stream ends once all events have been returned.
         package var isOver: @Sendable () async -> Bool
 
         package init(
@@ -53,27 +57,31 @@ package actor StoredEventReader<Event: Sendable> {
     /// The id of the last row that was read.
     private var cursor: Int64
     private var pending: ArraySlice<Event>
-    /// The last reported progress of each task, so that nothing is reported twice.
+    /// The last reported progress of each task. The same progress is not reported twice.
     private var reported: [TaskID: TaskProgress] = [:]
     private var hasCaughtUp = false
     private var hasEnded = false
 
+    /// Makes a reader.
+    ///
     /// - Parameters:
-    ///   - cursor: the id of the row after which to begin.
-    ///   - first: events that are returned before any row.
+    ///   - source: The source of rows and progress.
+    ///   - cursor: The id of the row after which to begin.
+    ///   - first: Events that are returned before any row.
     package init(_ source: Source, after cursor: Int64, first: [Event] = []) {
         self.source = source
         self.cursor = cursor
         pending = first[...]
     }
 
-    /// Makes ``next()`` return nil from now on, because another reader replaces this one.
+    /// Ends the stream, because another reader replaces this one. From now on ``next()`` returns nil.
     package func end() {
         hasEnded = true
         source.signal.wakeWaiters()
     }
 
-    /// Returns the next event when it exists; nil when no more can come, and when the task is cancelled.
+    /// Returns the next event as soon as there is one. Returns nil when no more events can come, and when the task is
+    /// cancelled.
     package func next() async -> Event? {
         while pending.isEmpty, !isOver {
             let (last, wakes) = (source.signal.last, source.signal.wakes)
@@ -87,7 +95,7 @@ package actor StoredEventReader<Event: Sendable> {
             }
             guard pending.isEmpty, !isOver else { break }
             if await source.isOver() { return nil }
-            // An end of the reading or a signal of progress may have arrived since.
+            // The stream may have been ended, or progress may have been signalled, since the check above.
             await source.signal.wait(past: cursor, since: wakes)
         }
         return isOver ? nil : pending.popFirst()
@@ -98,8 +106,7 @@ package actor StoredEventReader<Event: Sendable> {
     private func readRows(upTo last: Int64) async -> Bool {
         guard let rows = await source.rows(cursor, source.page) else { return false }
         pending.append(contentsOf: rows.compactMap(\.event))
-        // After a page that is not full, there are no more rows. Missing rows up to the last id are deleted or
-        // unwanted.
+        // A page that is not full is the last one. Rows that are missing up to the last id are deleted or unwanted.
         cursor = rows.count == source.page ? rows.last?.id ?? last : max(last, rows.last?.id ?? 0)
         return true
     }

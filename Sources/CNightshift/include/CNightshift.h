@@ -1,4 +1,4 @@
-// The only C code that apps link: shims without logic.
+// The only C code that apps link. It consists of shims without logic.
 #ifndef CNIGHTSHIFT_H
 #define CNIGHTSHIFT_H
 

@@ -1,4 +1,4 @@
-// zlib's streams over whole files.
+// Functions that decompress whole files with zlib.
 #ifndef CNIGHTSHIFT_INFLATE_H
 #define CNIGHTSHIFT_INFLATE_H
 
@@ -6,13 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Receives a piece before it is written. `end` is the number of bytes up to its end; a first piece may come twice.
-/// Returns whether to continue.
+/// Receives a piece before it is written. `end` is the number of bytes up to the end of the piece. The first piece may be
+/// received twice. Returns whether to continue.
 typedef bool (*nightshift_inflate_take)(const void *piece, size_t count, int64_t end, void *context);
 
-/// Decompresses the gzip or zlib stream in `from` to `to`, starting at the offset of each. gzip may have several
-/// members, and `may_be_bare` allows a deflate stream without a frame. Pieces have at most 64 KiB. Returns 0; -1 with
-/// errno set if reading or writing failed; -2 if the stream is invalid or truncated; -3 if `take` returned false.
+/// Decompresses the gzip or zlib stream in `from` to `to`, starting at the current offset of each file. gzip may have
+/// several members, and `may_be_bare` allows a deflate stream without a frame. Pieces have at most 64 KiB. Returns 0 on
+/// success, -1 with errno set if reading or writing failed, -2 if the stream is invalid or truncated, and -3 if `take`
+/// returned false.
 int nightshift_inflate(int from, int to, int may_be_bare, nightshift_inflate_take take, void *context);
 
 #endif

@@ -1,41 +1,41 @@
-// Kernel calls that Swift cannot make itself: variadic ones, and ones that glibc hides with feature macros.
+// Kernel calls that Swift cannot make itself, because they are variadic or glibc hides them with feature macros.
 #ifndef CNIGHTSHIFT_KERNEL_H
 #define CNIGHTSHIFT_KERNEL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-// Each function returns the result of its call: 0 or a value, or -1 with errno set.
+// If not stated otherwise, each function returns the result of its call: 0 or a value, or -1 with errno set.
 
 /// Starts writing dirty pages of a range to disk, without waiting (sync_file_range(2)).
 int nightshift_start_writeback(int descriptor, int64_t offset, int64_t length);
 
 /// Moves bytes from a socket into a pipe without waiting, or from a pipe to `offset` of a file, without a copy
-/// (splice(2)). `offset` is NULL for a pipe. Returns the number of bytes; 0 if the sender has ended.
+/// (splice(2)). `offset` is NULL for a pipe. Returns the number of bytes, or 0 if the sender has ended.
 int64_t nightshift_splice(int from, int to, const int64_t *offset, int64_t count);
 
-/// Creates a pipe that is closed on exec: `ends[0]` is read, `ends[1]` written (pipe2(2)).
+/// Creates a pipe that is closed on exec (pipe2(2)). `ends[0]` is for reading, `ends[1]` for writing.
 int nightshift_pipe(int ends[2]);
 
-/// Duplicates a descriptor; the new one is closed on exec (fcntl(2) with F_DUPFD_CLOEXEC).
+/// Duplicates a descriptor. The new descriptor is closed on exec (fcntl(2) with F_DUPFD_CLOEXEC).
 int nightshift_duplicate(int descriptor);
 
-/// Sets the capacity of a pipe in bytes (F_SETPIPE_SZ). Returns the capacity that it has now.
+/// Sets the capacity of a pipe in bytes (F_SETPIPE_SZ). Returns the new capacity.
 int nightshift_set_pipe_capacity(int pipe, int bytes);
 
 /// Returns the number of bytes that a TCP connection has received in order, whether or not they were read (TCP_INFO).
 int64_t nightshift_tcp_received(int socket);
 
-/// Opens /dev/null as each of the descriptors 0, 1 and 2 that is closed. Must be called before anything else:
-/// a file or a socket with one of these numbers would be used as standard input, output or error.
+/// Opens /dev/null as each of the descriptors 0, 1 and 2 that is closed. Must be called first in the program. Otherwise
+/// a file or a socket could get one of these numbers and be used as standard input, output or error.
 void nightshift_open_standard_descriptors(void);
 
 /// Reserves the descriptors from the number `first` on for uses that cannot wait until others are closed. By default
-/// none is reserved.
+/// no descriptor is reserved.
 void nightshift_keep_descriptors(int first);
 
-/// Whether the next descriptor would be a reserved one. In this case, and if no descriptor is left, errno has the
-/// reason.
+/// Returns whether the next descriptor would be a reserved one. In this case, and if no descriptor is left, errno has
+/// the reason.
 bool nightshift_lacks_descriptors(void);
 
 /// Reserves blocks without changing the file's size (fallocate(2) with KEEP_SIZE).
@@ -44,14 +44,14 @@ int nightshift_reserve(int descriptor, int64_t offset, int64_t length);
 /// Returns the magic number of the file system of the file (statfs(2)).
 int64_t nightshift_filesystem_type(int descriptor);
 
-/// Returns the magic number of the file system that the file is on, and stores its number (f_fsid of statfs(2)) in
-/// `id`; 0 if it has no number.
+/// Returns the magic number of the file's file system, and stores the id of the file system (f_fsid of statfs(2)) in
+/// `id`. The id is 0 if the file system has none.
 int64_t nightshift_filesystem_identity(int descriptor, int64_t *id);
 
-/// Whether a file has an access control list (acl(5)); also true if the kernel does not report it.
+/// Returns whether a file has an access control list (acl(5)). Also returns true if the kernel does not report this.
 bool nightshift_has_access_list(const char *path);
 
-/// Renames a file to `to`, and fails with EEXIST if that exists. Returns 0 if it was renamed. Returns 1 if the file has
+/// Renames a file to `to`, and fails with EEXIST if `to` exists. Returns 0 if it was renamed. Returns 1 if the file has
 /// both names, because its file system cannot rename without replacing. The caller then removes `from` after it has
 /// closed the file, because FUSE and NFS hide an open file instead of removing it.
 int nightshift_name_exclusive(const char *from, const char *to);
@@ -59,33 +59,33 @@ int nightshift_name_exclusive(const char *from, const char *to);
 /// Creates a file without a name in a directory, with the mode rw-rw-rw- (O_TMPFILE of open(2)).
 int nightshift_open_unnamed(const char *directory);
 
-/// Whether a directory has an access control list for files that are created in it (acl(5)).
+/// Returns whether a directory has an access control list for files that are created in it (acl(5)).
 bool nightshift_has_default_access_list(const char *directory);
 
 /// Copies an extended attribute from `from` to `to`, or removes it if `from` does not have it.
 int nightshift_copy_attribute(int from, int to, const char *name);
 
-/// Renames, and fails with EEXIST if `to` exists: renameat2(2) with NOREPLACE, or an equivalent if the file system does
-/// not support that.
+/// Renames a file, and fails with EEXIST if `to` exists. Calls renameat2(2) with NOREPLACE, or an equivalent if the
+/// file system does not support that flag.
 int nightshift_rename_exclusive(const char *from, const char *to);
 
 /// Syncs a directory so that its entries survive a power failure, if its file system supports that.
 int nightshift_sync_directory(const char *path);
 
-/// Sets the amount of free memory that stays at the end of each heap. More than that is returned to the system, as is
-/// each larger piece when it is freed (M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of mallopt(3)).
+/// Sets the amount of free memory that stays at the end of each heap. Free memory beyond this amount is returned to the
+/// system, and so is each larger piece when it is freed (M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of mallopt(3)).
 int nightshift_bound_free_memory(int bytes);
 
 /// Returns the free pages of all heaps to the system (malloc_trim(3)). This takes milliseconds.
 void nightshift_return_free_memory(void);
 
-/// Nanoseconds since boot, time asleep included (CLOCK_BOOTTIME).
+/// Returns the nanoseconds since boot, including the time that the machine was asleep (CLOCK_BOOTTIME).
 int64_t nightshift_boot_nanoseconds(void);
 
-/// The same without the time that the machine was asleep (CLOCK_MONOTONIC).
+/// Returns the nanoseconds since boot without the time that the machine was asleep (CLOCK_MONOTONIC).
 int64_t nightshift_awake_nanoseconds(void);
 
-/// Reads and writes one word of memory shared between processes, in one access each.
+/// Read and write one word of memory that processes share. Each makes a single access.
 int64_t nightshift_load_word(const void *word);
 void nightshift_store_word(void *word, int64_t value);
 
@@ -101,15 +101,15 @@ int nightshift_network_change_descriptor(void);
 /// Opens a netlink socket for the kernel's device events (uevents).
 int nightshift_device_event_descriptor(void);
 
-/// Names the calling thread, at most 15 bytes (pthread_setname_np(3)); 0 or an error number.
+/// Sets the name of the calling thread, of at most 15 bytes (pthread_setname_np(3)). Returns 0 or an error number.
 int nightshift_name_thread(const char *name);
 
-/// Before a crash ends this process, writes the signal's number and the time (two of int64_t; boot nanoseconds) at
-/// offset `place` of `descriptor`: for SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE and SIGSEGV, unless another process
-/// sent them. The process ends as it would have.
+/// Installs handlers that record a crash before it ends this process. They write the signal's number and the time in
+/// nanoseconds since boot (two int64_t) at offset `place` of `descriptor`. The signals are SIGILL, SIGTRAP, SIGABRT,
+/// SIGBUS, SIGFPE and SIGSEGV, unless another process sent them. The process then ends as without the handlers.
 void nightshift_note_faults(int descriptor, int64_t place);
 
-/// Whether a crash was recorded. This process then ends, although other threads may run until it has ended.
+/// Returns whether a crash was recorded. This process then ends, but other threads may run until it has ended.
 int nightshift_fault_is_noted(void);
 
 #endif

@@ -4,9 +4,10 @@
 
 #include <sys/types.h>
 
-/// Starts `program` in a session of its own, in `/`, with default signals, input from /dev/null, both outputs to the
-/// end of the file `log` (made with mode 0600), and no other descriptor; `output`, unless it is -1, is its standard
-/// output instead of the log. Returns 0 or an error number.
+/// Starts `program` in its own session, in the directory `/`, with default signals and input from /dev/null. Standard
+/// output and standard error are appended to the file `log`, which is created with mode 0600 if it does not exist. If
+/// `output` is not -1, it is used as standard output instead. The program gets no other descriptors. Returns 0 or an
+/// error number.
 int nightshift_spawn_detached(
     pid_t *child, const char *program, char *const arguments[], char *const environment[], const char *log, int output);
 

@@ -1,7 +1,7 @@
 import Foundation
 import Nightshift
 
-/// Saves the completed file, and ends the program.
+/// A delegate that saves the completed file and ends the program.
 final class Keeper: NSObject, URLSessionDownloadDelegate {
     func urlSession(_ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL) {
         let name = downloadTask.response?.suggestedFilename ?? "download"
