@@ -3,8 +3,8 @@ import PushProtocol
 import PushRouting
 import PushStore
 
-/// The stored form of a push: a line of JSON, followed by the payload as it was received. Unknown keys are ignored, so
-/// that gateways of two versions can share a store.
+/// The stored form of a push: a line of JSON, followed by the payload as it was received. Decoding ignores unknown
+/// keys, so gateways of two versions can share a store.
 enum KeptPush {
     private struct Line: Codable {
         var id: String
@@ -29,7 +29,7 @@ enum KeptPush {
         return Array(data) + [0x0A] + push.payload
     }
 
-    /// Decodes a push; nil if the bytes are invalid.
+    /// Decodes a stored push; nil if the bytes are invalid.
     static func decode(_ bytes: [UInt8]) -> (push: Push, slot: Slot?, heldUntil: Int64?)? {
         guard let end = bytes.firstIndex(of: 0x0A),
             let line = try? JSONDecoder().decode(Line.self, from: Data(bytes[..<end])),
@@ -49,7 +49,7 @@ enum KeptPush {
     }
 }
 
-/// The stored form of a log note on one push at one time.
+/// The stored form of a log note about one push.
 struct KeptNote: Codable {
     struct Event: Codable {
         var name: String
@@ -60,7 +60,7 @@ struct KeptNote: Codable {
     var events: [Event]
     var device: String?
     var topic: String?
-    /// The slot in which the push is stored if no rate limit holds it.
+    /// The slot for the push if no rate limit holds the push.
     var slot: String?
     var payload: Data?
 
@@ -86,7 +86,7 @@ struct KeptNote: Codable {
     }
 }
 
-/// The stored form of a device with its apps' tokens. They are one value, so that they change together.
+/// The stored form of a device together with its apps' tokens. One value holds both, so that they change atomically.
 struct KeptDevice: Codable {
     struct Token: Codable {
         var token: String
@@ -126,11 +126,11 @@ struct KeptDevice: Codable {
 }
 
 extension KeptDevice {
-    /// The result of a device's request for a token.
+    /// The result of a device's request to register a topic.
     struct Registration {
         var token: String
         var ended: String?
-        /// Tokens whose owner need no longer be remembered.
+        /// The tokens whose owner need no longer be stored.
         var forgotten: [String] = []
     }
 
@@ -150,8 +150,8 @@ extension KeptDevice {
         return Registration(token: fresh, ended: current?.token, forgotten: prune(topic, limit))
     }
 
-    /// Removes the tokens that ended longest ago beyond the limits for `topic` and for the device, and returns them.
-    /// The gateway no longer answers that they have ended.
+    /// Removes ended tokens beyond the limits for `topic` and for the device, those that ended longest ago first.
+    /// Returns the removed tokens. For a removed token, the gateway no longer reports that it has ended.
     private mutating func prune(_ topic: String, _ limit: Int) -> [String] {
         func ended() -> [Token] {
             tokens.filter { $0.endedAt != nil }

@@ -1,13 +1,13 @@
 import Foundation
 import PushStore
 
-/// Requests to JetStream, and its responses.
+/// A client of JetStream's API.
 ///
 /// Reads go to a stream's leader (`STREAM.MSG.GET`), because a replica may lag.
 struct JetStream: Sendable {
     let connection: NATSConnection
 
-    /// The decoder of JetStream's API, whose keys have underscores.
+    /// A decoder for JetStream's API, whose keys contain underscores.
     static var decoder: JSONDecoder {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -28,21 +28,21 @@ struct JetStream: Sendable {
         static let wrongLastSequence = 10_071
         static let noMessage = 10_037
         static let streamNotFound = 10_059
-        /// The error code of "no suitable peers for placement", with the status 400.
+        /// The error code for "no suitable peers for placement". Its status is 400.
         static let noPeers = 10_005
 
-        /// Whether a retry may succeed: there is no leader or no quorum, or servers of the cluster have not found each
+        /// Whether a retry may succeed: the cluster has no leader or no quorum, or its servers have not found each
         /// other yet.
         var isTemporary: Bool { code == 503 || errCode == Self.noPeers }
 
         var error: StoreError {
             let text = "NATS: \(description ?? "error \(code)")"
-            // The status 500 includes a full disk: a later attempt may succeed.
+            // // A full disk is among the reasons for status 500, so a later attempt may succeed.
             return StoreError(isTemporary || code == 500 ? .unavailable : .other, text)
         }
     }
 
-    /// A message of a stream.
+    /// A message that is stored in a stream.
     struct Kept: Sendable {
         var subject: String
         var sequence: UInt64
@@ -52,7 +52,7 @@ struct JetStream: Sendable {
     /// The result of a write.
     enum Written: Sendable {
         case at(UInt64)
-        /// Another client has written to the subject in the meantime.
+        /// Another client has written to the subject since it was read.
         case overtaken
     }
 
@@ -75,15 +75,16 @@ struct JetStream: Sendable {
 
     typealias Completion<Value> = @Sendable (Result<Value, StoreError>) -> Void
 
-    /// Seconds for which a repeatable request is retried. Streams find a new leader in less time.
+    /// The time for which a repeatable request is retried, in seconds. Streams elect a new leader in less time.
     static let timeout = 20.0
     private static let pause = 0.25
 
     // MARK: - Writing
 
-    /// Publishes a message to the stream of its subject. Completes when a majority of the stream's replicas has it.
+    /// Publishes a message to the stream of its subject. Completes when a majority of the stream's replicas has stored
+    /// it.
     ///
-    /// - Parameter last: the sequence that the subject's last message must have; nil to write in any case.
+    /// - Parameter last: the expected sequence of the subject's last message; nil to write without this condition.
     func write(
         _ subject: String, _ data: [UInt8], last: UInt64? = nil, isRemoval: Bool = false,
         completion: @escaping Completion<Written>
@@ -91,9 +92,9 @@ struct JetStream: Sendable {
         var headers: [(name: String, value: String)] = []
         if let last {
             headers.append(("Nats-Expected-Last-Subject-Sequence", "\(last)"))
-            // In a cluster, nats-server 2.9.10 compares the sequence before the replicas agree, so two concurrent
-            // writes both pass. It compares message ids after the agreement, so only one of all writes over one value
-            // succeeds.
+            // // In a cluster, nats-server 2.9.10 compares the sequence before the replicas agree, so two concurrent
+            // writes may both pass. The server compares message ids after the agreement. Therefore the id ensures that
+            // only one write after the same last message succeeds.
             headers.append(("Nats-Msg-Id", "\(subject):\(last)"))
         }
         if isRemoval { headers.append(("KV-Operation", "DEL")) }
@@ -192,8 +193,8 @@ struct JetStream: Sendable {
 
     // MARK: - The API
 
-    /// Sends a request to the API and retries it for a while, because a stream without a leader will elect one. The
-    /// requests made here can be repeated safely.
+    /// Sends a request to the API. Retries temporary errors until a time limit, because a stream without a leader will
+    /// elect one. The requests that use this function can be repeated safely.
     func ask<Value: Decodable & Sendable>(
         _ name: String, _ request: String, as type: Value.Type, completion: @escaping Completion<Value>
     ) {

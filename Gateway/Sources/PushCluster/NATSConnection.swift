@@ -5,8 +5,8 @@ import Synchronization
 
 /// A connection to a cluster of NATS servers. It reconnects to another server automatically.
 ///
-/// Many requests may be pending at a time and are answered in any order. Thread-safe. Completions are called on threads
-/// of libnats, and only after the call that they belong to has returned.
+/// Many requests may be pending at a time. Answers may arrive in any order. Thread-safe. Completions are called on
+/// threads of libnats, and only after the call that they belong to has returned.
 final class NATSConnection: Sendable {
     typealias Completion = @Sendable (Result<[UInt8], StoreError>) -> Void
 
@@ -20,13 +20,13 @@ final class NATSConnection: Sendable {
         var last: UInt64 = 0
         var pending: [UInt64: Pending] = [:]
         var isTimed = false
-        /// The number of messages without a reply that wait to be sent.
+        /// The number of unsent messages that expect no reply.
         var unsent = 0
-        /// Called after a reconnection.
+        /// The function that is called after a reconnection.
         var returned: (@Sendable () -> Void)?
     }
 
-    /// A pointer to an object of libnats, which does its own locking.
+    /// A pointer to an object of libnats. The library locks the object itself.
     private struct Handle: @unchecked Sendable {
         var pointer: OpaquePointer
     }
@@ -37,9 +37,10 @@ final class NATSConnection: Sendable {
     private let state = Mutex(State())
     private let handle = Mutex<Handle?>(nil)
     private let replies = Mutex<NATSSubscription?>(nil)
-    /// Completes requests that fail at once, after the call has returned.
+    /// The queue that completes failed requests after the call has returned.
     private let queue = DispatchQueue(label: "nightshift.nats")
-    /// Sends messages in the order of the calls. A server that does not read blocks this queue, but no caller.
+    /// The queue that sends messages in the order of the calls. A server that does not read blocks this queue, but no
+    /// caller.
     private let sending = DispatchQueue(label: "nightshift.nats.sending")
 
     /// Connects to one of the servers.
@@ -61,7 +62,7 @@ final class NATSConnection: Sendable {
         var options: OpaquePointer?
         try check(natsOptions_Create(&options))
         defer { natsOptions_Destroy(options) }
-        // The connection lives as long as the program, because a closing connection may call back at any time.
+        // // Keep the connection as long as the program runs, because a closing connection may call back at any time.
         let closure = Unmanaged.passRetained(connection).toOpaque()
         let servers = settings.servers.map { strdup($0.url) }
         defer { for server in servers { free(server) } }
@@ -74,7 +75,8 @@ final class NATSConnection: Sendable {
         try check(natsOptions_SetTimeout(options, 3_000))
         try check(natsOptions_SetPingInterval(options, 5_000))
         try check(natsOptions_SetMaxPingsOut(options, 2))
-        // Without a deadline, a server that does not read would block every call, including the pings that detect this.
+        // // Set a deadline. Otherwise a server that does not read would block every call, including the pings that
+        // detect this.
         try check(natsOptions_SetWriteDeadline(options, 2_000))
         // Let thousands of subscriptions share four threads.
         try check(natsOptions_UseGlobalMessageDelivery(options, true))
@@ -140,7 +142,7 @@ final class NATSConnection: Sendable {
         returned?()
     }
 
-    /// The number of requests without an answer and of messages that wait to be sent.
+    /// The number of unanswered requests and unsent messages.
     var depth: Int { state.withLock { $0.pending.count + $0.unsent } }
 
     func close() {
@@ -156,7 +158,7 @@ final class NATSConnection: Sendable {
         disconnected()
     }
 
-    /// Returns when the server has read all messages sent before.
+    /// Waits until the server has read all messages that were sent before this call.
     func flush() throws(StoreError) {
         sending.sync {}
         guard let pointer = handle.withLock({ $0 })?.pointer else { throw Self.gone }
@@ -172,7 +174,7 @@ final class NATSConnection: Sendable {
         return try NATSSubscription(pointer, subject, body)
     }
 
-    /// Sends a message that needs no answer. Its loss is not reported.
+    /// Sends a message that needs no answer. The loss of the message is not reported.
     func publish(_ subject: String, _ data: [UInt8]) {
         let isConnected = state.withLock { state in
             if state.isConnected { state.unsent += 1 }
@@ -242,10 +244,10 @@ final class NATSConnection: Sendable {
         completion(message.isFromNobody ? .failure(StoreError(.unavailable, Self.nobody)) : .success(message.bytes))
     }
 
-    /// The error message for a request without a subscriber.
+    /// The error message for a request that no subscriber receives.
     static let nobody = "No subscriber answered the request."
 
-    /// Ends requests that have timed out, as long as any are pending.
+    /// Completes requests that have timed out with an error. Runs as long as requests are pending.
     private func watch() {
         queue.asyncAfter(deadline: .now() + 0.5) { [self] in
             let (late, goesOn) = state.withLock { state in
@@ -265,7 +267,7 @@ final class NATSConnection: Sendable {
     }
 }
 
-/// A message, which is valid only while its handler runs.
+/// A received message, which is valid only while its handler runs.
 struct NATSMessage {
     fileprivate let pointer: OpaquePointer
 
@@ -289,7 +291,7 @@ struct NATSMessage {
 
 /// A subscription to a subject. It ends when the object is released.
 final class NATSSubscription: @unchecked Sendable {
-    // This is set once, and only passed to libnats, which does its own locking.
+    // // The pointer is set once. It is only passed to libnats, which locks the object itself.
     private let pointer: OpaquePointer
 
     private final class Body {
@@ -318,7 +320,7 @@ final class NATSSubscription: @unchecked Sendable {
             throw NATSConnection.gone
         }
         self.pointer = pointer
-        // At that point the last call of the handler has returned.
+        // // When this callback runs, the last call of the handler has returned.
         natsSubscription_SetOnCompleteCB(
             pointer, { if let closure = $0 { Unmanaged<Body>.fromOpaque(closure).release() } }, closure.toOpaque())
     }

@@ -23,11 +23,11 @@ package struct NATSSettings: Sendable, Hashable {
     package var replicas: Int
     /// The number of streams among which devices are distributed. It is fixed when the store is created.
     package var streams: Int
-    /// The certificates in PEM of the authority that signs the servers' certificates.
+    /// The path of the PEM file with the authority that signs the servers' certificates.
     package var authority: String?
-    /// The file with the user's JWT and seed.
+    /// The path of the file with the user's JWT and seed.
     package var credentials: String?
-    /// The most entries of the delivery log; nil leaves the limit of an existing log unchanged.
+    /// The maximum number of entries in the delivery log; nil leaves the limit of an existing log unchanged.
     package var logLimit: Int?
 
     package init(servers: [String], replicas: Int = 3, streams: Int = 4, logLimit: Int? = nil) {

@@ -3,17 +3,17 @@ package import PushProtocol
 import PushRouting
 package import PushStore
 
-/// Storage of messages of UnifiedPush, and of alerts that came while their devices were connected. All pushes of a
+/// The storage of UnifiedPush messages, and of alerts that arrived while their devices were connected. All pushes of a
 /// topic are stored under one subject, in order of arrival.
 ///
-/// The servers store somewhat more than ``KeptMessages`` allows. A read returns only what is within the limits, and
-/// removes the rest.
+/// The servers store somewhat more than ``KeptMessages`` allows. A read returns only pushes within the limits, and
+/// removes the others.
 extension NATSStore {
-    /// Every so many messages, the pushes of a device that exceed its limits are removed.
+    /// The number of stored messages after which the pushes of a device beyond its limits are removed.
     private static let sample: UInt64 = 64
 
-    /// Reads all pushes under a registration's subject, oldest first. Each is read by its exact subject, from the
-    /// sequence after the previous one, so that the server searches no other subject.
+    /// Returns all pushes of a registration, oldest first. Each read uses the exact subject and starts after the
+    /// sequence of the previous push, so the server does not search other subjects.
     func kept(
         for device: DeviceID, topic: String, completion: @escaping JetStream.Completion<[QueuedPush]>
     ) {
@@ -36,8 +36,8 @@ extension NATSStore {
         }
     }
 
-    /// Returns the pushes to send to a device. Removes those that exceed the limits or have been replaced by a newer
-    /// message of the same topic.
+    /// Returns the pushes to send to a device. Removes pushes beyond the limits, and pushes that a newer message of the
+    /// same topic has replaced.
     func bounded(_ messages: [QueuedPush], of device: DeviceID) -> [QueuedPush] {
         let (kept, lost) = KeptMessages.bounded(messages)
         let now = Int64(Date().timeIntervalSince1970 * 1_000)
@@ -47,7 +47,7 @@ extension NATSStore {
         return kept
     }
 
-    /// Removes the messages that a written message replaces, and from time to time those that exceed the limits.
+    /// Removes the messages that a new message replaces. From time to time, also removes pushes beyond the limits.
     func makeRoom(_ push: Push, _ slot: Slot, _ sequence: UInt64) {
         if sequence.isMultiple(of: Self.sample) { return waiting(for: push.device) { _ in } }
         guard case .named = slot else { return }
@@ -77,7 +77,7 @@ extension NATSStore {
 }
 
 extension Array {
-    /// Returns the elements for which `isWanted` holds, and the others.
+    /// Returns two lists: the elements for which `isWanted` is true, and the others.
     func divided(_ isWanted: (Element) -> Bool) -> ([Element], [Element]) {
         (filter(isWanted), filter { !isWanted($0) })
     }

@@ -26,7 +26,7 @@ extension NATSStore {
         return entries
     }
 
-    /// Returns an outcome that was not logged: the push waits for its device, or another push has replaced it.
+    /// Determines an outcome that the log lacks: the push waits for its device, or another push has replaced it.
     private func fate(
         of push: PushID, _ device: DeviceID, _ topic: String, _ slot: Slot, _ entries: [LogEntry]
     ) async throws(StoreError) -> LogEntry? {
@@ -45,7 +45,7 @@ extension NATSStore {
         return LogEntry(entry: last.entry, push: push, at: last.at, event: event.name, detail: event.detail)
     }
 
-    /// Returns the push that is stored in the slot of `push`.
+    /// Reads the push that is stored in the slot of `push`.
     private func stored(
         _ push: PushID, _ device: DeviceID, _ topic: String, _ slot: Slot
     ) async throws(StoreError) -> QueuedPush? {

@@ -28,7 +28,7 @@ extension NATSStore {
         }
     }
 
-    /// Removes the push that was held before a silent push that passes, because the new push replaces it.
+    /// Removes the held push that an accepted silent push replaces.
     private func removeHeld(_ push: Push, before sequence: UInt64) {
         let stream = subjects.stream(of: push.device, .held)
         jetStream.last(subjects.push(push.device, topic: push.topic, slot: .held), in: stream) { result in
@@ -44,7 +44,7 @@ extension NATSStore {
         _ place: StoredPlace, device: DeviceID, note: LogNote, completion: @escaping @Sendable (StoreError?) -> Void
     ) {
         publish(note)
-        // Remove it by its sequence, so that no newer push is removed.
+        // // Remove the held push by its sequence, so that no newer push is removed.
         let stream = subjects.stream(of: device, place.slot)
         jetStream.remove(UInt64(max(0, place.sequence)), in: stream, completion: completion)
     }
@@ -52,7 +52,7 @@ extension NATSStore {
     package func waiting(
         for device: DeviceID, completion: @escaping @Sendable (Result<[QueuedPush], StoreError>) -> Void
     ) {
-        // Each place is read by its exact subject. A search by the device's prefix would examine the subjects of all
+        // // Read each place by its exact subject. A search by the device's prefix would examine the subjects of all
         // devices.
         jetStream.last(Subjects.device(device), in: Subjects.devices) { result in
             do throws(StoreError) {
@@ -78,7 +78,7 @@ extension NATSStore {
                     return others + self.bounded(kept, of: device)
                 })
         }
-        // A gateway that missed the device's connection to another gateway learns of it here.
+        // // This read also discovers a connection to another gateway, if this gateway missed the report of it.
         jetStream.last(Subjects.seen(device), in: Subjects.seen) { result in
             if case .success(let kept?) = result { self.heard(device, epoch: kept.sequence) }
             gathering.add(result.map { _ in nil })
@@ -110,7 +110,7 @@ extension NATSStore {
 
     // MARK: - One attempt
 
-    /// The reasons for which the gateway with the connection may refuse an offered push.
+    /// The reasons for which the gateway that has the device's connection may refuse an offered push.
     private static let reasons: [String: DeliveryEvent.Discard] = Dictionary(
         [DeliveryEvent.Discard.disabled, .expired, .notConnected, .rateLimit, .power, .notNow, .busy].map {
             (DeliveryEvent.discarded($0).name, $0)
@@ -131,7 +131,7 @@ extension NATSStore {
 
     // MARK: - Silent pushes
 
-    /// The most attempts to take a token while other gateways use the same bucket.
+    /// The maximum number of attempts to take a token from a bucket that other gateways also use.
     private static let attempts = 50
 
     package func takeSilent(
@@ -158,7 +158,7 @@ extension NATSStore {
                 return completion(.success(.waits(bucket.wait(settings, now: now))))
             }
             guard let data = try? JSONEncoder().encode(bucket) else { return }
-            // If two gateways take from the same level, only one write succeeds.
+            // // If two gateways try to take the same token, only one write succeeds.
             self.jetStream.write(subject, Array(data), last: kept?.sequence ?? 0) { result in
                 switch result {
                 case .success(.at): completion(.success(.passes))
@@ -173,7 +173,7 @@ extension NATSStore {
     }
 }
 
-/// Collects the results of several requests. It fails with the first error.
+/// A collection of the results of several requests. It fails with the first error.
 final class Gathering<Element: Sendable>: Sendable {
     private struct State {
         var elements: [Element] = []

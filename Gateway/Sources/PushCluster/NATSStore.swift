@@ -4,18 +4,19 @@ import PushRouting
 package import PushStore
 import Synchronization
 
-/// A store that gateways on several machines share. It uses JetStream streams, each replicated on several NATS servers.
+/// A store that gateways on several machines share. It uses JetStream streams, which are replicated on several NATS
+/// servers.
 ///
-/// A gateway holds no state that another gateway needs. Thread-safe.
+/// No gateway holds state that another gateway needs. Thread-safe.
 package final class NATSStore: Sendable {
     /// A device that is connected to this gateway.
     struct Attachment: Sendable {
         var connection: UInt64
         let subscription: NATSSubscription
-        /// The sequence of the record of this connection. Among all gateways, the connection with the highest sequence
-        /// is current.
+        /// The sequence of the record of this connection. If a device has connections to several gateways, the one with
+        /// the highest sequence is current.
         var epoch: UInt64?
-        /// The highest sequence reported by other gateways before `epoch` was known.
+        /// The highest sequence that other gateways reported before `epoch` was known.
         var heard: UInt64 = 0
     }
 
@@ -26,12 +27,12 @@ package final class NATSStore: Sendable {
     let attachments = Mutex<[DeviceID: Attachment]>([:])
     private let listener = Mutex<(any StoreListener)?>(nil)
     private let heard = Mutex<[NATSSubscription]>([])
-    /// For each of these streams, the sequence up to which all messages were received or read.
+    /// The sequence up to which all messages of a stream were received or read, by stream name.
     private let known = Mutex<[String: UInt64]>([:])
     let followers = Mutex<(count: Int, subscription: NATSSubscription?)>((0, nil))
 
-    /// Seconds between the election of a stream's leader and the read of messages that may have been missed. By then,
-    /// the new leader has applied what the previous one had acknowledged.
+    /// The pause between the election of a stream's leader and the read of messages that may have been missed, in
+    /// seconds. By then, the new leader has applied all messages that the previous leader acknowledged.
     private static let settling = 1.0
 
     /// Connects to the servers, and creates the missing streams.
@@ -49,7 +50,7 @@ package final class NATSStore: Sendable {
         }
         try await agree()
         for plan in StreamPlan.all(settings) { try await jetStream.prepare(plan) }
-        // Callers read the store only after this, so that only later changes can be missed.
+        // // Callers read the store after this point, so only changes after this point can be missed.
         for stream in [Subjects.registry, Subjects.devices] {
             let last = try await jetStream.information(of: stream).state?.lastSeq ?? 0
             known.withLock { $0[stream] = last }
@@ -102,8 +103,8 @@ package final class NATSStore: Sendable {
         ear?.changed(id, tokens: device.tokens.map(\.token), isRevoked: device.revokedAt != nil)
     }
 
-    /// Records a message as received. After a gap, later messages do not count until ``catchUp()`` has read the missing
-    /// ones.
+    /// Records a message as received. If earlier messages are missing, the record stays at the gap until ``catchUp()``
+    /// has read the missing messages.
     private func hasHeard(_ message: NATSMessage, of stream: String) {
         guard let sequence = message.header("Nats-Sequence").flatMap({ UInt64($0) }) else { return }
         known.withLock { known in
@@ -141,7 +142,7 @@ package final class NATSStore: Sendable {
         connection.pause(Self.settling) { [weak self] in self?.ear?.mayHaveMissed() }
     }
 
-    // MARK: - Connected devices
+    // // MARK: - Connected devices
 
     package func attach(_ device: DeviceID, connection number: UInt64, at: Int64) {
         let isHere = attachments.withLock { attachments in
@@ -161,7 +162,7 @@ package final class NATSStore: Sendable {
         see(device, number, at: at, until: .now + .seconds(JetStream.timeout))
     }
 
-    /// Records that the device is connected to this gateway. The order of these records is the order of the device's
+    /// Records that the device is connected to this gateway. The order of such records is the order of the device's
     /// connections.
     private func see(_ device: DeviceID, _ number: UInt64, at: Int64, until end: ContinuousClock.Instant) {
         jetStream.write(Subjects.seen(device), Array("\(at)".utf8)) { result in
@@ -199,8 +200,8 @@ package final class NATSStore: Sendable {
         if let over { supersede(device, over) }
     }
 
-    /// Ends a connection of a device that is now connected to another gateway. From here on, this gateway does not
-    /// answer for the device, however long the connection takes to close.
+    /// Ends a connection of a device that is now connected to another gateway. This gateway immediately stops answering
+    /// for the device, however long the closing of the connection takes.
     private func supersede(_ device: DeviceID, _ number: UInt64) {
         detach(device, connection: number)
         ear?.superseded(device, connection: number, Refusal(.replaced, "The device opened a new connection."))
@@ -212,7 +213,7 @@ package final class NATSStore: Sendable {
     }
 
     package func detach(_ device: DeviceID, connection number: UInt64) {
-        // The subscription ends when its last reference is released, which must happen outside the lock.
+        // // The subscription ends when its last reference is released. That must happen outside the lock.
         let ended = attachments.withLock { attachments -> Attachment? in
             guard attachments[device]?.connection == number else { return nil }
             return attachments.removeValue(forKey: device)

@@ -1,7 +1,7 @@
 import PushProtocol
 import PushRouting
 
-/// The names of streams and subjects.
+/// The names of the store's streams and subjects.
 struct Subjects: Sendable {
     var streams: Int
 
@@ -23,8 +23,8 @@ struct Subjects: Sendable {
     static let streams = "NIGHTSHIFT_PUSH_"
     static let keptStreams = "NIGHTSHIFT_KEPT_"
 
-    /// The subject of a place. Each place of an app's topic has its own subject, except that all alerts or messages of
-    /// a topic that are kept share one.
+    /// Returns the subject of a place in storage. Each place of a topic has its own subject, with one exception: all
+    /// kept alerts or messages of a topic share one subject.
     func push(_ device: DeviceID, topic: String, slot: Slot) -> String {
         let end = "\(number(of: device)).\(Self.name(device)).\(Self.token(topic))"
         return slot.isKept ? "nightshift.kept.\(end)" : "nightshift.push.\(end).\(Self.token(slot.text))"
@@ -41,7 +41,7 @@ struct Subjects: Sendable {
     static func keeps(_ device: DeviceID) -> String { "nightshift.live.\(name(device)).keeps" }
     static func seen(_ device: DeviceID) -> String { "nightshift.seen.\(name(device))" }
 
-    /// The subject to which gateways write to test that writes become durable. No device has this name.
+    /// The subject to which gateways write to test that writes become durable. The name cannot be that of a device.
     static let probe = "nightshift.seen.probe"
 
     static func bucket(_ device: DeviceID, topic: String) -> String {
@@ -61,7 +61,7 @@ struct Subjects: Sendable {
         "$KV.nightshift_enrolments.\(hash.map { digits($0) }.joined())"
     }
 
-    /// Returns an id as one token, without hyphens.
+    /// Returns an id as one token of a subject, without hyphens.
     static func name(_ identifier: Identifier) -> String { identifier.bytes.map { digits($0) }.joined() }
 
     static func identifier(_ name: some StringProtocol) -> Identifier? {
@@ -71,8 +71,8 @@ struct Subjects: Sendable {
         return Identifier(high: high, low: low)
     }
 
-    /// Encodes any text as one token of a subject. Characters that have a meaning in subjects become `=` and their
-    /// hexadecimal digits, so that different texts have different tokens.
+    /// Encodes any text as one token of a subject. Each character with a special meaning in subjects becomes `=` and
+    /// its hexadecimal digits, so different texts have different tokens.
     static func token(_ text: String) -> String {
         var token = ""
         for byte in text.utf8 {
@@ -81,7 +81,7 @@ struct Subjects: Sendable {
             default: token += "=" + digits(byte)
             }
         }
-        // An empty token is not allowed in a subject.
+        // // A token of a subject must not be empty.
         return token.isEmpty ? "=" : token
     }
 

@@ -4,7 +4,7 @@ import PushProtocol
 import PushRouting
 import PushStore
 
-/// Executes an operator's requests.
+/// An executor of an operator's requests.
 struct Administration: Sendable {
     let gateway: Gateway
 
@@ -12,7 +12,7 @@ struct Administration: Sendable {
     private static let page = 500
     private static let deviceLimit = 10_000
 
-    /// - Parameter reply: called with each line of the answer; returns false when the client no longer listens.
+    /// - Parameter reply: called with each line of the answer. It returns false if the client no longer reads.
     func answer(_ request: AdministrationRequest, reply: @Sendable (AdministrationReply) async -> Bool) async {
         do {
             if case .log(let count, let follow) = request {
@@ -111,7 +111,7 @@ struct Administration: Sendable {
         return identifier
     }
 
-    /// Returns the public key of a PEM text. Of a private key only the public part is stored.
+    /// Returns the public key of a PEM text. If the text contains a private key, returns only its public part.
     private static func publicKey(_ pem: String) throws -> String {
         if let key = try? ES256PublicKey(pem: pem) { return key.pemRepresentation }
         if let key = try? ES256PrivateKey(pem: pem) { return key.publicKey.pemRepresentation }

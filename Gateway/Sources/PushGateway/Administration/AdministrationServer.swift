@@ -19,7 +19,7 @@ enum AdministrationServer {
             .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
     }
 
-    /// Whether a process of this user may administer the gateway. Only the gateway's own user and root may.
+    /// Whether a process of this user may administer the gateway: it must belong to the gateway's own user or to root.
     static func isAllowed(_ user: uid_t) -> Bool {
         user == geteuid() || user == 0
     }
@@ -30,7 +30,7 @@ private final class AdministrationHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// The most bytes of a request. A key in PEM has a few hundred.
+    /// The maximum size of a request in bytes. A key in PEM format has a few hundred.
     private static let requestLimit = 65_536
 
     private let gateway: Gateway
@@ -58,7 +58,7 @@ private final class AdministrationHandler: ChannelInboundHandler {
         guard let end = request.readableBytesView.firstIndex(of: 0x0A) else { return }
         let line = Data(request.readableBytesView[..<end])
         let exchange = AdministrationExchange(gateway: gateway, channel: context.channel, line: line)
-        // The task ends with the answer, or with the connection.
+        // // The task ends when the answer is complete, or when the connection ends.
         answering = Task { await exchange.run() }
     }
 }
@@ -102,7 +102,7 @@ private struct AdministrationExchange: Sendable {
         await Administration(gateway: gateway).answer(request) { await write($0) }
     }
 
-    /// Writes a line; returns false when the client no longer reads.
+    /// Writes a line. Returns false if the client no longer reads.
     private func write(_ reply: AdministrationReply) async -> Bool {
         guard let data = try? JSONEncoder().encode(reply) else { return false }
         var buffer = ByteBuffer(bytes: data)

@@ -13,15 +13,15 @@ package enum AdministrationRequest: Codable, Sendable {
     case devices
     case device(id: String)
     case revokeDevice(id: String)
-    /// - Parameter lifetime: seconds for which the code is valid.
+    /// - Parameter lifetime: the time for which the code is valid, in seconds.
     case enrol(name: String, lifetime: Int)
     case push(id: String)
-    /// The last `count` entries, and with `follow` also new ones.
+    /// A request for the last `count` entries of the delivery log. With `follow`, new entries follow.
     case log(count: Int, follow: Bool)
     case status
 }
 
-/// A line of the gateway's answer, in JSON. A log has many lines, and other answers have one.
+/// A line of the gateway's answer, in JSON. A log has many lines. Every other answer has one line.
 package enum AdministrationReply: Codable, Sendable {
     case done(String)
     case failed(String)
@@ -98,7 +98,7 @@ package enum AdministrationReply: Codable, Sendable {
         package var devices: Int
         package var tokens: Int
         package var stored: Int
-        /// The number of held pushes; nil if they are counted as stored.
+        /// The number of pushes held by the rate limit; nil if `stored` includes them.
         package var held: Int?
         package var providerConnections: Int
         package var deviceConnections: Int
@@ -107,7 +107,7 @@ package enum AdministrationReply: Codable, Sendable {
 
 /// Conversion between times and text in the format of RFC 3339, in UTC.
 package enum TimestampText {
-    /// - Parameter milliseconds: since 1970.
+    /// - Parameter milliseconds: the time since 1970.
     package static func text(_ milliseconds: Int64) -> String {
         let date = Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
         return date.formatted(

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A signal to the followers of the delivery log that it has new entries.
+/// A signal to followers of the delivery log that the log has new entries.
 package final class LogSignal: Sendable {
     private let waiting = Mutex<[UInt64: AsyncStream<Void>.Continuation]>([:])
     private let last = Mutex<UInt64>(0)
@@ -13,7 +13,7 @@ package final class LogSignal: Sendable {
         }
     }
 
-    /// A stream with one element for all entries since the last element was taken.
+    /// Returns a stream with one element for all entries that were added since the reader received the last element.
     package func growth() -> AsyncStream<Void> {
         let number = last.withLock { last in
             last += 1

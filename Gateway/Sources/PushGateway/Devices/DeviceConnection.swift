@@ -19,11 +19,11 @@ final class DeviceConnection: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var device: DeviceID?
     private var number: UInt64?
-    /// Closes a silent connection. The timer fires no later than ``timeoutEnd``, which it then examines. Cancelling a
-    /// timer with every byte would become more expensive with more connections.
+    /// The timer that closes an idle connection. It fires no later than ``timeoutEnd``, and then compares the time with
+    /// it. The timer is not cancelled for every byte, because a cancellation is more expensive with more connections.
     private var timeout: (at: NIODeadline, timer: Scheduled<Void>)?
     private var timeoutEnd = NIODeadline.distantFuture
-    /// The earliest time at which a held push may be due.
+    /// The timer for the earliest time at which a held push may be due, and that time.
     private var turn: (at: Int64, timer: Scheduled<Void>)?
 
     /// - Parameter proved: called when the device has authenticated.
@@ -64,7 +64,7 @@ final class DeviceConnection: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let before = channel.state
         perform(channel.received(unwrapInboundIn(data).readableBytesView))
-        // Before authentication, only a change of state extends the timeout, so that single bytes do not.
+        // // Before authentication only a change of state extends the timeout. Single bytes do not extend it.
         if case .open = channel.state { restartTimeout() } else if channel.state != before { restartTimeout() }
     }
 
@@ -150,7 +150,7 @@ final class DeviceConnection: ChannelInboundHandler {
         if let device, let number { body(device, number) }
     }
 
-    /// Runs `body`, and continues with its result on the event loop.
+    /// Runs `body`, and passes its result to the continuation on the event loop.
     private func ask<Value: Sendable>(
         _ body: @escaping @Sendable () async throws -> Value, then: @escaping (Result<Value, any Error>) -> Void
     ) {
@@ -201,7 +201,7 @@ final class DeviceConnection: ChannelInboundHandler {
 
     private func register(_ request: UInt32, _ topic: String, _ isFreshWanted: Bool) {
         guard let device else { return }
-        // A registration for UnifiedPush belongs to its device. An app's topic belongs to a team.
+        // // A UnifiedPush registration belongs to its device, but an app's topic must belong to a team.
         guard UnifiedPushTopic(topic) != nil || gateway.directory.topic(topic) != nil else {
             let refusal = Refusal(.unknownTopic, "The topic '\(topic)' is not registered at the gateway.")
             return perform(channel.answer(.refused(request: request, refusal)))
@@ -246,7 +246,7 @@ final class DeviceConnection: ChannelInboundHandler {
         }
     }
 
-    /// The switchboard's reference to a connection.
+    /// A reference to a connection, for the switchboard.
     private struct Link: DeviceLink {
         let eventLoop: any EventLoop
         let connection: NIOLoopBound<DeviceConnection>
@@ -271,14 +271,15 @@ final class DeviceConnection: ChannelInboundHandler {
 
 /// A secret code that enrols one device.
 package enum EnrolmentCode {
-    /// Generates a code of 160 random bits, in letters and digits that a person can read aloud.
+    /// Generates a code of 160 random bits, in letters and digits that are easy to read aloud.
     package static func make() -> String {
         let letters = Array("abcdefghjkmnpqrstuvwxyz23456789")
         var random = SystemRandomNumberGenerator()
         return String((0..<32).map { _ in letters[Int.random(in: 0..<letters.count, using: &random)] })
     }
 
-    /// Hashes a code. It has enough bits for a hash without salt. A person may type it in upper case.
+    /// Returns the hash of a code. A code has so many random bits that the hash needs no salt. Letters in upper case
+    /// are accepted, because a person may type the code.
     package static func hash(_ code: String) -> [UInt8] {
         Array(SHA256.hash(data: Data(code.lowercased().utf8)))
     }

@@ -5,20 +5,21 @@ import PushStore
 
 /// Answers requests to endpoints of UnifiedPush, over any version of HTTP.
 struct EndpointExchange: Sendable {
-    /// A request that has arrived completely.
+    /// A complete request to an endpoint.
     struct Arrival: Sendable {
         var method: String
         var path: String
         /// The header fields, with names in lower case.
         var fields: [(name: String, value: String)]
         var body: [UInt8]
-        /// Whether the body exceeds the limit, so that only part of it is in `body`.
+        /// Whether the body exceeds the limit. If so, `body` contains only part of it.
         var isTooLarge: Bool
     }
 
     let gateway: Gateway
 
-    /// Returns the response; for a stored message, when it is on the disk. The future never fails.
+    /// Returns the response. For a stored message, the response is ready when the message is on the disk. The future
+    /// never fails.
     func answer(_ arrival: Arrival, on loop: any EventLoop) -> EventLoopFuture<EndpointAnswer> {
         let answer = lookUp(arrival, loop)
         answer.whenSuccess { gateway.metrics.count("nightshift_gateway_endpoint_total{status=\"\($0.status)\"}") }
@@ -45,7 +46,7 @@ struct EndpointExchange: Sendable {
     private func perform(
         _ request: EndpointRequest, _ record: TokenRecord, _ arrival: Arrival, _ loop: any EventLoop
     ) -> EventLoopFuture<EndpointAnswer> {
-        // An app's token is not an endpoint.
+        // // The token of an app's topic is not an endpoint.
         guard UnifiedPushTopic(record.topic) != nil else { return loop.makeSucceededFuture(.notFound) }
         guard record.endedAt == nil else { return loop.makeSucceededFuture(.gone) }
         switch request.action {
@@ -85,7 +86,7 @@ struct EndpointExchange: Sendable {
     private func withdraw(
         _ id: PushID, _ record: TokenRecord, _ loop: any EventLoop
     ) -> EventLoopFuture<EndpointAnswer> {
-        // Deletions count against the rate limit too, because each costs the store as much as a message.
+        // // The rate limit also counts deletions, because a deletion costs the store as much as a message.
         if let wait = gateway.messageRates.wait(record.token, now: GatewayClock.now()) {
             return loop.makeSucceededFuture(.tooMany(wait))
         }

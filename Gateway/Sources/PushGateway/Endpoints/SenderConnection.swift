@@ -5,9 +5,9 @@ import PushRouting
 
 /// A sender's HTTP/1.1 connection to endpoints of UnifiedPush.
 ///
-/// Confined to its event loop. Requests are handled one at a time. While one is unanswered, the pipeline holds the
-/// next, and delivers it during the write of the response. So a response that others may follow is never written within
-/// `channelRead`: many requests in one buffer would each add a level of recursion.
+/// Confined to its event loop. Requests are handled one at a time. While a request is unanswered, the pipeline holds
+/// the next request, and delivers it during the write of the response. Therefore `channelRead` never writes a response
+/// that may be followed by another: many requests in one buffer would each add a level of recursion.
 final class SenderConnection: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -19,20 +19,20 @@ final class SenderConnection: ChannelInboundHandler {
     private var conduct = ProviderConduct()
     private var head: HTTPRequestHead?
     private var body: [UInt8] = []
-    /// The bytes of the body that have arrived, whether or not they are in `body`.
+    /// The number of bytes of the body that have arrived, including bytes that were not added to `body`.
     private var size = 0
     private var isEnding = false
     private var timeout: Scheduled<Void>?
-    /// Closes a connection that does not prove in time that it belongs to a sender.
+    /// The timer that closes a connection whose sender does not authenticate in time.
     private var anonymity: Scheduled<Void>?
 
-    /// Seconds after which a connection without a request is closed.
+    /// The time after which a connection without a request is closed, in seconds.
     private static let idle = 60
-    /// The bytes of a body that are read before the response that it is too large. A sender that has sent less reads
-    /// the response.
+    /// The number of bytes of a body after which the gateway refuses the body as too large. A sender that sends fewer
+    /// bytes can read the refusal.
     private static let longestBody = 256 << 10
 
-    /// - Parameter proved: called with the first request to an existing endpoint.
+    /// - Parameter proved: called with the first successful request to an endpoint.
     init(gateway: Gateway, proved: @escaping @Sendable () -> Void, closed: @escaping @Sendable () -> Void) {
         self.gateway = gateway
         self.proved = proved
@@ -62,14 +62,14 @@ final class SenderConnection: ChannelInboundHandler {
         if event is IdleStateHandler.IdleStateEvent { context.close(promise: nil) }
         if event is GatewayStops {
             end()
-            // A request that arrives slowly is not awaited.
+            // // Shutdown does not wait for a request that is still arriving.
             let channel = context.channel
             context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }
         }
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// Closes the connection after answering the request that is under way.
+    /// Closes the connection after answering the current request.
     private func end() {
         isEnding = true
         if head == nil { context?.close(promise: nil) }
@@ -78,7 +78,7 @@ final class SenderConnection: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head):
-            // Requests after the last response are ignored.
+            // // The connection is ending, so ignore further requests.
             guard !isEnding else { return }
             self.head = head
             body = []
@@ -100,7 +100,7 @@ final class SenderConnection: ChannelInboundHandler {
         }
     }
 
-    /// Sets the seconds within which the rest of the request, or the next request, must arrive.
+    /// Sets the time limit in seconds for the rest of the request, or for the next request.
     private func wait(_ seconds: Int) {
         timeout?.cancel()
         timeout = context?.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(seconds))) {
@@ -128,7 +128,7 @@ final class SenderConnection: ChannelInboundHandler {
     private func answer(_ answer: EndpointAnswer, isLast: Bool = false) {
         guard let head, let context else { return }
         self.head = nil
-        // The token of an endpoint is the proof that the sender may send.
+        // // The sender used the token of an endpoint, which proves that the sender may send.
         if (200..<300).contains(answer.status), let anonymity {
             anonymity.cancel()
             self.anonymity = nil
@@ -150,8 +150,8 @@ final class SenderConnection: ChannelInboundHandler {
         }
         let done = context.eventLoop.makePromise(of: Void.self)
         if isEnding { done.futureResult.assumeIsolated().whenComplete { _ in self.context?.close(promise: nil) } }
-        // The request is finished even if the peer does not read the response. The next request may arrive during the
-        // write, and then sets its own timeout.
+        // // The request is finished even if the peer does not read the response. The next request may arrive during
+        // the write. Then it sets its own timeout.
         wait(Self.idle)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: done)
     }

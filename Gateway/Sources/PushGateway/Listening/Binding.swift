@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 
 extension ServerBootstrap {
-    /// Opens a port. If that fails, the error names the port.
+    /// Opens the port of `address`. If that fails, the error names the port.
     func bind(to address: GatewaySettings.Address) async throws -> any Channel {
         do {
             return try await bind(host: address.host, port: address.port).get()

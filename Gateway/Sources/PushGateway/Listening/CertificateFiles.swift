@@ -1,9 +1,9 @@
 import Glibc
 import NIOSSL
 
-/// The PEM files of certificates and keys. Errors name the file, the problem and the remedy.
+/// The PEM files of certificates and keys. An error names the file, the problem and the remedy.
 package enum CertificateFiles {
-    /// A certificate chain and its key.
+    /// A certificate chain and its private key.
     struct Pair {
         var chain: [NIOSSLCertificate]
         var key: NIOSSLPrivateKey
@@ -25,7 +25,7 @@ package enum CertificateFiles {
         return pair
     }
 
-    /// - Parameter what: describes the file's content to a person.
+    /// - Parameter what: the file's content, as an error message names it.
     static func certificates(_ path: String, _ what: String) throws(GatewayError) -> [NIOSSLCertificate] {
         try check(path, what)
         guard let chain = try? NIOSSLCertificate.fromPEMFile(path), !chain.isEmpty else {

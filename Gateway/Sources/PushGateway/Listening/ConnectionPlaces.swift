@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// The open connections, by name. A ``PlaceTable`` decides which have a place.
+/// The open connections, by name. A ``PlaceTable`` decides which connections may stay open.
 final class ConnectionPlaces: Sendable {
     private struct State {
         var table = PlaceTable<ObjectIdentifier>()
@@ -35,7 +35,7 @@ final class ConnectionPlaces: Sendable {
             state.table.leave(channel)
             return state.channels.removeValue(forKey: channel)
         }
-        // The last reference may be released here, outside the lock.
+        // // Release the connection outside the lock, because this may be its last reference.
         withExtendedLifetime(channel) {}
     }
 
@@ -43,7 +43,7 @@ final class ConnectionPlaces: Sendable {
         state.withLock { $0.table.hasShrunk() }
     }
 
-    /// Closes a connection without TLS's close_notify, for which a peer could take a long time.
+    /// Closes a connection without waiting for TLS's close_notify, which a peer could delay.
     private static func cut(_ channel: any Channel) {
         channel.eventLoop.execute {
             let first = try? channel.pipeline.syncOperations.context(handlerType: BackPressureHandler.self)

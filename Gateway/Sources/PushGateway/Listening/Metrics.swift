@@ -1,19 +1,19 @@
 import Synchronization
 
-/// Counters for Prometheus.
+/// The gateway's counters for Prometheus.
 package final class Metrics: Sendable {
     private let state = Mutex<[String: Int]>([:])
 
     package init() {}
 
-    /// Adds one to a counter, which is named in Prometheus's form: `name{label="value"}`.
+    /// Adds one to a counter. The counter's name has Prometheus's form: `name{label="value"}`.
     package func count(_ name: String) {
         state.withLock { $0[name, default: 0] += 1 }
     }
 
     /// Returns all values in the text format of Prometheus.
     ///
-    /// - Parameter others: values that are measured instead of counted.
+    /// - Parameter others: further values, which are measured when they are requested.
     package func text(_ others: [(name: String, value: Int)]) -> String {
         let counters = state.withLock { $0 }.map { ($0.key, $0.value, "counter") }
         let levels = others.map { ($0.name, $0.value, "gauge") }

@@ -1,22 +1,24 @@
-/// A limited number of places for connections.
+/// A limited number of places for connections, as a pure value.
 ///
-/// The type is pure. When all places are taken, the oldest connection that has not authenticated loses its place to the
-/// next. So silent connections cannot keep out a connection that authenticates.
+/// When all places are taken, a new connection gets the place of the oldest connection that has not authenticated.
+/// Therefore idle connections cannot keep out a connection that authenticates.
 package struct PlaceTable<Name: Hashable & Sendable>: Sendable {
     package enum Entry: Sendable, Hashable {
         case enters
-        /// The new connection takes the place of this unauthenticated one.
+        /// The new connection enters, and this unauthenticated connection must be closed.
         case replaces(Name)
         case refused
     }
 
-    /// The decrease of connections from which their memory, a few MB, is worth returning to the system.
+    /// The decrease in the number of connections after which their memory is returned to the system. Their memory is
+    /// then a few MB.
     package static var shrinkage: Int { 250 }
 
     package private(set) var open: Set<Name> = []
-    /// The arrival numbers of connections in `open` that have not authenticated.
+    /// The arrival numbers of the connections in `open` that have not authenticated.
     private var strangers: [Name: UInt64] = [:]
-    /// Unauthenticated connections in order of arrival, starting at `first`. Some have authenticated or left since.
+    /// Connections in order of arrival, starting at `first`. The list includes connections that have authenticated or
+    /// left since their arrival.
     private var order: [(name: Name, arrival: UInt64)] = []
     private var first = 0
     private var arrivals: UInt64 = 0
@@ -24,7 +26,7 @@ package struct PlaceTable<Name: Hashable & Sendable>: Sendable {
 
     package init() {}
 
-    /// Gives `name` a place. It counts as unauthenticated until a call of ``proved(_:)``.
+    /// Gives `name` a place. The connection counts as unauthenticated until ``proved(_:)`` is called for it.
     package mutating func enter(_ name: Name, limit: Int) -> Entry {
         var entry = Entry.enters
         if open.count >= limit {

@@ -76,7 +76,7 @@ private final class StatusHandler: ChannelInboundHandler {
     }
 
     /// Writes the response in a later turn of the event loop, because the pipeline delivers the next request during the
-    /// write.
+    /// write of a response.
     private func later(_ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ text: String) {
         context.eventLoop.assumeIsolated().execute { self.answer(context, status, text) }
     }

@@ -5,8 +5,8 @@ import Synchronization
 
 /// The gateway's certificate, which is read again when its files have changed.
 ///
-/// The files are checked when a connection arrives, so that no polling is needed. If a file cannot be read, the last
-/// valid certificate stays in use.
+/// The files are checked when a connection arrives, so no polling is needed. If a file cannot be read, the last valid
+/// certificate stays in use.
 final class TLSFiles: Sendable {
     private struct State {
         var stamp: Stamp?
@@ -38,7 +38,7 @@ final class TLSFiles: Sendable {
     private let logger: Logger
     private let state: Mutex<State>
 
-    /// - Parameter protocols: the protocols offered by ALPN.
+    /// - Parameter protocols: the protocols to offer by ALPN.
     init(certificate: String, key: String, protocols: [String], asksForCertificate: Bool, logger: Logger) throws {
         self.certificate = certificate
         self.key = key

@@ -11,7 +11,7 @@ final class WriteGatherer: ChannelDuplexHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// The number of bytes that are written without waiting for more. A TLS record has at most 16 KiB.
+    /// The number of gathered bytes from which they are written at once. A TLS record has at most 16 KiB.
     private static let limit = 16_384
 
     private var pending: ByteBuffer?
@@ -27,7 +27,7 @@ final class WriteGatherer: ChannelDuplexHandler {
         } else {
             pending?.writeBuffer(&data)
         }
-        // The promise of a later write is completed no earlier than that of an earlier one.
+        // // Writes complete in order, so one promise for the last write completes the promises of all writes.
         if self.promise == nil { self.promise = promise } else { self.promise?.futureResult.cascade(to: promise) }
     }
 

@@ -9,36 +9,36 @@ import X509
 package enum CertificateVerdict: Sendable, Hashable {
     /// The provider sent no certificate and needs a token.
     case none
-    /// The certificate is valid for the topics in its subject and for this environment.
+    /// The certificate is valid for these topics and this environment.
     case trusted(topics: [String], environment: KeyRecord.Environment)
-    /// The certificate has another issuer, is expired or not yet valid, or names no topic.
+    /// The certificate is not valid: it has another issuer, has expired, is not yet valid, or names no topic.
     case untrusted
 }
 
-/// Verifies the certificates that providers present.
+/// The verification of the certificates that providers present.
 ///
-/// A certificate names its topics as user ids (UID) in its subject, as in APNs. Its extensions name the environment;
-/// without one it is valid for any.
+/// A certificate names its topics as user ids (UID) in its subject, as in APNs. Its extensions name the environment. A
+/// certificate without such an extension is valid for any environment.
 final class CertificateJudge: Sendable {
     private struct Trust {
         var verdict: CertificateVerdict
-        /// The earliest expiry of the certificates in the chain.
+        /// The earliest expiry time of the certificates in the chain.
         var end: Date
     }
 
-    /// The most certificates that are remembered. Only trusted ones are.
+    /// The maximum number of remembered certificates. Only trusted certificates are remembered.
     private static let limit = 10_000
 
     private let roots: [Certificate]
-    /// The trusted certificates, by their bytes. A provider that resumes a TLS session does not present its chain
-    /// again.
+    /// The trusted certificates, by their encoded bytes. A provider that resumes a TLS session does not present its
+    /// chain again.
     private let trusted = Mutex<[[UInt8]: Trust]>([:])
 
     private static let userID: ASN1ObjectIdentifier = [0, 9, 2342, 19_200_300, 100, 1, 1]
     private static let development: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 1]
     private static let production: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 2]
 
-    /// - Parameter file: the PEM file of the authorities.
+    /// - Parameter file: the path of the PEM file with the authorities.
     init(file: String) throws {
         roots = try CertificateFiles.certificates(file, "providers' authority")
             .map { try Certificate(derEncoded: $0.toDERBytes()) }
@@ -80,7 +80,7 @@ final class CertificateJudge: Sendable {
     }
 }
 
-/// The verdict on a connection's certificate, which is set before the first request.
+/// The verdict on a connection's certificate. It is set before the first request.
 final class CertificateBox: Sendable {
     private let value = Mutex(CertificateVerdict.none)
 

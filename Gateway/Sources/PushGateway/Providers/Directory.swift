@@ -4,7 +4,8 @@ package import PushRouting
 package import PushStore
 import Synchronization
 
-/// The providers and device tokens, which every push needs. They are read from the store once, and again after changes.
+/// The teams, keys, topics and device tokens that are needed to check every push. They are read from the store once,
+/// and again after changes.
 package final class Directory: Sendable {
     package struct Key: Sendable {
         package var record: KeyRecord
@@ -16,13 +17,14 @@ package final class Directory: Sendable {
         var keys: [String: Key] = [:]
         var topics: [String: TopicRecord] = [:]
         var tokens: [String: TokenRecord] = [:]
-        /// Provider tokens whose signature was valid.
+        /// The provider tokens whose signature was verified.
         var verified: [String: ProviderSession.Token] = [:]
-        /// The number of changes. A value that was read before a change is not remembered after it.
+        /// The number of changes so far. A value that was read from the store before a change is not remembered after
+        /// the change.
         var generation = 0
     }
 
-    /// The most device tokens that are remembered. Others are read from the store.
+    /// The maximum number of remembered device tokens. Other tokens are read from the store each time.
     private static let tokenLimit = 200_000
     private static let verifiedLimit = 10_000
 
@@ -45,7 +47,7 @@ package final class Directory: Sendable {
                 guard let key = try? ES256PublicKey(pem: record.publicKey) else { continue }
                 state.keys[record.id] = Key(record: record, publicKey: key)
             }
-            // A key may have been removed.
+            // // A key may have been removed, so verify all provider tokens again.
             state.verified = [:]
         }
     }
@@ -62,7 +64,7 @@ package final class Directory: Sendable {
 
     package func known(_ token: String) -> TokenRecord? { state.withLock { $0.tokens[token] } }
 
-    /// Reads a token from the store if it is not remembered; nil if it does not exist.
+    /// Returns a token, which is read from the store if it is not remembered; nil if the token does not exist.
     package func token(_ token: String) async throws(StoreError) -> TokenRecord? {
         let generation = state.withLock { $0.generation }
         let record = try await store.token(token)
@@ -74,7 +76,7 @@ package final class Directory: Sendable {
         return record
     }
 
-    /// Forgets all tokens, because any may have changed.
+    /// Discards all remembered tokens, because any of them may have changed.
     package func forgetTokens() {
         state.withLock { state in
             state.generation += 1
@@ -82,7 +84,7 @@ package final class Directory: Sendable {
         }
     }
 
-    /// Forgets these tokens, because they have changed.
+    /// Discards these remembered tokens, because they have changed.
     package func forget(_ tokens: some Sequence<String>) {
         state.withLock { state in
             state.generation += 1
@@ -94,7 +96,7 @@ package final class Directory: Sendable {
 
     private struct Claims: JWTPayload {
         var iss: String
-        /// Seconds since 1970.
+        /// The time of issue, in seconds since 1970.
         var iat: Int64
         var exp: Int64?
         var nbf: Int64?
@@ -111,7 +113,7 @@ package final class Directory: Sendable {
             nbf = container.contains(.nbf) ? try Self.seconds(container, .nbf) : nil
         }
 
-        /// Decodes a time without its fractions of a second.
+        /// Decodes a time and drops the fraction of a second.
         private static func seconds(_ container: KeyedDecodingContainer<CodingKeys>, _ key: CodingKeys) throws -> Int64
         {
             // Some provider libraries write the number as text, which APNs accepts.
@@ -133,7 +135,8 @@ package final class Directory: Sendable {
         ProviderSession.Token, Rejection
     > {
         guard let parsed = try? DefaultJWTParser().parse(Array(token.utf8), as: Claims.self),
-            // The gateway supports no extension, so a critical one is refused (RFC 7515, section 4.1.11).
+            // // The gateway supports no JWS extension, so it refuses a token with critical ones (RFC 7515, section
+            // 4.1.11).
             parsed.header.fields["crit"] == nil,
             parsed.header.alg == "ES256", let name = parsed.header.kid, name.count == 10, let key = key(name),
             key.record.team == parsed.payload.iss
@@ -147,7 +150,7 @@ package final class Directory: Sendable {
         let verified = ProviderSession.Token(
             key: name, team: key.record.team, issuedAt: claims.iat, expiresAt: claims.exp, notBefore: claims.nbf)
         state.withLock { state in
-            // The key may have been revoked in the meantime.
+            // // The key may have been revoked in the meantime. Then do not remember the token.
             guard state.keys[name]?.record == key.record else { return }
             if state.verified.count >= Self.verifiedLimit { state.verified = [:] }
             state.verified[token] = verified

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The ``PushNames`` of all providers, shared between threads.
 final class NamedPushes: Sendable {
-    /// The most pushes in one half of the table, which takes about 10 MB.
+    /// The maximum number of pushes in one half of the table. Such a half takes about 10 MB.
     private static let limit = 100_000
 
     private let names = Mutex(PushNames(limit: limit))

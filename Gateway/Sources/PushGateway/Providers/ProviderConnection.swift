@@ -4,7 +4,8 @@ import NIOHTTP2
 import PushProtocol
 import PushRouting
 
-/// A provider's connection: the state that its requests share, and the frames that concern the whole connection.
+/// A provider's connection. It holds the state that its requests share, and handles the frames that concern the whole
+/// connection.
 ///
 /// Confined to its event loop.
 final class ProviderConnection: ChannelInboundHandler {
@@ -21,11 +22,11 @@ final class ProviderConnection: ChannelInboundHandler {
     private var isSlow = false
     private var isAuthenticated = false
     private var isEnding = false
-    /// Closes a connection that does not speak HTTP/2 or does not authenticate in time.
+    /// The timer that closes a connection that does not speak HTTP/2 or does not authenticate in time.
     private var timeout: Scheduled<Void>?
     private var hasSpoken = false
 
-    /// Seconds from the first frame within which a request must authenticate.
+    /// The time limit for the first authenticated request, in seconds from the first frame.
     static let anonymousLimit: Int64 = 60
 
     /// - Parameter proved: called with the first request that authenticates.
@@ -71,7 +72,8 @@ final class ProviderConnection: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // An error of the provider below HTTP ends its connection. The HTTP/2 handler has already sent the reason.
+        // // The provider violated HTTP/2 or TLS, so close the connection. The HTTP/2 handler has already sent the
+        // reason.
         context.close(promise: nil)
     }
 
@@ -79,14 +81,14 @@ final class ProviderConnection: ChannelInboundHandler {
 
     var verdict: CertificateVerdict { certificate.verdict }
 
-    /// Returns nil if requests with this token may proceed.
+    /// Returns the reason to refuse requests with this token; nil if they may proceed.
     func judge(_ token: ProviderSession.Token, now: RouteTime) -> Rejection? {
         let rejection = session.judge(token, now: now.wallSeconds)
         if rejection == nil { authenticated() }
         return rejection
     }
 
-    /// Handles the first request that authenticates: from then on, the provider may use several streams.
+    /// Handles the first authenticated request. After it, the provider may use several streams.
     func authenticated() {
         guard !isAuthenticated else { return }
         isAuthenticated = true
@@ -108,14 +110,15 @@ final class ProviderConnection: ChannelInboundHandler {
         }
     }
 
-    /// Sends the reason for the end of the connection, and closes it when pending requests are answered.
+    /// Sends the reason for closing the connection, and closes the connection when pending requests are answered.
     func end(_ rejection: Rejection) {
         guard !isEnding, let context else { return }
         isEnding = true
         var reason = context.channel.allocator.buffer(capacity: 64)
         reason.writeString("{\"reason\":\"\(rejection.reason)\"}")
         let code: HTTP2ErrorCode = rejection == .tooManyRequests ? .enhanceYourCalm : .noError
-        // Requests that the provider sent before it reads this are still answered: no stream is refused.
+        // // The provider may send requests before it reads this frame. The gateway still answers them, so no stream is
+        // refused.
         write(.init(streamID: .rootStream, payload: .goAway(lastStreamID: .maxID, errorCode: code, opaqueData: reason)))
         let channel = context.channel
         context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }

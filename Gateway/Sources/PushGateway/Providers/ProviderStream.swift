@@ -22,7 +22,7 @@ final class ProviderStream: ChannelInboundHandler {
     private var isTooLarge = false
     private var isAnswered = false
     private var hasHead = false
-    /// Whether the end of the request has arrived.
+    /// Whether the complete request has arrived.
     private var isWhole = false
     private var id: PushID
     private var timeout: Scheduled<Void>?
@@ -51,7 +51,7 @@ final class ProviderStream: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .headers(let headers):
-            // Trailers are ignored.
+            // // Ignore trailers.
             if !hasHead { read(headers.headers) }
             hasHead = true
             heard(headers.endStream)
@@ -87,8 +87,8 @@ final class ProviderStream: ChannelInboundHandler {
         if isWhole { requested() }
     }
 
-    /// Starts the timeout for the rest of the request. Most requests arrive complete and need no timer. Cancelling a
-    /// timer becomes more expensive with more connections.
+    /// Starts the timeout for the rest of an incomplete request. Most requests arrive complete and need no timer. A
+    /// timer is avoided because its cancellation is more expensive with more connections.
     func channelReadComplete(context: ChannelHandlerContext) {
         if hasHead, !isWhole, timeout == nil { wait(context) }
         context.fireChannelReadComplete()
@@ -97,13 +97,13 @@ final class ProviderStream: ChannelInboundHandler {
     private func wait(_ context: ChannelHandlerContext) {
         timeout = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(gateway.settings.bodyTimeout))) {
             self.isEndpoint ? self.respond(.slow) : self.answer(.idleTimeout)
-            // Reset only after the response is out, because a reset makes the connection drop unsent data of the
-            // stream.
+            // // Wait until the response is sent. A reset makes the connection drop unsent data of the stream.
             context.eventLoop.assumeIsolated().execute { self.reset() }
         }
     }
 
-    /// Resets a stream whose rest is not needed, so that it no longer counts as open (RFC 9113, section 8.1).
+    /// Resets a stream if the rest of its request is not needed. The stream then no longer counts as open (RFC 9113,
+    /// section 8.1).
     private func reset() {
         context?.writeAndFlush(wrapOutboundOut(.rstStream(.noError)), promise: nil)
     }
@@ -135,7 +135,7 @@ final class ProviderStream: ChannelInboundHandler {
     }
 
     private func respond(_ answer: EndpointAnswer) {
-        // An endpoint's token proves that the sender may send, just as a provider's token does.
+        // // The token of an endpoint proves that the sender may send, just as a provider's token does.
         if (200..<300).contains(answer.status) { connection.authenticated() }
         var headers = HPACKHeaders([(":status", "\(answer.status)")])
         for field in answer.fields { headers.add(name: field.name, value: field.value) }
@@ -188,11 +188,12 @@ final class ProviderStream: ChannelInboundHandler {
         let headers = try PushHeaders(request)
         let named = headers.topic ?? (topics.count == 1 ? topics[0] : nil)
         guard let named else { throw .missingTopic }
-        // A certificate's default topic is the app's. The push type's suffix is expected only in a named topic.
+        // // The default topic of a certificate is the app's own topic. Only a topic in the request has the push type's
+        // suffix.
         let topic = try TopicName(named, type: headers.topic == nil ? nil : headers.type).base
         guard let owner = gateway.directory.topic(topic)?.team, team.map({ $0 == owner }) ?? topics.contains(topic)
         else { throw .topicDisallowed }
-        // A certificate names only topics. Their team is known at this point.
+        // // A certificate names topics but no team, so the team is checked only here.
         guard gateway.directory.mayPush(team: owner) else { throw .forbidden }
         guard !isTooLarge else { throw .payloadTooLarge }
         guard request.token.utf8.count <= ProtocolLimits.tokenLength else { throw .badDeviceToken }

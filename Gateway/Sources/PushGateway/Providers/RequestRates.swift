@@ -1,9 +1,9 @@
 import PushRouting
 import Synchronization
 
-/// The rate limit on requests for each device token.
+/// The rate limits on requests, one for each device token.
 final class RequestRates: Sendable {
-    /// The most tokens that are counted. At this number, those with a full bucket are forgotten.
+    /// The maximum number of token buckets. At this number, full buckets are discarded.
     private static let limit = 100_000
 
     private let settings: TokenBucket.Settings
@@ -17,7 +17,8 @@ final class RequestRates: Sendable {
         wait(token, now: now) == nil
     }
 
-    /// Takes one request. If none is left, returns the seconds until there is one.
+    /// Counts one request against the token's limit. If the limit is reached, returns the seconds until a request is
+    /// allowed.
     func wait(_ token: String, now: RouteTime) -> Double? {
         buckets.withLock { buckets in
             if buckets.count >= Self.limit {
