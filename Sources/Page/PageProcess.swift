@@ -57,7 +57,7 @@ package enum PageProcess {
 
     private static func handOver(_ address: PageAddress) throws {
         try FileHandle.standardOutput.write(contentsOf: try JSON.encode(address) + Data("\n".utf8))
-        // // The reader of the link sees the end of the output.
+        // The reader of the link sees the end of the output.
         let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
         guard nowhere >= 0 else { return }
         dup2(nowhere, STDOUT_FILENO)

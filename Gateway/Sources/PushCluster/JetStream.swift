@@ -37,7 +37,7 @@ struct JetStream: Sendable {
 
         var error: StoreError {
             let text = "NATS: \(description ?? "error \(code)")"
-            // // A full disk is among the reasons for status 500, so a later attempt may succeed.
+            // A full disk is among the reasons for status 500, so a later attempt may succeed.
             return StoreError(isTemporary || code == 500 ? .unavailable : .other, text)
         }
     }
@@ -92,7 +92,7 @@ struct JetStream: Sendable {
         var headers: [(name: String, value: String)] = []
         if let last {
             headers.append(("Nats-Expected-Last-Subject-Sequence", "\(last)"))
-            // // In a cluster, nats-server 2.9.10 compares the sequence before the replicas agree, so two concurrent
+            // In a cluster, nats-server 2.9.10 compares the sequence before the replicas agree, so two concurrent
             // writes may both pass. The server compares message ids after the agreement. Therefore the id ensures that
             // only one write after the same last message succeeds.
             headers.append(("Nats-Msg-Id", "\(subject):\(last)"))

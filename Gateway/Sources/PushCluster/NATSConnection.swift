@@ -62,7 +62,7 @@ final class NATSConnection: Sendable {
         var options: OpaquePointer?
         try check(natsOptions_Create(&options))
         defer { natsOptions_Destroy(options) }
-        // // Keep the connection as long as the program runs, because a closing connection may call back at any time.
+        // Keep the connection as long as the program runs, because a closing connection may call back at any time.
         let closure = Unmanaged.passRetained(connection).toOpaque()
         let servers = settings.servers.map { strdup($0.url) }
         defer { for server in servers { free(server) } }
@@ -75,7 +75,7 @@ final class NATSConnection: Sendable {
         try check(natsOptions_SetTimeout(options, 3_000))
         try check(natsOptions_SetPingInterval(options, 5_000))
         try check(natsOptions_SetMaxPingsOut(options, 2))
-        // // Set a deadline. Otherwise a server that does not read would block every call, including the pings that
+        // Set a deadline. Otherwise a server that does not read would block every call, including the pings that
         // detect this.
         try check(natsOptions_SetWriteDeadline(options, 2_000))
         // Let thousands of subscriptions share four threads.
@@ -291,7 +291,7 @@ struct NATSMessage {
 
 /// A subscription to a subject. It ends when the object is released.
 final class NATSSubscription: @unchecked Sendable {
-    // // The pointer is set once. It is only passed to libnats, which locks the object itself.
+    // The pointer is set once. It is only passed to libnats, which locks the object itself.
     private let pointer: OpaquePointer
 
     private final class Body {
@@ -320,7 +320,7 @@ final class NATSSubscription: @unchecked Sendable {
             throw NATSConnection.gone
         }
         self.pointer = pointer
-        // // When this callback runs, the last call of the handler has returned.
+        // When this callback runs, the last call of the handler has returned.
         natsSubscription_SetOnCompleteCB(
             pointer, { if let closure = $0 { Unmanaged<Body>.fromOpaque(closure).release() } }, closure.toOpaque())
     }

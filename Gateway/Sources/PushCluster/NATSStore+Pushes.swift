@@ -44,7 +44,7 @@ extension NATSStore {
         _ place: StoredPlace, device: DeviceID, note: LogNote, completion: @escaping @Sendable (StoreError?) -> Void
     ) {
         publish(note)
-        // // Remove the held push by its sequence, so that no newer push is removed.
+        // Remove the held push by its sequence, so that no newer push is removed.
         let stream = subjects.stream(of: device, place.slot)
         jetStream.remove(UInt64(max(0, place.sequence)), in: stream, completion: completion)
     }
@@ -52,7 +52,7 @@ extension NATSStore {
     package func waiting(
         for device: DeviceID, completion: @escaping @Sendable (Result<[QueuedPush], StoreError>) -> Void
     ) {
-        // // Read each place by its exact subject. A search by the device's prefix would examine the subjects of all
+        // Read each place by its exact subject. A search by the device's prefix would examine the subjects of all
         // devices.
         jetStream.last(Subjects.device(device), in: Subjects.devices) { result in
             do throws(StoreError) {
@@ -78,7 +78,7 @@ extension NATSStore {
                     return others + self.bounded(kept, of: device)
                 })
         }
-        // // This read also discovers a connection to another gateway, if this gateway missed the report of it.
+        // This read also discovers a connection to another gateway, if this gateway missed the report of it.
         jetStream.last(Subjects.seen(device), in: Subjects.seen) { result in
             if case .success(let kept?) = result { self.heard(device, epoch: kept.sequence) }
             gathering.add(result.map { _ in nil })
@@ -158,7 +158,7 @@ extension NATSStore {
                 return completion(.success(.waits(bucket.wait(settings, now: now))))
             }
             guard let data = try? JSONEncoder().encode(bucket) else { return }
-            // // If two gateways try to take the same token, only one write succeeds.
+            // If two gateways try to take the same token, only one write succeeds.
             self.jetStream.write(subject, Array(data), last: kept?.sequence ?? 0) { result in
                 switch result {
                 case .success(.at): completion(.success(.passes))

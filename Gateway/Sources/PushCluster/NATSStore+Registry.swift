@@ -114,7 +114,7 @@ extension NATSStore {
             let enrolment = try? JSONDecoder().decode(KeptEnrolment.self, from: Data(kept.data)),
             enrolment.expiresAt > now
         else { return nil }
-        // // If two gateways have read the code, only one of them can remove it.
+        // If two gateways have read the code, only one of them can remove it.
         guard case .at = try await jetStream.write(subject, [], last: kept.sequence, isRemoval: true) else {
             return nil
         }
@@ -143,7 +143,7 @@ extension NATSStore {
     }
 
     package func deviceConnects(_ id: DeviceID) async throws(StoreError) -> DeviceRecord? {
-        // // `attach` writes the time of the connection, so nothing is written here.
+        // `attach` writes the time of the connection, so nothing is written here.
         try await kept(id)?.record(id)
     }
 
@@ -160,7 +160,7 @@ extension NATSStore {
 
     package func revokeDevice(_ id: DeviceID, at: Int64) async throws(StoreError) -> [String] {
         var ended: [String] = []
-        // // Read the stored pushes first. They are found by the topics of the tokens, and the tokens are ended next.
+        // Read the stored pushes first. They are found by the topics of the tokens, and the tokens are ended next.
         let waiting = try await self.waiting(for: id)
         let found = try await change(Subjects.device(id), in: Subjects.devices, KeptDevice.self) {
             (device) throws(StoreError) in
@@ -203,7 +203,7 @@ extension NATSStore {
         {
             return (current.token, nil)
         }
-        // // Write the token's owner first, so that the owner of a token in use can always be found.
+        // Write the token's owner first, so that the owner of a token in use can always be found.
         _ = try await jetStream.write(Subjects.token(of: fresh), Array(Subjects.name(device).utf8))
         var registration = KeptDevice.Registration(token: fresh)
         do throws(StoreError) {

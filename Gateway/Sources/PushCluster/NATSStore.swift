@@ -50,7 +50,7 @@ package final class NATSStore: Sendable {
         }
         try await agree()
         for plan in StreamPlan.all(settings) { try await jetStream.prepare(plan) }
-        // // Callers read the store after this point, so only changes after this point can be missed.
+        // Callers read the store after this point, so only changes after this point can be missed.
         for stream in [Subjects.registry, Subjects.devices] {
             let last = try await jetStream.information(of: stream).state?.lastSeq ?? 0
             known.withLock { $0[stream] = last }
@@ -142,7 +142,7 @@ package final class NATSStore: Sendable {
         connection.pause(Self.settling) { [weak self] in self?.ear?.mayHaveMissed() }
     }
 
-    // // MARK: - Connected devices
+    // MARK: - Connected devices
 
     package func attach(_ device: DeviceID, connection number: UInt64, at: Int64) {
         let isHere = attachments.withLock { attachments in
@@ -213,7 +213,7 @@ package final class NATSStore: Sendable {
     }
 
     package func detach(_ device: DeviceID, connection number: UInt64) {
-        // // The subscription ends when its last reference is released. That must happen outside the lock.
+        // The subscription ends when its last reference is released. That must happen outside the lock.
         let ended = attachments.withLock { attachments -> Attachment? in
             guard attachments[device]?.connection == number else { return nil }
             return attachments.removeValue(forKey: device)

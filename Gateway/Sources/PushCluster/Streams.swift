@@ -27,7 +27,7 @@ struct StreamPlan: Encodable, Sendable {
 
     static func all(_ settings: NATSSettings) -> [StreamPlan] {
         let replicas = settings.replicas
-        // // The stream's leader republishes each message after the write, and also answers reads. Therefore a client
+        // The stream's leader republishes each message after the write, and also answers reads. Therefore a client
         // that subscribes before it reads misses no message: it either reads the message or receives it.
         var plans = (0..<settings.streams).map { number in
             StreamPlan(
@@ -37,7 +37,7 @@ struct StreamPlan: Encodable, Sendable {
                     src: "nightshift.push.\(number).*.*.*",
                     dest: "nightshift.live.{{wildcard(1)}}.{{wildcard(2)}}.{{wildcard(3)}}"))
         }
-        // // This limit is above the limit of reads, because a replaced message may not have been removed yet.
+        // This limit is above the limit of reads, because a replaced message may not have been removed yet.
         plans += (0..<settings.streams).map { number in
             StreamPlan(
                 name: Subjects.keptStream(number), subjects: ["nightshift.kept.\(number).*.*"],
@@ -62,7 +62,7 @@ struct StreamPlan: Encodable, Sendable {
             StreamPlan(
                 name: Subjects.tokens, subjects: ["$KV.nightshift_tokens.*"], numReplicas: replicas,
                 allowRollupHdrs: true))
-        // // A code is valid for at most a week, so delete it after that.
+        // A code is valid for at most a week, so delete it after that.
         plans.append(
             StreamPlan(
                 name: Subjects.enrolments, subjects: ["$KV.nightshift_enrolments.*"], maxAge: 8 * day,
@@ -72,7 +72,7 @@ struct StreamPlan: Encodable, Sendable {
                 name: Subjects.seen, subjects: ["nightshift.seen.*"], numReplicas: replicas,
                 republish: Republish(
                     src: "nightshift.seen.*", dest: "nightshift.live.{{wildcard(1)}}.here", headersOnly: true)))
-        // // Every bucket is full after an hour, and a full bucket need not be stored.
+        // Every bucket is full after an hour, and a full bucket need not be stored.
         plans.append(
             StreamPlan(
                 name: Subjects.buckets, subjects: ["nightshift.bucket.*.*"], maxAge: day / 12, storage: "memory",

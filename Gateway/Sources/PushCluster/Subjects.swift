@@ -81,7 +81,7 @@ struct Subjects: Sendable {
             default: token += "=" + digits(byte)
             }
         }
-        // // A token of a subject must not be empty.
+        // A token of a subject must not be empty.
         return token.isEmpty ? "=" : token
     }
 

@@ -59,7 +59,7 @@ package final class Gateway: Sendable {
         group = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads)
         echo = StoreEcho(directory: directory, switchboard: switchboard, growth: growth, logger: logger)
         store.listen(echo)
-        // // Read changes that other gateways made before this gateway listened for changes.
+        // Read changes that other gateways made before this gateway listened for changes.
         if store.isShared { try await directory.reload() }
     }
 
@@ -102,7 +102,7 @@ package final class Gateway: Sendable {
             }
         }
         let connected = self.devices
-        // // Devices must authenticate within 20 seconds.
+        // Devices must authenticate within 20 seconds.
         let devices = try await listen(
             settings.devices, places: self.devices, limit: settings.deviceLimit
         ) { [self] channel, leave in
@@ -170,7 +170,7 @@ package final class Gateway: Sendable {
                 NIOSSLServerHandler(
                     context: tls.context,
                     customVerificationCallbackWithMetadata: { chain, promise in
-                        // // An untrusted provider receives the error as the response to a request, so the handshake
+                        // An untrusted provider receives the error as the response to a request, so the handshake
                         // does not fail.
                         promise.completeWithTask {
                             box.set(await judge.judge(chain))
@@ -187,7 +187,7 @@ package final class Gateway: Sendable {
         let proved: @Sendable () -> Void = { places.proved(name) }
         try pipeline.addHandler(
             VersionChooser(closed: closed) { [self] channel, version in
-                // // A resumed TLS session carries the certificate from its start, and does not call the verification
+                // A resumed TLS session carries the certificate from its start, and does not call the verification
                 // callback.
                 if let judge, box.verdict == CertificateVerdict.none,
                     let certificate = try channel.pipeline.syncOperations.nioSSL_peerCertificate()
@@ -241,7 +241,7 @@ package final class Gateway: Sendable {
             do throws(StoreError) {
                 try await tidy()
             } catch {
-                // // The disk may be full now and have space later. Devices are still served, so log the error and
+                // The disk may be full now and have space later. Devices are still served, so log the error and
                 // continue.
                 logger.error("Expired pushes could not be removed.", metadata: ["reason": "\(error)"])
             }
@@ -252,7 +252,7 @@ package final class Gateway: Sendable {
             }
             switchboard.sweep()
             let hasShrunk = [providers.hasShrunk(), devices.hasShrunk()].contains(true)
-            // // The allocator keeps the memory of closed connections, and returns that memory to the system only on
+            // The allocator keeps the memory of closed connections, and returns that memory to the system only on
             // request.
             if hasShrunk { malloc_trim(0) }
             try await Task.sleep(for: .seconds(60))
@@ -272,7 +272,7 @@ package final class Gateway: Sendable {
         let ending = providers.channels
         for channel in ending { channel.pipeline.fireUserInboundEventTriggered(GatewayStops()) }
         for channel in ending { try? await channel.closeFuture.get() }
-        // // Wait until all accepted pushes are on the disk.
+        // Wait until all accepted pushes are on the disk.
         try await store.settle()
         try await group.shutdownGracefully()
         try await store.close()

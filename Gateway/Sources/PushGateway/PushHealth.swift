@@ -24,7 +24,7 @@ extension Gateway {
         }
         _ = try await store.counts()
         guard health.isFailing else { return }
-        // // Providers may have stopped sending because this gateway is unhealthy, so the gateway itself tests the
+        // Providers may have stopped sending because this gateway is unhealthy, so the gateway itself tests the
         // store.
         try await store.probe()
         health.stored()

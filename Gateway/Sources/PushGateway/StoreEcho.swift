@@ -65,7 +65,7 @@ final class StoreEcho: StoreListener {
     func mayHaveMissed() {
         directory.forgetTokens()
         providersChanged()
-        // // The task ends when no changes were missed since its last round.
+        // The task ends when no changes were missed since its last round.
         if rechecks.withLock({ $0.want() }) { Task { await recheck() } }
     }
 
@@ -81,7 +81,7 @@ final class StoreEcho: StoreListener {
     }
 
     func providersChanged() {
-        // // The task ends when no values have changed since its last read.
+        // The task ends when no values have changed since its last read.
         if reloads.withLock({ $0.want() }) { Task { await reload() } }
     }
 
@@ -91,7 +91,7 @@ final class StoreEcho: StoreListener {
                 try await directory.reload()
             } catch {
                 logger.error("Teams, keys and topics could not be read again.", metadata: ["reason": "\(error)"])
-                // // The store does not report a change twice, so request another round.
+                // The store does not report a change twice, so request another round.
                 _ = reloads.withLock { $0.want() }
                 try? await Task.sleep(for: Self.timeout)
             }

@@ -26,7 +26,7 @@ extension Switchboard {
             return forward(push, nil, keepsEach: false, now: now, respond)
         }
         store.keepsEach(push.topic, of: push.device) { result in
-            // // If no gateway answers, the alert does not replace another one.
+            // If no gateway answers, the alert does not replace another one.
             let keepsEach = (try? result.get()) ?? true
             self.forward(push, nil, keepsEach: keepsEach, now: GatewayClock.now(), respond)
         }
@@ -105,7 +105,7 @@ extension Switchboard {
     func claim(_ topic: String, _ device: DeviceID, _ connection: UInt64) {
         let time = Double(GatewayClock.now().wallMilliseconds) / 1_000
         store.takeSilent(topic, device: device, settings.silent, wallSeconds: time) { result in
-            // // If the store cannot answer, hold the push for 30 seconds longer.
+            // If the store cannot answer, hold the push for 30 seconds longer.
             let verdict = (try? result.get()) ?? .waits(30)
             self.input(device) { $0.claimed(topic, connection: connection, verdict, now: GatewayClock.now()) }
         }

@@ -99,7 +99,7 @@ package final class Switchboard: Sendable {
         case .success(let done):
             growth.grew()
             state.withLock { state in
-                // // If the route was discarded in the meantime, a new route makes the same decision.
+                // If the route was discarded in the meantime, a new route makes the same decision.
                 let actions = state.routes[push.device, default: DeviceRoute()]
                     .committed(
                         done.stored, replaced: done.replaced, evicted: done.evicted, now: GatewayClock.now())
@@ -125,7 +125,7 @@ package final class Switchboard: Sendable {
             state.lastConnection += 1
             let number = state.lastConnection
             state.links[number] = link
-            // // Attach before reading the store. The store then reports all later pushes, so that none is missed.
+            // Attach before reading the store. The store then reports all later pushes, so that none is missed.
             store.attach(device, connection: number, at: GatewayClock.now().wallMilliseconds)
             let actions = state.routes[device, default: DeviceRoute(isShared: store.isShared)].connected(
                 number, deviceState, topics)
@@ -234,7 +234,7 @@ package final class Switchboard: Sendable {
                         rows, connection: connection, occasion: occasion, self.settings.silent, now: GatewayClock.now())
                 }
             case .failure(let error):
-                // // The device will reconnect, and its pushes are then read again.
+                // The device will reconnect, and its pushes are then read again.
                 self.logger.error("The stored pushes could not be read.", metadata: ["reason": "\(error)"])
                 self.state.withLock { $0.links[connection] }?.close(Refusal(.trouble, "The gateway's storage failed."))
             }

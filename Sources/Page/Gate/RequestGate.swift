@@ -80,7 +80,7 @@ struct RequestGate: Sendable {
         }
         guard isLetIn(request) else { return .refused(.noCookie) }
         if request.method == "GET" { return look(request) }
-        // // Browsers send `Origin` with every request except GET and HEAD (Fetch, section 3.2).
+        // Browsers send `Origin` with every request except GET and HEAD (Fetch, section 3.2).
         guard request.origins == [origin] else { return .refused(.origin) }
         guard request.tokens.count == 1, token.matches(request.tokens[0]) else { return .refused(.token) }
         guard ["POST", "PATCH", "DELETE"].contains(request.method) else { return .refused(.method) }
@@ -96,10 +96,10 @@ struct RequestGate: Sendable {
 
     private func link(_ request: PageRequest) -> Decision? {
         guard request.method == "GET", request.target.hasPrefix(Self.linkPrefix) else { return nil }
-        // // Refuse a link that another page requested, because the request would use the link up.
+        // Refuse a link that another page requested, because the request would use the link up.
         guard [nil, "none", "same-origin"].contains(request.fetchSite) else { return .refused(.site) }
         if isLetIn(request) { return .toPage }
-        // // Refuse a prefetch, because it would use the link up.
+        // Refuse a prefetch, because it would use the link up.
         guard request.purpose == nil else { return .refused(.prefetch) }
         return .link(String(request.target.dropFirst(Self.linkPrefix.count)))
     }

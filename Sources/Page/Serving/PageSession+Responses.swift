@@ -78,7 +78,7 @@ extension PageSession {
 }
 
 extension HTTPField.Name {
-    // // These names are valid tokens of RFC 9110, so no initializer returns nil.
+    // These names are valid tokens of RFC 9110, so no initializer returns nil.
     static let host = HTTPField.Name("Host")!
     static let origin = HTTPField.Name("Origin")!
     static let fetchSite = HTTPField.Name("Sec-Fetch-Site")!

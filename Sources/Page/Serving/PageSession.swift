@@ -121,7 +121,7 @@ final class PageSession: Sendable {
             } catch is CancellationError {
                 // The browser has closed the stream.
             } catch is CurlEnd {
-                // // The service has closed the stream, so end the browser's stream too.
+                // The service has closed the stream, so end the browser's stream too.
             }
             try await writer.finish(nil)
         }

@@ -58,7 +58,7 @@ private final class AdministrationHandler: ChannelInboundHandler {
         guard let end = request.readableBytesView.firstIndex(of: 0x0A) else { return }
         let line = Data(request.readableBytesView[..<end])
         let exchange = AdministrationExchange(gateway: gateway, channel: context.channel, line: line)
-        // // The task ends when the answer is complete, or when the connection ends.
+        // The task ends when the answer is complete, or when the connection ends.
         answering = Task { await exchange.run() }
     }
 }

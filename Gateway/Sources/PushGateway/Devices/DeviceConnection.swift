@@ -64,7 +64,7 @@ final class DeviceConnection: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let before = channel.state
         perform(channel.received(unwrapInboundIn(data).readableBytesView))
-        // // Before authentication only a change of state extends the timeout. Single bytes do not extend it.
+        // Before authentication only a change of state extends the timeout. Single bytes do not extend it.
         if case .open = channel.state { restartTimeout() } else if channel.state != before { restartTimeout() }
     }
 
@@ -201,7 +201,7 @@ final class DeviceConnection: ChannelInboundHandler {
 
     private func register(_ request: UInt32, _ topic: String, _ isFreshWanted: Bool) {
         guard let device else { return }
-        // // A UnifiedPush registration belongs to its device, but an app's topic must belong to a team.
+        // A UnifiedPush registration belongs to its device, but an app's topic must belong to a team.
         guard UnifiedPushTopic(topic) != nil || gateway.directory.topic(topic) != nil else {
             let refusal = Refusal(.unknownTopic, "The topic '\(topic)' is not registered at the gateway.")
             return perform(channel.answer(.refused(request: request, refusal)))

@@ -46,7 +46,7 @@ struct EndpointExchange: Sendable {
     private func perform(
         _ request: EndpointRequest, _ record: TokenRecord, _ arrival: Arrival, _ loop: any EventLoop
     ) -> EventLoopFuture<EndpointAnswer> {
-        // // The token of an app's topic is not an endpoint.
+        // The token of an app's topic is not an endpoint.
         guard UnifiedPushTopic(record.topic) != nil else { return loop.makeSucceededFuture(.notFound) }
         guard record.endedAt == nil else { return loop.makeSucceededFuture(.gone) }
         switch request.action {
@@ -86,7 +86,7 @@ struct EndpointExchange: Sendable {
     private func withdraw(
         _ id: PushID, _ record: TokenRecord, _ loop: any EventLoop
     ) -> EventLoopFuture<EndpointAnswer> {
-        // // The rate limit also counts deletions, because a deletion costs the store as much as a message.
+        // The rate limit also counts deletions, because a deletion costs the store as much as a message.
         if let wait = gateway.messageRates.wait(record.token, now: GatewayClock.now()) {
             return loop.makeSucceededFuture(.tooMany(wait))
         }

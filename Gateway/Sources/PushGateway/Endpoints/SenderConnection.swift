@@ -28,8 +28,8 @@ final class SenderConnection: ChannelInboundHandler {
 
     /// The time after which a connection without a request is closed, in seconds.
     private static let idle = 60
-    /// The number of bytes of a body after which the gateway refuses the body as too large. A sender that sends fewer
-    /// bytes can read the refusal.
+    /// The number of bytes of a body after which the gateway refuses the request without reading the rest. The sender of
+    /// a smaller body that is too large can read the refusal.
     private static let longestBody = 256 << 10
 
     /// - Parameter proved: called with the first successful request to an endpoint.
@@ -62,7 +62,7 @@ final class SenderConnection: ChannelInboundHandler {
         if event is IdleStateHandler.IdleStateEvent { context.close(promise: nil) }
         if event is GatewayStops {
             end()
-            // // Shutdown does not wait for a request that is still arriving.
+            // Shutdown does not wait for a request that is still arriving.
             let channel = context.channel
             context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }
         }
@@ -78,7 +78,7 @@ final class SenderConnection: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head):
-            // // The connection is ending, so ignore further requests.
+            // The connection is ending, so ignore further requests.
             guard !isEnding else { return }
             self.head = head
             body = []
@@ -128,7 +128,7 @@ final class SenderConnection: ChannelInboundHandler {
     private func answer(_ answer: EndpointAnswer, isLast: Bool = false) {
         guard let head, let context else { return }
         self.head = nil
-        // // The sender used the token of an endpoint, which proves that the sender may send.
+        // The sender used the token of an endpoint, which proves that the sender may send.
         if (200..<300).contains(answer.status), let anonymity {
             anonymity.cancel()
             self.anonymity = nil
@@ -150,7 +150,7 @@ final class SenderConnection: ChannelInboundHandler {
         }
         let done = context.eventLoop.makePromise(of: Void.self)
         if isEnding { done.futureResult.assumeIsolated().whenComplete { _ in self.context?.close(promise: nil) } }
-        // // The request is finished even if the peer does not read the response. The next request may arrive during
+        // The request is finished even if the peer does not read the response. The next request may arrive during
         // the write. Then it sets its own timeout.
         wait(Self.idle)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: done)

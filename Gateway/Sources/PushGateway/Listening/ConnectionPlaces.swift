@@ -35,7 +35,7 @@ final class ConnectionPlaces: Sendable {
             state.table.leave(channel)
             return state.channels.removeValue(forKey: channel)
         }
-        // // Release the connection outside the lock, because this may be its last reference.
+        // Release the connection outside the lock, because this may be its last reference.
         withExtendedLifetime(channel) {}
     }
 

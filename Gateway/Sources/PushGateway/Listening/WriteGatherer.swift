@@ -27,7 +27,7 @@ final class WriteGatherer: ChannelDuplexHandler {
         } else {
             pending?.writeBuffer(&data)
         }
-        // // Writes complete in order, so one promise for the last write completes the promises of all writes.
+        // The gathered writes become one write, so the first promise completes the promises of the other writes.
         if self.promise == nil { self.promise = promise } else { self.promise?.futureResult.cascade(to: promise) }
     }
 

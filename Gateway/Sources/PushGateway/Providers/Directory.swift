@@ -47,7 +47,7 @@ package final class Directory: Sendable {
                 guard let key = try? ES256PublicKey(pem: record.publicKey) else { continue }
                 state.keys[record.id] = Key(record: record, publicKey: key)
             }
-            // // A key may have been removed, so verify all provider tokens again.
+            // A key may have been removed, so verify all provider tokens again.
             state.verified = [:]
         }
     }
@@ -135,7 +135,7 @@ package final class Directory: Sendable {
         ProviderSession.Token, Rejection
     > {
         guard let parsed = try? DefaultJWTParser().parse(Array(token.utf8), as: Claims.self),
-            // // The gateway supports no JWS extension, so it refuses a token with critical ones (RFC 7515, section
+            // The gateway supports no JWS extension, so it refuses a token with critical ones (RFC 7515, section
             // 4.1.11).
             parsed.header.fields["crit"] == nil,
             parsed.header.alg == "ES256", let name = parsed.header.kid, name.count == 10, let key = key(name),
@@ -150,7 +150,7 @@ package final class Directory: Sendable {
         let verified = ProviderSession.Token(
             key: name, team: key.record.team, issuedAt: claims.iat, expiresAt: claims.exp, notBefore: claims.nbf)
         state.withLock { state in
-            // // The key may have been revoked in the meantime. Then do not remember the token.
+            // The key may have been revoked in the meantime. Then do not remember the token.
             guard state.keys[name]?.record == key.record else { return }
             if state.verified.count >= Self.verifiedLimit { state.verified = [:] }
             state.verified[token] = verified

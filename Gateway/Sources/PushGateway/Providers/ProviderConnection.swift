@@ -72,7 +72,7 @@ final class ProviderConnection: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // // The provider violated HTTP/2 or TLS, so close the connection. The HTTP/2 handler has already sent the
+        // The provider violated HTTP/2 or TLS, so close the connection. The HTTP/2 handler has already sent the
         // reason.
         context.close(promise: nil)
     }
@@ -117,7 +117,7 @@ final class ProviderConnection: ChannelInboundHandler {
         var reason = context.channel.allocator.buffer(capacity: 64)
         reason.writeString("{\"reason\":\"\(rejection.reason)\"}")
         let code: HTTP2ErrorCode = rejection == .tooManyRequests ? .enhanceYourCalm : .noError
-        // // The provider may send requests before it reads this frame. The gateway still answers them, so no stream is
+        // The provider may send requests before it reads this frame. The gateway still answers them, so no stream is
         // refused.
         write(.init(streamID: .rootStream, payload: .goAway(lastStreamID: .maxID, errorCode: code, opaqueData: reason)))
         let channel = context.channel

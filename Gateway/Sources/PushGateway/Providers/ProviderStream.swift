@@ -51,7 +51,7 @@ final class ProviderStream: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .headers(let headers):
-            // // Ignore trailers.
+            // Ignore trailers.
             if !hasHead { read(headers.headers) }
             hasHead = true
             heard(headers.endStream)
@@ -97,7 +97,7 @@ final class ProviderStream: ChannelInboundHandler {
     private func wait(_ context: ChannelHandlerContext) {
         timeout = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(Int64(gateway.settings.bodyTimeout))) {
             self.isEndpoint ? self.respond(.slow) : self.answer(.idleTimeout)
-            // // Wait until the response is sent. A reset makes the connection drop unsent data of the stream.
+            // Wait until the response is sent. A reset makes the connection drop unsent data of the stream.
             context.eventLoop.assumeIsolated().execute { self.reset() }
         }
     }
@@ -135,7 +135,7 @@ final class ProviderStream: ChannelInboundHandler {
     }
 
     private func respond(_ answer: EndpointAnswer) {
-        // // The token of an endpoint proves that the sender may send, just as a provider's token does.
+        // The token of an endpoint proves that the sender may send, just as a provider's token does.
         if (200..<300).contains(answer.status) { connection.authenticated() }
         var headers = HPACKHeaders([(":status", "\(answer.status)")])
         for field in answer.fields { headers.add(name: field.name, value: field.value) }
@@ -188,12 +188,12 @@ final class ProviderStream: ChannelInboundHandler {
         let headers = try PushHeaders(request)
         let named = headers.topic ?? (topics.count == 1 ? topics[0] : nil)
         guard let named else { throw .missingTopic }
-        // // The default topic of a certificate is the app's own topic. Only a topic in the request has the push type's
+        // The default topic of a certificate is the app's own topic. Only a topic in the request has the push type's
         // suffix.
         let topic = try TopicName(named, type: headers.topic == nil ? nil : headers.type).base
         guard let owner = gateway.directory.topic(topic)?.team, team.map({ $0 == owner }) ?? topics.contains(topic)
         else { throw .topicDisallowed }
-        // // A certificate names topics but no team, so the team is checked only here.
+        // A certificate names topics but no team, so the team is checked only here.
         guard gateway.directory.mayPush(team: owner) else { throw .forbidden }
         guard !isTooLarge else { throw .payloadTooLarge }
         guard request.token.utf8.count <= ProtocolLimits.tokenLength else { throw .badDeviceToken }
