@@ -27,7 +27,7 @@ import Nightshift
 
     func applicationDidEnterBackground(_ application: Application) { say("in the background") }
 
-    func applicationWillEnterForeground(_ application: Application) { say("coming to the front") }
+    func applicationWillEnterForeground(_ application: Application) { say("coming to the foreground") }
 
     func applicationWillTerminate(_ application: Application) { say("leaving") }
 

@@ -1,10 +1,10 @@
 #!/bin/sh
-# A script that runs when the device enters a region. It does not run in between, and the receiver is on only for seconds.
+# A script that runs only when the device enters a region. Between two runs, the receiver is on only for seconds.
 #
 #   arrivals.sh     prints the times and regions of past events
 #   (woken)         records the event, and runs ~/.config/arrivals/PLACE if that program exists
 #
-# Needs jq, which reads the JSON of the wake.
+# The script needs jq, which reads the JSON of the wake.
 set -eu
 
 directory=${ARRIVALS_DIRECTORY:-$HOME/.local/share/arrivals}
@@ -32,10 +32,10 @@ events=$(jq -r '.[] | select(.region != null) | [.time, .kind, .region.identifie
 tab=$(printf '\t')
 while IFS=$tab read -r time kind region; do
     [ -n "$region" ] || continue
-    # A failed event is delivered again, but recorded only once.
+    # An event is delivered again after a failure, but is recorded only once.
     grep -qsxF "$time $kind $region" "$history" || echo "$time $kind $region" >>"$history"
     [ "$kind" = entered ] || continue
-    # Accept only a plain name, so that it cannot leave the directory.
+    # The name must be plain, so that it cannot name a program in another directory.
     case $region in */* | .*) continue ;; esac
     program=$programs/$region
     [ ! -x "$program" ] || "$program" || status=$?

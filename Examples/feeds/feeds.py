@@ -33,7 +33,7 @@ NEW_DATA, FAILED, NO_DATA = 0, 1, 10
 LARGEST_FEED = 8 << 20
 KEPT_ARTICLES = 500
 
-# The service ends a wake that exceeds its limit, so fetches not done shortly before it count as failed.
+# The service ends a wake that exceeds its limit. Fetches that are still running shortly before count as failed.
 DEADLINE = time.monotonic() + float(os.environ.get("NIGHTSHIFT_WAKE_LIMIT") or 30) - 5
 
 SCHEMA = """
@@ -57,7 +57,7 @@ def library():
 
 
 def ask(url, etag, modified):
-    """Returns the feed at the URL, or None if it has not changed: a conditional GET (RFC 9110, section 13)."""
+    """Fetches the feed with a conditional GET (RFC 9110, section 13). Returns None if the feed has not changed."""
     request = urllib.request.Request(url, headers={"User-Agent": "feeds.py (Nightshift example)"})
     if etag:
         request.add_header("If-None-Match", etag)
@@ -77,11 +77,11 @@ def ask(url, etag, modified):
 
 
 def parse(body):
-    """Returns the feed's title, and its articles as (id, title, link), the newest first as in the feed."""
+    """Returns the feed's title, and its articles as (id, title, link) in the order of the feed (newest first)."""
     root = xml.fromstring(body)
     channel = next(iter(children(root, "channel")), root)
     articles = []
-    # RSS 1.0 has its items next to the channel, and RSS 2.0 inside it. Atom calls them entries.
+    # RSS 1.0 has its items next to the channel, and RSS 2.0 has them inside the channel. Atom calls items entries.
     for item in children(root, "item", "entry") or children(channel, "item", "entry"):
         link = text(item, "link")
         for element in children(item, "link"):
@@ -130,9 +130,9 @@ def fetch():
     except (concurrent.futures.TimeoutError, Expired):
         for url in asked.values():
             failed += 1
-            problem(database, url, "no answer in time")
+            problem(database, url, "the server did not respond in time")
     print(f"{len(feeds)} feeds asked, {new} new articles, {failed} failed", flush=True)
-    # Do not wait for threads that still wait for a server.
+    # Exit without waiting for threads that still wait for a server.
     code = NEW_DATA if new else FAILED if failed and failed == len(feeds) else NO_DATA
     database.close()
     os._exit(code)
@@ -150,13 +150,13 @@ def keep(database, url, answer):
             "UPDATE feeds SET title = ?, etag = ?, modified = ?, asked = ?, problem = NULL WHERE url = ?",
             (title or url, etag, modified, now, url))
         new = 0
-        # The newest article is first in a feed and must be last here. The feed may have been removed in the meantime.
+        # The newest article is first in the feed, but must be stored last. The feed may have been removed meanwhile.
         for article in reversed(articles[:KEPT_ARTICLES]):
             new += database.execute(
                 "INSERT OR IGNORE INTO articles (feed, id, title, link, listed) SELECT url, ?, ?, ?, ? FROM feeds"
                 " WHERE url = ?", (*article, now, url)).rowcount
             database.execute("UPDATE articles SET listed = ? WHERE feed = ? AND id = ?", (now, url, article[0]))
-        # Keep the articles that the feed still lists, because they would become new again otherwise.
+        # Keep the articles that the feed still lists. Otherwise they would become new again.
         database.execute(
             "DELETE FROM articles WHERE feed = ? AND is_read AND listed < ?", (url, now))
         return new
@@ -185,7 +185,7 @@ def read():
             database.executemany("UPDATE articles SET is_read = 1 WHERE rowid = ?", [(row[0],) for row in articles])
         if not articles:
             feeds = database.execute("SELECT count(*) FROM feeds").fetchone()[0]
-            print("Nothing is unread." if feeds else "No feeds yet: feeds.py add URL")
+            print("There are no unread articles." if feeds else "No feeds yet: feeds.py add URL")
 
 
 def show():
@@ -200,7 +200,7 @@ def add(urls):
     database = library()
     for url in urls:
         if not re.match(r"https?://[^/\s]", url):
-            sys.exit(f"feeds.py: '{url}' is no http or https URL")
+            sys.exit(f"feeds.py: '{url}' is not an http or https URL")
     with database:
         database.executemany("INSERT OR IGNORE INTO feeds (url) VALUES (?)", [(url,) for url in urls])
 
@@ -210,14 +210,14 @@ def remove(urls):
     with database:
         for url in urls:
             if not database.execute("DELETE FROM feeds WHERE url = ?", (url,)).rowcount:
-                sys.exit(f"feeds.py: '{url}' is not followed")
+                sys.exit(f"feeds.py: you do not follow '{url}'")
 
 
 # Reporting to the service when you read, so that it learns the times. An app with windows does not need this
 
 
 class Service(http.client.HTTPConnection):
-    """The service's local API: HTTP on a Unix socket."""
+    """A connection to the service's local API, which is HTTP on a Unix socket."""
 
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
@@ -236,11 +236,11 @@ class Service(http.client.HTTPConnection):
 
 @contextlib.contextmanager
 def in_front():
-    """Reports that the app is in the foreground until the block ends. Everything else works without a service."""
+    """Reports that the app is in the foreground until the block ends. The block also runs without a service."""
     stream, call = Service("localhost"), Service("localhost")
     try:
         stream.request("GET", f"/v1/process/commands?app={APP}")
-        # Once the service has sent the response head, it knows the process as long as the stream is open.
+        # After the response head, the service knows the process for as long as the stream is open.
         answer = stream.getresponse()
         call.request("POST", "/v1/process/state", json.dumps({"state": "active"}), {"Content-Type": "application/json"})
         call.getresponse().read()
@@ -249,13 +249,13 @@ def in_front():
     try:
         yield
     finally:
-        # The end of the process also ends its use, so no request is needed.
+        # When the process ends, the service records the end of its use. No request is needed for that.
         for connection in (call, stream):
             connection.close()
 
 
 class Expired(BaseException):
-    """The time limit is near. No error of a server may be mistaken for this."""
+    """An exception for a time limit that is near. It is no subclass of `Exception`, unlike the errors of a server."""
 
 
 def expired(number, frame):

@@ -20,7 +20,7 @@ LIBRARY = pathlib.Path(os.environ.get("PODCASTS_DIRECTORY", pathlib.Path.home() 
 
 
 class Service(http.client.HTTPConnection):
-    """The service's local API: HTTP on a Unix socket."""
+    """A connection to the service's local API, which is HTTP on a Unix socket."""
 
     def __init__(self):
         super().__init__("localhost")
@@ -31,7 +31,7 @@ class Service(http.client.HTTPConnection):
 
     @staticmethod
     def path():
-        """The service passes the path to programs that it launches. Others find it where the XDG specification puts it."""
+        """Returns the socket's path. The service passes it to programs that it launches. For others, XDG defines it."""
         if "NIGHTSHIFT_SOCKET" in os.environ:
             return os.environ["NIGHTSHIFT_SOCKET"]
         if "NIGHTSHIFT_HOME" in os.environ:
@@ -52,7 +52,7 @@ class Service(http.client.HTTPConnection):
 def ask(urls):
     tasks = [{"url": url, "description": url.rsplit("/", 1)[-1]} for url in urls]
     ids = Service().call("POST", "/v1/tasks", {"app": APP, "session": SESSION, "tasks": tasks})["ids"]
-    print(f"{len(ids)} episodes are on their way.")
+    print(f"{len(ids)} episodes were requested.")
 
 
 def take():
@@ -65,7 +65,7 @@ def take():
         if str(task["id"]) in taken:
             continue
         if task["state"] == "completed":
-            # Copy instead of move: until this script has succeeded, the service keeps its file for another try.
+            # The file is copied, not moved: until this script succeeds, the service keeps its file for another try.
             shutil.copy(task["file"], LIBRARY / task["description"])
             print(f"new: {task['description']}")
         else:

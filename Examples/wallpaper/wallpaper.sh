@@ -1,9 +1,9 @@
 #!/bin/sh
-# A wallpaper that updates itself. The service downloads it while this script does not run, and wakes the script when
-# the download is complete.
+# A wallpaper that updates itself. The service downloads the wallpaper while this script does not run, and wakes the
+# script when the download is complete.
 #
 #   wallpaper.sh URL     requests a picture, and exits
-#   (woken)              moves the picture to its place; the exit status 0 confirms it
+#   (woken)              moves the picture to its place, and confirms this with the exit status 0
 set -eu
 
 directory=${WALLPAPER_DIRECTORY:-$HOME/.local/share/wallpaper}
@@ -20,7 +20,7 @@ if [ -z "${NIGHTSHIFT_WAKE:-}" ]; then
     exec nightshift get --app "$app" --session "$session" --detach -d "$directory/incoming" "$1"
 fi
 
-# Woken: everything that arrived since the last wake is in one folder.
+# The service has woken the script. All files that arrived since the last wake are in one folder.
 for picture in "$directory"/incoming/*; do
     [ -e "$picture" ] || continue
     mv "$picture" "$directory/current"

@@ -14,7 +14,7 @@
 // A message to the guardian, sent on the socket.
 struct guarded {
     int32_t frozen;
-    // The leader of the process group. It is the key of the table.
+    // The id of the leader of the process group. The id is the key of the table.
     int32_t process;
     uint64_t start_time;
     // The path of the file to which the guardian writes `0`. It is empty for a process group.

@@ -196,7 +196,7 @@ import Testing
         // The app that the user has opened reports that to the service itself.
         let first = try await run(script, [], service)
         #expect(first.output == "Hills\n  The first\n    http://example.org/1\n", "\(first)")
-        #expect(try await run(script, [], service).output == "Nothing is unread.\n")
+        #expect(try await run(script, [], service).output == "There are no unread articles.\n")
         try await eventually("what the service has learned") { try await refresh(id, service).lastUse != nil }
         try await service.cli(["refresh", "--forget", id]).expectSuccess()
         #expect(try await refresh(id, service).lastUse == nil)
