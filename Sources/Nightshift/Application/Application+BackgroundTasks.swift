@@ -51,12 +51,13 @@ extension Application {
     /// The background time in seconds that remains for all background tasks together. The value is
     /// `.greatestFiniteMagnitude` in the foreground, and whenever the time is not limited.
     ///
-    /// You can read this property on any thread and as often as you want, because the value is read from memory that
-    /// the service writes. Under the opportunistic policy, the time does not decrease while the device dozes.
+    /// You can read this property on any thread and as often as you want, because the library reads the value from
+    /// memory that the service updates. Under the opportunistic policy, the time does not decrease while the device
+    /// dozes.
     public nonisolated var backgroundTimeRemaining: TimeInterval {
         min(connection.backgroundTasks.remaining, .greatestFiniteMagnitude)
     }
 
-    /// The service's reason for the last refusal of a background task. Nil if no task was refused.
+    /// The service's reason for the last refusal of a background task. The value is nil if no task was refused.
     public nonisolated var backgroundTaskRefusal: String? { connection.backgroundTasks.refusal }
 }

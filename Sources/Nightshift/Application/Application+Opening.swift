@@ -22,8 +22,8 @@ extension Application {
     /// UIKit.
     public nonisolated static let openSettingsURLString = "app-settings:"
 
-    /// Returns whether the desktop has a program for the URL's scheme, according to `xdg-mime`. This method blocks the
-    /// thread for at most 2 s. It returns false if `xdg-mime` is not installed.
+    /// Returns whether the desktop has a program for the URL's scheme, according to `xdg-mime`. The result is false if
+    /// `xdg-mime` is not installed. This method blocks the thread for at most 2 s.
     public func canOpenURL(_ url: URL) -> Bool {
         guard let scheme = url.scheme?.lowercased(), !scheme.isEmpty else { return false }
         return Self.isSettings(url) ? opener.hasPage : opener.hasProgram(forScheme: scheme)
@@ -34,7 +34,7 @@ extension Application {
     /// - Parameters:
     ///   - options: The options. If ``OpenExternalURLOptionsKey/universalLinksOnly`` is true, nothing is opened.
     ///   - completion: A handler that is called on the main thread. Its argument is true if a program was found and did
-    ///     not fail at once.
+    ///     not fail immediately.
     public func open(
         _ url: URL, options: [OpenExternalURLOptionsKey: Any] = [:],
         completionHandler completion: (@MainActor @Sendable (Bool) -> Void)? = nil
@@ -48,7 +48,7 @@ extension Application {
 
     /// Opens a URL with the desktop's program for it, using `xdg-open`.
     ///
-    /// - Returns: True if a program was found and did not fail at once.
+    /// - Returns: True if a program was found and did not fail immediately.
     @discardableResult
     public func open(_ url: URL, options: [OpenExternalURLOptionsKey: Any] = [:]) async -> Bool {
         guard options[.universalLinksOnly] as? Bool != true else { return false }

@@ -2,14 +2,14 @@ import Dispatch
 public import Foundation
 import NightshiftAPI
 
-/// The object that represents this app. It has the app's state, and receives the service's requests for work in the
-/// background.
+/// The object that represents this app. An application has the app's state, and receives the service's requests for
+/// background work.
 ///
-/// A program without an `Application` can have background sessions too, but the service never launches such a program
+/// A program without an `Application` can also have background sessions, but the service never launches such a program
 /// for its sessions.
 ///
-/// This class is isolated to the main actor, like `UIApplication`. Code in Swift 5 mode can use it elsewhere without a
-/// compiler error, but must run on the main thread.
+/// This class is isolated to the main actor, like `UIApplication`. Code in Swift 5 mode compiles even if it uses the
+/// class outside the main actor, but such code must run on the main thread.
 @preconcurrency @MainActor public final class Application {
     public nonisolated static let shared = Application(connection: .shared)
 
@@ -50,8 +50,8 @@ import NightshiftAPI
         self.connection = connection
     }
 
-    /// The longest time that a launch waits for the first connection, on a background thread. Attempts to connect
-    /// continue afterwards.
+    /// The longest time that a background thread waits for the first connection during a launch. The library continues
+    /// its attempts to connect after this time.
     private nonisolated static let launchTimeout: Duration = .seconds(10)
 
     /// Launches the app and serves the main thread until the process ends.
@@ -94,21 +94,22 @@ import NightshiftAPI
         connection.presenter.launchEnded()
         guard !isBackgroundLaunch else { return }
         enter(.active)
-        // The service knows about the launches that it made. If the app reported such a launch now, the report would
-        // undo changes of state that the user has made since.
+        // The service knows about the launches that it made. If the app reported such a launch too, the report would
+        // undo state changes that the user has made since the launch.
         if environment["NIGHTSHIFT_APP"] == nil { connection.commands.report(.active) }
     }
 
     // MARK: - The window system
 
-    /// Moves the app to the foreground. Call this method when the window system has brought the app to the foreground.
+    /// Records that the app entered the foreground. Call this method when the window system has brought the app to the
+    /// foreground.
     public func enterForeground() {
         enter(.active)
         connection.commands.report(.active)
     }
 
-    /// Moves the app to the background. Call this method when the app is no longer visible. The app may be suspended
-    /// soon afterwards.
+    /// Records that the app entered the background. Call this method when the app is no longer visible. The service may
+    /// suspend the app soon afterwards.
     public func enterBackground() {
         enter(.background)
         connection.commands.report(.background)

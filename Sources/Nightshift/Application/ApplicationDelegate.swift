@@ -32,13 +32,13 @@ public import Foundation
 
     func applicationWillResignActive(_ application: Application)
 
-    /// Called when the app enters the background. The app has five seconds to finish. After that time it may be
-    /// suspended.
+    /// Called when the app enters the background. The app has five seconds to finish its work. After that time, the
+    /// service may suspend the app.
     func applicationDidEnterBackground(_ application: Application)
 
     func applicationWillEnterForeground(_ application: Application)
 
-    /// A method that is never called. See ``Application/didReceiveMemoryWarningNotification``.
+    /// A method that the library never calls. See ``Application/didReceiveMemoryWarningNotification``.
     func applicationDidReceiveMemoryWarning(_ application: Application)
 
     /// Called before the app terminates, except when it crashes or is terminated while it is suspended.
@@ -66,7 +66,7 @@ public import Foundation
         _ application: Application,
         performFetchWithCompletionHandler completionHandler: @escaping @Sendable (BackgroundFetchResult) -> Void)
 
-    /// The asynchronous form of the method with a completion handler. Only one of these two methods is called.
+    /// The asynchronous form of the method with a completion handler. The library calls only one of these two methods.
     func applicationPerformFetch(_ application: Application) async -> BackgroundFetchResult
 
     /// Called when the app has received a device token for its provider. This happens after a call of
@@ -76,7 +76,7 @@ public import Foundation
     func application(
         _ application: Application, didRegisterForRemoteNotificationsWithDeviceToken deviceToken: Data)
 
-    /// Called when the app could not be registered for remote notifications.
+    /// Called when registering the app for remote notifications has failed.
     ///
     /// - Parameter error: An error of `NSCocoaErrorDomain`. Its description is the service's reason.
     func application(
@@ -97,13 +97,13 @@ public import Foundation
         _ application: Application, didReceiveRemoteNotification userInfo: [AnyHashable: Any],
         fetchCompletionHandler completionHandler: @escaping @Sendable (BackgroundFetchResult) -> Void)
 
-    /// The asynchronous form of the method with a completion handler. Only one of these two methods is called.
+    /// The asynchronous form of the method with a completion handler. The library calls only one of these two methods.
     func application(
         _ application: Application, didReceiveRemoteNotification userInfo: sending [AnyHashable: Any]
     ) async -> BackgroundFetchResult
 
-    /// The older form of the method, without a result. It is called only for delegates that implement neither of the
-    /// other forms. It is not called for a notification that launched the app.
+    /// The older form of the method, without a result. The library calls this form only if the delegate implements
+    /// neither of the other forms. It never calls this form for a notification that launched the app.
     func application(_ application: Application, didReceiveRemoteNotification userInfo: [AnyHashable: Any])
 
     /// Returns a PNG image of the app's current appearance for an app switcher, or nil if the app has no image.
@@ -170,8 +170,8 @@ extension ApplicationDelegate {
     public func application(
         _ application: Application, didReceiveRemoteNotification userInfo: sending [AnyHashable: Any]
     ) async -> BackgroundFetchResult {
-        // The old form is called through a synchronous method. In this asynchronous method, its name would refer to the
-        // asynchronous form.
+        // The old form is called through a synchronous method, because in this asynchronous method the same name would
+        // refer to the asynchronous form.
         receiveInOldForm(userInfo, application)
         return .noData
     }

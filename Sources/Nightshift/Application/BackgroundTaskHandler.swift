@@ -7,8 +7,8 @@ import Synchronization
 /// An object that begins and ends background tasks with the service, and opens the clock file from which the remaining
 /// time is read.
 ///
-/// A task begins with the service's answer: from then on the process is not suspended. The end of a task is reported
-/// asynchronously, in the order of the calls.
+/// A task begins when the service's answer arrives. The service does not suspend the process after that answer. The end
+/// of a task is reported asynchronously, in the order of the calls.
 final class BackgroundTaskHandler: Sendable {
     private let queue = DispatchQueue(label: "nightshift.background-tasks")
     private let state = Mutex(State())
@@ -17,8 +17,8 @@ final class BackgroundTaskHandler: Sendable {
         weak var connection: ServiceConnection?
         var ledger = BackgroundTaskLedger()
         var clock: BackgroundClockFile?
-        /// The number of channels opened so far. A task that the service granted on one channel has to be reported
-        /// again on the next channel.
+        /// The number of channels opened so far. A task that the service granted on one channel must be reported again
+        /// on the next channel.
         var channels = 0
         var isInBackground = false
         /// Whether the service did not answer the last request and has not been reached since. While this is true,
@@ -45,10 +45,10 @@ final class BackgroundTaskHandler: Sendable {
     /// The reason for the last refusal of a task.
     var refusal: String? { state.withLock(\.refusal) }
 
-    /// The remaining background time in seconds, or infinity if it is not limited.
+    /// The remaining background time in seconds, or infinity if the time is not limited.
     ///
-    /// Reading it sends no request. Only in a process that starts in the background, the first read waits until the
-    /// channel to the service is open.
+    /// Reading this property sends no request. The first read in a process that starts in the background waits until
+    /// the channel to the service is open.
     var remaining: Double {
         let (clock, beginner) = state.withLock { state in
             (state.clock, state.channels == 0 && state.isInBackground && !state.isUnreachable ? state.connection : nil)
@@ -62,13 +62,15 @@ final class BackgroundTaskHandler: Sendable {
 
     // MARK: - Beginning and ending
 
-    /// Returns the number of a new task, or nil if the app has no background time. Waits for the service's answer.
+    /// Begins a task, and returns its number. Returns nil if the app has no background time. This method waits for the
+    /// service's answer.
     func begin(_ name: String, _ handler: BackgroundTaskLedger.Handler?) -> Int64? {
         let number = state.withLock { $0.ledger.add(name, handler) }
         let request = BackgroundTaskRequest(number: number, name: name)
         switch requestTask(request) {
         case .granted(let channel):
-            // The task was granted on an earlier channel, and was not reported to the service on the current one.
+            // The service granted the task on an earlier channel, and does not know the task on the current channel
+            // yet.
             if open(number) != channel { tellLater(number) }
             state.withLock { $0.isUnreachable = false }
         case .refused(let reason):
@@ -79,9 +81,9 @@ final class BackgroundTaskHandler: Sendable {
                 state.isUnreachable = true
                 return state.isInBackground
             }
-            // While there is no service, an app in the foreground is not suspended, so the task can be granted now and
-            // reported later. In the background, the task cannot be granted: when the service is back, it would find
-            // the app running without permission.
+            // While no service is running, an app in the foreground is not suspended. The task can therefore be granted
+            // now and reported later. In the background, the task cannot be granted, because a restarted service would
+            // find the app running without permission.
             guard !isInBackground else {
                 refuse(number, reason, mayBeKnown: true)
                 return nil
@@ -101,7 +103,7 @@ final class BackgroundTaskHandler: Sendable {
 
     private func requestTask(_ request: BackgroundTaskRequest) -> Answer {
         let (connection, isUnreachable) = state.withLock { ($0.connection, $0.isUnreachable) }
-        guard let connection else { return .refused("The app is ending.") }
+        guard let connection else { return .refused("The app is terminating.") }
         let timeout = isUnreachable ? .zero : Self.timeout
         func send() throws -> Int {
             try connection.openChannel(until: .now + timeout)
@@ -114,8 +116,8 @@ final class BackgroundTaskHandler: Sendable {
             do {
                 return .granted(try send())
             } catch let problem as Problem where problem.status == 429 {
-                // Ended tasks count towards the limit until their ends have been reported, so the pending reports are
-                // sent first.
+                // The service counts ended tasks towards the limit until their ends have been reported. Pending reports
+                // are therefore sent before the request is repeated.
                 let isTold = DispatchSemaphore(value: 0)
                 queue.async { isTold.signal() }
                 _ = isTold.wait(timeout: .now() + Self.answerTimeout)
@@ -126,7 +128,7 @@ final class BackgroundTaskHandler: Sendable {
         } catch let failure as ServiceUnreachable {
             return .unanswered(failure.message)
         } catch {
-            return .refused("The app is ending.")
+            return .refused("The app is terminating.")
         }
     }
 
@@ -149,7 +151,7 @@ final class BackgroundTaskHandler: Sendable {
         withExtendedLifetime(handler) {}
     }
 
-    /// Ends a task. Does nothing if no such task is open.
+    /// Ends a task. This method does nothing if no such task is open.
     func end(_ number: Int64) {
         let (isNews, handler) = state.withLock { $0.ledger.end(number) }
         if isNews { tellLater() }
@@ -180,12 +182,12 @@ final class BackgroundTaskHandler: Sendable {
         while let connection = state.withLock({ $0.ledger.news == nil ? nil : $0.connection }) {
             do {
                 try connection.openChannel(until: .now + Self.endTimeout)
-                // Opening the channel may have sent all reports already.
+                // All reports may already have been sent when the channel was opened.
                 guard let news = state.withLock(\.ledger.news) else { return }
                 try tell(news, connection)
             } catch {
-                // The report is sent when the service can be reached again. After the connection is closed, it is never
-                // sent.
+                // If the service cannot be reached, the report is sent after the next reconnection. If the connection
+                // was closed, the report is never sent.
                 return
             }
         }
@@ -202,7 +204,7 @@ final class BackgroundTaskHandler: Sendable {
             case .end(let number): try connection.notify(.endBackgroundTask(number), timeout: Self.endTimeout)
             }
         } catch is Problem {
-            // The service does not know the task. If the report was about the task's end, this counts as success.
+            // The service does not know the task. A report of the task's end counts as successful in this case.
             if case .beginning = news { callHandlers([news.number]) {} }
         }
         state.withLock { $0.ledger.told(news) }
@@ -210,8 +212,8 @@ final class BackgroundTaskHandler: Sendable {
 
     // MARK: - Reconnection
 
-    /// Opens the clock file that the service's greeting names, and reports every open task. Runs before any other
-    /// request on the channel.
+    /// Opens the clock file that the service's greeting names, and reports every open task. This method runs before any
+    /// other request on the channel.
     ///
     /// - Returns: False if the service did not answer.
     func channelOpened(_ connection: ServiceConnection, _ hello: ProcessHello) -> Bool {
@@ -245,11 +247,11 @@ final class BackgroundTaskHandler: Sendable {
     }
 
     private func callHandlers(_ numbers: [Int64], _ done: @escaping @Sendable () -> Void) {
-        // If there are no handlers, the main queue is not used, because the program may not serve it.
+        // Without handlers, the main queue is not used, because the program may not serve the main queue.
         guard !numbers.isEmpty else { return done() }
         DispatchQueue.main.async { [self] in
             MainActor.assumeIsolated {
-                // The handlers are removed one at a time, because each may end further tasks.
+                // The handlers are removed one at a time, because each handler may end further tasks.
                 for number in numbers { state.withLock { $0.ledger.takeHandler(number) }?() }
             }
             done()

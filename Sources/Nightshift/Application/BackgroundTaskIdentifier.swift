@@ -1,7 +1,7 @@
 /// The identifier of a background task begun with
 /// ``Application/beginBackgroundTask(withName:expirationHandler:caller:)``.
 ///
-/// It is unique in the process.
+/// An identifier is unique within its process.
 public struct BackgroundTaskIdentifier: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int
 
@@ -9,6 +9,6 @@ public struct BackgroundTaskIdentifier: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// The identifier that means that no task could be begun. Its raw value is the same as in UIKit.
+    /// The identifier of a task that could not be begun. Its raw value is the same as in UIKit.
     public static let invalid = BackgroundTaskIdentifier(rawValue: 0)
 }

@@ -3,8 +3,8 @@ import NightshiftAPI
 /// The background tasks of this process: the requested and open tasks, and the reports that the service has not
 /// received yet.
 ///
-/// A requested task becomes open or is refused; an open task ends. The expiration handler of a task is called at most
-/// once, and never before the app has received the task's number.
+/// A requested task is either opened or refused. An open task stays open until it is ended. The expiration handler of a
+/// task is called at most once, and never before the app has received the task's number.
 struct BackgroundTaskLedger {
     typealias Handler = @MainActor @Sendable () -> Void
 
@@ -30,19 +30,20 @@ struct BackgroundTaskLedger {
         return lastNumber
     }
 
-    /// Marks a task as open, because the app receives its number.
+    /// Marks a task as open when the app receives the task's number.
     ///
-    /// - Returns: Whether its handler has to be called, because the time expired meanwhile.
+    /// - Returns: Whether the task's handler has to be called, because the background time expired before the task was
+    ///   open.
     mutating func open(_ number: Int64) -> Bool {
         tasks[number]?.isOpen = true
         return tasks[number]?.isLate == true && tasks[number]?.handler != nil
     }
 
-    /// Removes a requested task that the app does not get.
+    /// Removes a requested task that was refused.
     ///
     /// - Parameter mayBeKnown: Whether the service may have begun the task, although no answer arrived.
-    /// - Returns: The task's handler. The caller must release it outside of any lock, because releasing what it
-    ///   captures may call back into this code.
+    /// - Returns: The task's handler. The caller must release the handler outside of any lock, because releasing the
+    ///   objects that the handler captures may call back into this code.
     mutating func refuse(_ number: Int64, mayBeKnown: Bool) -> Handler? {
         if mayBeKnown { untold.append(number) }
         return tasks.removeValue(forKey: number)?.handler
@@ -113,7 +114,7 @@ struct BackgroundTaskLedger {
     }
 
     /// Removes a report that the service has received. If the task ended while its beginning was being reported, the
-    /// report of its end stays.
+    /// report of the task's end remains.
     mutating func told(_ news: News) {
         if case .beginning = news, tasks[news.number] == nil { return }
         untold.removeAll { $0 == news.number }

@@ -8,29 +8,30 @@ import Synchronization
 protocol CommandReceiver: AnyObject, Sendable {
     /// Moves the app to a state.
     ///
-    /// - Parameter done: Called when the delegate has returned.
+    /// - Parameter done: A closure that is called when the delegate has returned.
     func enter(_ state: AppState, done: @escaping @Sendable () -> Void)
 
     /// Notifies the app of a session's events.
     ///
     /// - Parameters:
     ///   - completion: The completion handler for the app.
-    ///   - told: Called when the delegate has returned.
+    ///   - told: A closure that is called when the delegate has returned.
     func handleEvents(
         of session: String, completion: @escaping @Sendable () -> Void, told: @escaping @Sendable () -> Void)
 
     /// Lets the app fetch new content.
     ///
-    /// - Parameter completion: Called with the result of the fetch. It is called more than once if the app's delegate
-    ///   does so.
+    /// - Parameter completion: A closure that is called with the result of the fetch. If the app's delegate calls its
+    ///   completion handler several times, this closure is called several times too.
     func performFetch(completion: @escaping @Sendable (RefreshResult) -> Void)
 
     /// Passes a remote notification to the app.
     ///
-    /// - Parameter completion: Called with the result. It is called more than once if the app's delegate does so.
+    /// - Parameter completion: A closure that is called with the result. If the app's delegate calls its completion
+    ///   handler several times, this closure is called several times too.
     func receive(_ delivery: PushDelivery, completion: @escaping @Sendable (RefreshResult) -> Void)
 
-    /// Notifies the app that it got a token for remote notifications, or that its registration was refused.
+    /// Notifies the app that it received a token for remote notifications, or that its registration was refused.
     func registrationEnded(_ notice: PushNotice)
 
     /// Notifies the app that ``Application/backgroundRefreshStatus`` has changed.
@@ -49,8 +50,8 @@ final class CommandHandler: Sendable {
     private struct State {
         weak var connection: ServiceConnection?
         weak var receiver: (any CommandReceiver)?
-        /// The most recent commands and their progress. They identify commands that the service repeats after a broken
-        /// connection.
+        /// The most recent commands and their progress. The handler uses them to recognize commands that the service
+        /// repeats after a broken connection.
         var known: [Entry] = []
         var waiting: [Events] = []
         /// The sessions that have ended in this process, with the last message that their delegates have handled.
@@ -73,12 +74,13 @@ final class CommandHandler: Sendable {
 
     private struct Entry {
         var command: ProcessCommand
-        /// The channel on which the command arrived last. On another channel, its number might belong to another
-        /// command.
+        /// The channel on which the command last arrived. On another channel, the command's number might belong to
+        /// another command.
         var channel: String?
-        /// The number of times that the command was done, or arrived again after it was done.
+        /// The number of times that the command was done, or arrived again after it was done. Each of these times
+        /// requires an acknowledgement.
         var finishes = 0
-        /// The number of these times that were acknowledged.
+        /// The number of acknowledgements that were sent for the command.
         var told = 0
         /// The result of a ``ProcessCommand/Action/handleWake`` command.
         var result: RefreshResult?
@@ -97,22 +99,22 @@ final class CommandHandler: Sendable {
 
         var isOver: Bool { isDone && !isUntold }
 
-        /// Whether a repetition of the command is only acknowledged, and not executed.
+        /// Whether a repeated command is acknowledged without being executed again.
         var isDoneOnce: Bool { isDone && [.handleEvents, .handleWake, .present].contains(command.action) }
     }
 
-    /// A command to deliver the events of a session. It ends when the delegate has been notified that all messages up
-    /// to `through` were delivered.
+    /// A command to deliver the events of a session. The command ends when the delegate has been notified that all
+    /// messages up to `through` were delivered.
     private struct Events {
         let command: ProcessCommand
         var session: String
         var through: Int64
-        /// Whether the app was notified with its method for session events.
+        /// Whether the app's method for session events was called.
         var isTold = false
-        /// Whether the command arrived while there was no receiver. In that case the program is not an app, or has not
-        /// been launched yet.
+        /// Whether the command arrived while there was no receiver, because the program is not an app or has not been
+        /// launched yet.
         var isEarly = false
-        /// A closure that acknowledges the command, as the app's completion handler does.
+        /// A closure that acknowledges the command. The app's completion handler does the same.
         var acknowledge: @Sendable () -> Void
         /// Completion handlers to call after the delegate was notified.
         var completions: [@Sendable () -> Void] = []
@@ -128,8 +130,8 @@ final class CommandHandler: Sendable {
         state.withLock { $0.connection = connection }
     }
 
-    /// Sets the receiver, and sends it the commands that arrived earlier. For example, a delegate may create its
-    /// session as a property, before the app is launched.
+    /// Sets the receiver, and sends it the commands that arrived earlier. Commands can arrive early because, for
+    /// example, a delegate may create its session as a property before the app is launched.
     func setReceiver(_ receiver: any CommandReceiver) {
         let (early, entered) = state.withLock { state in
             state.receiver = receiver
@@ -150,18 +152,19 @@ final class CommandHandler: Sendable {
                 return (state.known[index], state.receiver)
             }
             state.known.append(Entry(command: command, channel: channel))
-            // Unfinished commands are kept. A task that the user has begun may outlast many other commands.
+            // Unfinished commands are kept. For example, a task that the user has started may still run after many
+            // other commands.
             if state.known.count > Self.mostKnown, let old = state.known.firstIndex(where: \.isOver) {
                 state.known.remove(at: old)
             }
             return (nil, state.receiver)
         }
         if let known, known.isDoneOnce {
-            // The earlier acknowledgement was lost.
+            // The acknowledgement that was sent earlier did not reach the service.
             finish(command, known.result, presentation: known.presentation)
         } else if known?.isDone != false {
-            // The command is new, or a restarted service counts its commands from the beginning. Entering the same
-            // state twice does no harm.
+            // The command is new, or a restarted service counts its commands from the beginning. A command to enter a
+            // state may be executed twice without harm.
             execute(command, receiver)
         }
     }
@@ -171,7 +174,7 @@ final class CommandHandler: Sendable {
         case .enter:
             let newState = command.state ?? .inactive
             let receiver = state.withLock { state in
-                // The app's earlier state is no longer reported, because that report would undo this command.
+                // The app's earlier state is no longer reported, because such a report would undo this command.
                 state.unreported = nil
                 if state.receiver == nil { state.enteredEarly = newState }
                 return state.receiver
@@ -203,7 +206,7 @@ final class CommandHandler: Sendable {
             guard let wakes = state.withLock(\.connection)?.wakes else { return }
             wakes.expire(command, isApplication: receiver != nil) { [self] in finish(command) }
         case .present:
-            // If the program is not an app, it may not serve the main thread.
+            // A program that is not an app may not serve the main thread.
             guard let presenter = state.withLock(\.connection)?.presenter,
                 receiver != nil || presenter.delegate != nil
             else { return finish(command) }
@@ -212,7 +215,8 @@ final class CommandHandler: Sendable {
             let done: @Sendable () -> Void = { [self] in
                 handOver()
                 finish(command)
-                // This runs after the acknowledgement on the same queue. `exit` runs the remaining `atexit` handlers.
+                // The process exits after the acknowledgement was sent, because both run on this queue. `exit` runs the
+                // remaining `atexit` handlers.
                 queue.async { exit(EXIT_SUCCESS) }
             }
             if let receiver { receiver.willTerminate(done: done) } else { queue.async(execute: done) }
@@ -227,7 +231,8 @@ final class CommandHandler: Sendable {
 
     private func handleEvents(_ command: ProcessCommand) {
         let session = command.session ?? ""
-        // The command is acknowledged only once: an app may call its handler after the library has completed the wake.
+        // The command is acknowledged only once, because an app may call its handler after the library has completed
+        // the wake.
         let completion: @Sendable () -> Void = { [self] in
             if !state.withLock({ $0.known.contains { $0.command == command && $0.isDone } }) { finish(command) }
         }
@@ -235,7 +240,7 @@ final class CommandHandler: Sendable {
             var events = Events(
                 command: command, session: session, through: command.through ?? 0, acknowledge: completion)
             if state.receiver == nil {
-                // Without a receiver, the command is completed when the session's delegate has been notified.
+                // Without a receiver, the command is completed after the session's delegate has been notified.
                 events.isTold = true
                 events.isEarly = true
                 events.completions = [completion]
@@ -257,11 +262,11 @@ final class CommandHandler: Sendable {
         }
     }
 
-    /// Calls `completion` when the session's delegate has been notified that all events are delivered. This is for apps
-    /// that do not implement the method for session events.
+    /// Calls `completion` when the session's delegate has been notified that all events are delivered. This method is
+    /// used for apps that do not implement the method for session events.
     ///
-    /// The app is notified of commands in their order. Therefore the completion belongs to the first command that has
-    /// no completion yet.
+    /// The app is notified of commands in their order. Therefore, `completion` belongs to the first command that has no
+    /// completion yet.
     func complete(_ session: String, _ completion: @escaping @Sendable () -> Void) {
         state.withLock { state in
             let index = state.waiting.firstIndex {
@@ -279,8 +284,8 @@ final class CommandHandler: Sendable {
         }
     }
 
-    /// Completes the commands of a session that has ended in this process, because its delegate can no longer be
-    /// notified.
+    /// Completes the commands of a session that has ended in this process, because the session's delegate can no longer
+    /// be notified.
     func ended(_ core: SessionCore) {
         let handled = core.lastHandled
         state.withLock { $0.ended[core.identifier] = handled }
@@ -309,8 +314,8 @@ final class CommandHandler: Sendable {
         core.finishEvents { isHeard in
             for events in finished {
                 for completion in events.completions { completion() }
-                // The delegate lacks the method in which the app would call its completion handler. Without this
-                // acknowledgement the app would be terminated.
+                // The delegate does not implement the method in which the app would call its completion handler.
+                // Without this acknowledgement, the service would terminate the app.
                 if !isHeard { events.acknowledge() }
             }
         }
@@ -329,7 +334,7 @@ final class CommandHandler: Sendable {
         queue.async { [self] in acknowledge(command) }
     }
 
-    /// Acknowledges a finished command. Runs on ``queue``.
+    /// Acknowledges a finished command. This method runs on ``queue``.
     private func acknowledge(_ command: ProcessCommand) {
         guard let entry = state.withLock({ state in state.known.first { $0.command == command && $0.isUntold } })
         else { return }
@@ -337,7 +342,7 @@ final class CommandHandler: Sendable {
         acknowledgement.presentation = entry.presentation
         guard notifyService(.acknowledge(acknowledgement), on: entry.channel) else { return }
         state.withLock { state in
-            // If the command arrived again meanwhile, that repetition still has to be acknowledged.
+            // If the command arrived again meanwhile, the repeated command still has to be acknowledged.
             for index in state.known.indices where state.known[index].command == command {
                 state.known[index].told = entry.finishes
             }
@@ -358,7 +363,7 @@ final class CommandHandler: Sendable {
         }
     }
 
-    /// Reports a state if it is still the last unreported one. Runs on ``queue``.
+    /// Reports a state if it is still the last unreported state. This method runs on ``queue``.
     private func tell(_ newState: AppState) {
         let isSo = { [self] in state.withLock { $0.unreported == newState } }
         guard isSo(), notifyService(.report(ProcessStateChange(state: newState)), while: isSo) else { return }
@@ -376,7 +381,7 @@ final class CommandHandler: Sendable {
     }
 
     /// Sends a report. Returns false only if the report has to be sent again later. A refused report is not repeated,
-    /// because a restarted service repeats its own commands. Runs on ``queue``.
+    /// because a restarted service repeats its own commands. This method runs on ``queue``.
     private func notifyService(
         _ endpoint: Endpoint<Void>, on channel: String? = nil, while isWanted: () -> Bool = { true }
     ) -> Bool {
@@ -393,8 +398,8 @@ final class CommandHandler: Sendable {
 }
 
 extension SessionCore {
-    /// Notifies the delegate that all events are delivered, and then calls `completion`. Both happen on the delegate
-    /// queue. The argument of `completion` is true if the delegate implements the method.
+    /// Notifies the delegate that all events are delivered, and then calls `completion`, on the delegate queue. The
+    /// argument of `completion` is true if the delegate implements the method.
     fileprivate func finishEvents(_ completion: @escaping @Sendable (_ isHeard: Bool) -> Void) {
         let audience = audience()
         onDelegateQueue { [self] in
@@ -408,8 +413,8 @@ extension SessionCore {
         }
     }
 
-    /// Prints, once for each session, the line of code that the delegate's class needs to be notified of the end of its
-    /// events.
+    /// Prints a line of code that the developer can add so that the delegate is notified of the end of its events. The
+    /// line is printed once for each session.
     private func adviseConformance(of delegate: any URLSessionDelegate) {
         let isFirst = state.withLock { state in
             defer { state.hasAdvisedConformance = true }

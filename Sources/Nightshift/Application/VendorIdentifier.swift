@@ -6,7 +6,7 @@ import NightshiftClient
 struct VendorIdentifier: Sendable {
     private let file: URL
 
-    /// Finds the file for the identifier of an app's vendor. The file is not read yet.
+    /// Determines the file for the identifier of an app's vendor, without reading the file.
     ///
     /// - Parameter app: The app's id. The id without its last component names the vendor, as Apple documents for bundle
     ///   identifiers.
@@ -19,7 +19,8 @@ struct VendorIdentifier: Sendable {
 
     /// Reads the identifier, or creates it. Returns nil if the file can be neither read nor written.
     ///
-    /// If several processes create the identifier at the same time, all of them return the first one's.
+    /// If several processes create the identifier at the same time, all of them return the identifier of the first
+    /// process.
     func value() -> UUID? {
         if let known = read() { return known }
         let folder = file.deletingLastPathComponent()
@@ -29,12 +30,12 @@ struct VendorIdentifier: Sendable {
             try FileManager.default.createDirectory(
                 at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             try Data(UUID().uuidString.utf8).write(to: draft)
-            // The data is synced before the file gets its name. Otherwise a power failure could leave a file that stays
-            // empty.
+            // The data is synced before the file gets its name. Otherwise, a power failure could leave an empty file
+            // under that name.
             let written = try FileHandle(forWritingTo: draft)
             try written.synchronize()
             try written.close()
-            // This fails if the file already exists.
+            // Linking fails if the file already exists.
             try FileManager.default.linkItem(at: draft, to: file)
         } catch {
             return read()
@@ -48,8 +49,8 @@ struct VendorIdentifier: Sendable {
 }
 
 extension Application {
-    /// The identifier of the app's vendor. Reading it waits for the service, which knows the app's id. Nil if there is
-    /// no service.
+    /// The identifier of the app's vendor, or nil if no service is running. Reading this property waits for the
+    /// service, which knows the app's id.
     package nonisolated var vendorIdentifier: UUID? {
         guard let hello = try? connection.openChannel(until: .now + Self.deviceTimeout, hasty: true) else {
             return nil

@@ -2,7 +2,8 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// The reply to one challenge. It can be given only once, by the completion handler or through the challenge's sender.
+/// An object that accepts the reply to one challenge. The reply can be given only once, through the completion handler
+/// or through the challenge's sender.
 final class ChallengeReply: NSObject, URLAuthenticationChallengeSender, Sendable {
     private struct State {
         var send: (@Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void)?

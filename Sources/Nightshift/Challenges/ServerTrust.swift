@@ -21,17 +21,19 @@ public struct ServerTrust: Sendable, Hashable {
 }
 
 extension URLProtectionSpace {
-    /// The server's certificates in DER. The first is the server's own certificate. Nil unless the challenge is
-    /// `NSURLAuthenticationMethodServerTrust`.
+    /// The server's certificates in DER. The first is the server's own certificate. The value is nil for all challenges
+    /// except `NSURLAuthenticationMethodServerTrust`.
     public var serverCertificates: [Data]? { serverTrust?.certificates }
 
-    /// The trust to evaluate. Nil unless the challenge is `NSURLAuthenticationMethodServerTrust`.
+    /// The server trust that the app evaluates. The value is nil for all challenges except
+    /// `NSURLAuthenticationMethodServerTrust`.
     public var serverTrust: ServerTrust? { (self as? BackgroundProtectionSpace)?.trust }
 }
 
 /// A protection space with properties that FoundationNetworking's class cannot store.
 final class BackgroundProtectionSpace: URLProtectionSpace, @unchecked Sendable {
-    // The conformance is unchecked, like that of the base class. The added property is constant.
+    // The conformance is unchecked, because the conformance of the base class is also unchecked. The added property is
+    // constant.
     let trust: ServerTrust?
 
     init(_ challenge: Challenge) {
@@ -66,7 +68,7 @@ extension Challenge.Method {
 }
 
 extension URLAuthenticationChallenge {
-    /// Creates the challenge that the app's delegate gets for a challenge from the service.
+    /// Creates the challenge that the app's delegate receives, from a challenge of the service.
     ///
     /// - Parameter proposed: The credential for this space from the session's credential storage.
     convenience init(

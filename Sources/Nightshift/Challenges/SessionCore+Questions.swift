@@ -4,7 +4,8 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Passes the service's challenges and questions to the app. Other messages are delivered while the delegate decides.
+/// Passes the service's challenges and questions to the app. The library continues to deliver other messages while the
+/// delegate decides.
 extension SessionCore {
     func ask(_ task: any BackgroundTask, _ message: SessionMessage) {
         guard let asked = message.challenge else {
@@ -32,7 +33,7 @@ extension SessionCore {
                 taskDelegate.urlSession(session, task: task, didReceive: challenge) { reply.resolve($0, $1) }
                 return
             }
-            // If the delegate does not implement the session's method, the default implementation performs default
+            // If the delegate does not implement the session's method, the default implementation requests default
             // handling. In that case, the task's method is called.
             delegate.urlSession(session, didReceive: challenge) { [self] disposition, credential in
                 guard disposition == .performDefaultHandling, let taskDelegate else {
@@ -78,13 +79,14 @@ extension SessionCore {
             do {
                 try connection.notify(.answer(answer, inSession: identifier), timeout: Self.requestTimeout)
             } catch let problem as Problem where problem.isAboutContent && answer.disposition != .cancel {
-                // The service rejected the answer and the task still waits for one, so the task is cancelled.
+                // The service rejected the answer, and the task still waits for an answer. The task is therefore
+                // cancelled.
                 Notice.print(
-                    "A transfer of the session \(identifier) is cancelled, because the app's answer cannot be used: "
+                    "A transfer of the session \(identifier) was cancelled, because the service rejected the app's answer: "
                         + (problem.detail ?? problem.title))
                 return self.answer(MessageAnswer(message: answer.message, disposition: .cancel))
             } catch is Problem {
-                // The service no longer waits for this answer.
+                // The service no longer waits for an answer to this question.
             } catch {
                 if !isOver { self.answer(answer) }
                 return
@@ -95,13 +97,13 @@ extension SessionCore {
 }
 
 extension Challenge.Method {
-    /// Whether the challenge concerns the connection and not a single request. If it concerns the connection, the
-    /// delegate's session method is called first.
+    /// Whether the challenge concerns the connection instead of a single request. For such a challenge, the delegate's
+    /// session method is called first.
     fileprivate var concernsConnection: Bool { self == .serverTrust || self == .clientCertificate }
 }
 
 extension MessageAnswer {
-    /// Creates the message to the service for the delegate's answer to a challenge.
+    /// Creates the message that carries the delegate's answer to a challenge to the service.
     fileprivate init(
         message: Int64, _ challenge: Challenge, _ disposition: URLSession.AuthChallengeDisposition,
         _ credential: URLCredential?
@@ -119,7 +121,8 @@ extension MessageAnswer {
         self.init(message: message, disposition: .useCredential)
         switch challenge.method {
         case .serverTrust:
-            // Any credential means that the server is trusted. Without a credential, the system's evaluation applies.
+            // A credential of any kind means that the app trusts the server. Without a credential, the system's
+            // evaluation applies.
             if credential == nil { disposition = .performDefaultHandling }
         case .basic, .digest:
             if let user = credential?.user, let password = credential?.password {
@@ -143,7 +146,7 @@ extension MessageAnswer {
         }
     }
 
-    /// Sets the new request of a delayed task.
+    /// Sets the new request that the delegate chose for a delayed task.
     fileprivate mutating func setRequest(
         _ request: URLRequest, for task: TaskCore, _ configuration: BackgroundConfiguration
     ) {

@@ -1,9 +1,11 @@
 public import Foundation
 public import FoundationNetworking
 
-/// A credential with a client certificate that is stored in files. The service reads the files when it needs them.
+/// A credential with a client certificate that is stored in files. The service reads the files when a server requests
+/// the certificate.
 public final class ClientCertificateCredential: URLCredential, @unchecked Sendable {
-    // The conformance is unchecked, like that of the base class. The added properties are constant.
+    // The conformance is unchecked, because the conformance of the base class is also unchecked. The added properties
+    // are constant.
 
     /// The PEM file with the certificate, followed by its chain.
     public let certificateFile: URL
@@ -13,8 +15,8 @@ public final class ClientCertificateCredential: URLCredential, @unchecked Sendab
     /// Creates a credential from PEM files.
     ///
     /// - Parameters:
-    ///   - certificateFile: The PEM file with the certificate. You must not move or delete the file for as long as the
-    ///     session has transfers.
+    ///   - certificateFile: The PEM file with the certificate. Do not move or delete the file while the session has
+    ///     transfers.
     ///   - keyFile: The PEM file with the private key. Pass nil if the key is in the certificate's file.
     public init(certificateFile: URL, keyFile: URL? = nil) {
         self.certificateFile = certificateFile.absoluteURL
@@ -29,8 +31,8 @@ public final class ClientCertificateCredential: URLCredential, @unchecked Sendab
 }
 
 extension URLCredential {
-    /// Returns a credential that answers `NSURLAuthenticationMethodClientCertificate`. PEM files replace Apple's
-    /// `SecIdentity`.
+    /// Returns a credential that answers `NSURLAuthenticationMethodClientCertificate`. PEM files replace the
+    /// `SecIdentity` of Apple's API.
     public static func clientCertificate(file: URL, keyFile: URL? = nil) -> URLCredential {
         ClientCertificateCredential(certificateFile: file, keyFile: keyFile)
     }

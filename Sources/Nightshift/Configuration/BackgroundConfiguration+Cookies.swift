@@ -3,8 +3,8 @@ import FoundationNetworking
 import NightshiftAPI
 
 extension BackgroundConfiguration {
-    /// Returns the value of the `Cookie` field for a request whose app has not set this field. The cookies are those of
-    /// the cookie storage. Nil if no cookie is to be sent.
+    /// Returns the value of the `Cookie` field for a request whose app has not set this field. The cookies come from
+    /// the cookie storage. Returns nil if no cookie is to be sent.
     func storedCookies(for request: URLRequest) -> String? {
         guard httpShouldSetCookies, request.httpShouldHandleCookies, let url = request.url,
             let cookies = httpCookieStorage?.cookies(thatMayGoTo: url), !cookies.isEmpty

@@ -17,13 +17,13 @@ public import FoundationNetworking
 ///
 /// `protocolClasses` and `urlCache` have no effect in a background session, as on Apple's systems.
 open class BackgroundConfiguration: URLSessionConfiguration, @unchecked Sendable {
-    // The conformance is unchecked, like that of the base class. One thread changes a configuration before its session
-    // is created.
+    // The conformance is unchecked, because the conformance of the base class is also unchecked. Only one thread
+    // changes a configuration, and only before its session is created.
 
     /// The values of the properties that the base class does not store.
     var additions = ConfigurationAdditions()
-    /// The detector for FoundationNetworking's initialiser of `URLSession`. That initialiser must never get a
-    /// background configuration, because its session would belong to this process and end with it.
+    /// The detector for FoundationNetworking's initialiser of `URLSession`. That initialiser must never receive a
+    /// background configuration, because its session would belong to this process and end with the process.
     private var reading = FoundationReading()
 
     /// A property for source compatibility. It has no effect, because Linux has no shared containers.
@@ -43,10 +43,10 @@ open class BackgroundConfiguration: URLSessionConfiguration, @unchecked Sendable
         super.protocolClasses = nil
     }
 
-    /// Returns an independent copy.
+    /// Returns an independent copy of the configuration.
     open override func copy() -> Any { copy(with: nil) }
 
-    /// Returns an independent copy.
+    /// Returns an independent copy of the configuration.
     open override func copy(with zone: NSZone?) -> Any {
         let copy = duplicate()
         reading.copied()

@@ -10,8 +10,7 @@ struct ConfigurationAdditions: Sendable {
     var minimumBattery: Double = 0
     var tlsMinimumSupportedProtocolVersion = tls_protocol_version_t.TLSv12
     var tlsMaximumSupportedProtocolVersion = tls_protocol_version_t.TLSv13
-    // The following values are stored only so that reading a property returns the value that was set. They have no
-    // effect.
+    // The following values have no effect. They are stored so that reading a property returns the value that was set.
     var waitsForConnectivity = false
     var requiresDNSSECValidation = false
     var usesClassicLoadingMode = false

@@ -37,7 +37,7 @@ extension SessionSettings {
     }
 
     /// Returns the versions of TLS that the session may use. Returns nil if the bounds exclude neither TLS 1.2 nor TLS
-    /// 1.3, the versions that the service supports. If the bounds exclude each other, the minimum wins.
+    /// 1.3, the versions that the service supports. If the minimum is above the maximum, the minimum wins.
     private static func versions(_ configuration: BackgroundConfiguration) -> TLSSettings? {
         if configuration.tlsMinimumSupportedProtocolVersion == .TLSv13 { return TLSSettings(minimumVersion: .tls13) }
         switch configuration.tlsMaximumSupportedProtocolVersion {
@@ -46,7 +46,7 @@ extension SessionSettings {
         }
     }
 
-    /// Returns the URL of the HTTPS proxy. If there is none or it is disabled, returns the URL of the HTTP proxy. The
+    /// Returns the URL of the HTTPS proxy. If no HTTPS proxy is set or enabled, returns the URL of the HTTP proxy. The
     /// service uses one proxy for both schemes.
     ///
     /// The keys are the values of CFNetwork's `kCFNetworkProxies…` and `kCFStreamPropertyHTTP…` constants.

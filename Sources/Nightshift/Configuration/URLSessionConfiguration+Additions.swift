@@ -2,8 +2,9 @@ public import FoundationNetworking
 
 /// Properties that Apple's configurations have and FoundationNetworking's lack.
 ///
-/// They are declared on the base class so that code that uses them compiles. Only a background configuration stores
-/// them. On any other configuration, setting a property does nothing, and reading it returns its default.
+/// The properties are declared on the base class so that code that uses them compiles. Only a background configuration
+/// stores their values. On any other configuration, setting a property does nothing, and reading it returns its
+/// default.
 extension URLSessionConfiguration {
     fileprivate var added: ConfigurationAdditions {
         get { (self as? BackgroundConfiguration)?.additions ?? ConfigurationAdditions() }
@@ -36,8 +37,8 @@ extension URLSessionConfiguration {
         set { added.requiresExternalPower = newValue }
     }
 
-    /// The battery charge in percent below which the session's tasks wait while there is no external power. The default
-    /// is 0, which means no limit. Apple has no such property.
+    /// The minimum battery charge in percent. If the charge is lower and the device has no external power, the
+    /// session's tasks wait. The default is 0, which means no limit. Apple has no such property.
     public var minimumBattery: Double {
         get { added.minimumBattery }
         set { added.minimumBattery = newValue }
@@ -58,7 +59,7 @@ extension URLSessionConfiguration {
         set { added.tlsMaximumSupportedProtocolVersion = newValue }
     }
 
-    /// A property for source compatibility. It has no effect, because the system's resolver decides about DNSSEC.
+    /// A property for source compatibility. It has no effect, because the system's resolver controls DNSSEC validation.
     public var requiresDNSSECValidation: Bool {
         get { added.requiresDNSSECValidation }
         set { added.requiresDNSSECValidation = newValue }
@@ -67,8 +68,9 @@ extension URLSessionConfiguration {
 
 /// Members that FoundationNetworking makes unavailable or read-only.
 ///
-/// They are in a protocol because a member of the class itself with the same name and type breaks optimised builds of
-/// code that imports the class: Swift 6.3's compiler confuses the two in the class's method table and crashes.
+/// They are declared in a protocol because of a fault in Swift 6.3's compiler. If the class itself had a member with
+/// the same name and type, the compiler would confuse the two members in the class's method table. The compiler would
+/// then crash in optimised builds of code that imports the class.
 public protocol ConfigurationReplacements: URLSessionConfiguration {}
 
 extension URLSessionConfiguration: ConfigurationReplacements {}
@@ -83,15 +85,15 @@ extension ConfigurationReplacements {
         BackgroundConfiguration(identifier: identifier)
     }
 
-    /// A replacement for the class's own property, for code in which that property cannot be set. The type is
-    /// `String??` so that reading prefers the class's property.
+    /// A replacement for the class's own property, which cannot be set in some code. The type is `String??` so that
+    /// reading prefers the class's property.
     public var sharedContainerIdentifier: String?? {
         get { .some(added.sharedContainerIdentifier) }
         set { added.sharedContainerIdentifier = newValue ?? nil }
     }
 
     /// A property for source compatibility. Background sessions always wait for connectivity. On Linux, other sessions
-    /// never do.
+    /// never wait.
     public var waitsForConnectivity: Bool {
         get { added.waitsForConnectivity }
         set { added.waitsForConnectivity = newValue }
@@ -103,7 +105,7 @@ extension ConfigurationReplacements {
         set { added.usesClassicLoadingMode = newValue }
     }
 
-    /// A property for source compatibility. It has no effect, because the kernel decides about multipath TCP.
+    /// A property for source compatibility. It has no effect, because the kernel controls multipath TCP.
     public var multipathServiceType: MultipathService {
         get { added.multipathServiceType }
         set { added.multipathServiceType = newValue }
@@ -117,8 +119,8 @@ extension ConfigurationReplacements where Self: BackgroundConfiguration {
     }
 }
 
-/// The values of `multipathServiceType`. FoundationNetworking nests this type in its configuration, where it is
-/// unavailable.
+/// The values of `multipathServiceType`. This type replaces the type that FoundationNetworking nests in its
+/// configuration and makes unavailable.
 public enum MultipathService: Sendable {
     case none
     case handover

@@ -6,7 +6,7 @@ import NightshiftAPI
 /// the app, its version and the library that sends the request. Apple's systems send `Photos/12 CFNetwork/… Darwin/…`,
 /// and FoundationNetworking sends `Photos (unknown version) curl/…`. The name of the service follows.
 enum UserAgent {
-    /// The user agent of this process. The version is that of the bundle, if the program has an `Info.plist` next to
+    /// The user agent of this process. The version comes from the bundle, if the program has an `Info.plist` next to
     /// it.
     static let own = value(
         name: ProcessInfo.processInfo.processName,
@@ -20,8 +20,8 @@ enum UserAgent {
         return "\(app)\(curl) nightshift/\(NightshiftVersion.current)"
     }
 
-    /// Returns the text as a token (RFC 9110, section 5.6.2). Apple's systems escape other characters in the same way:
-    /// `My%20App`.
+    /// Returns the text as a token (RFC 9110, section 5.6.2). Other characters are escaped as on Apple's systems, for
+    /// example `My%20App`.
     private static func token(_ text: String) -> String {
         text.addingPercentEncoding(withAllowedCharacters: tokenCharacters) ?? ""
     }

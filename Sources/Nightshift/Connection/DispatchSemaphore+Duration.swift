@@ -2,7 +2,7 @@ import Dispatch
 import NightshiftAPI
 
 extension DispatchSemaphore {
-    /// Waits for a signal, and blocks the thread meanwhile.
+    /// Blocks the thread until the semaphore is signalled or the timeout ends.
     ///
     /// - Returns: False if no signal arrived within `timeout`.
     func wait(within timeout: Duration) -> Bool {

@@ -10,11 +10,12 @@ import Synchronization
     import Musl
 #endif
 
-/// The connection of this process to the user's service: one channel that carries commands, and separate requests.
+/// The connection of this process to the user's service. The connection consists of one channel that carries commands,
+/// and of separate requests.
 ///
 /// The channel is opened before any request is sent, because the service identifies a process by its channel and
-/// refuses requests without one. The first request opens the channel, and starts the service if it is not running. The
-/// channel is reopened when it breaks.
+/// refuses requests from a process without a channel. The first request opens the channel, and starts the service if it
+/// is not running. The library reopens the channel when it breaks.
 package final class ServiceConnection: Sendable {
     package let paths: ServicePaths
     /// The proxy variables of this process. They apply only to requests that this process sends itself.
@@ -40,28 +41,30 @@ package final class ServiceConnection: Sendable {
         /// The name of the last channel (``ProcessHello/channel``), which may not be ready yet.
         var channel: String?
         var reader: EventReader?
-        /// Whether this process dropped the current channel itself. If so, the end of the channel does not count as a
-        /// failure of the service.
+        /// Whether this process dropped the current channel itself. In that case, the end of the channel does not count
+        /// as a failure of the service.
         var isDropped = false
         /// Whether an attempt to open the channel is running or scheduled.
         var isOpening = false
-        /// The number of the current attempt. It distinguishes this attempt from earlier ones that were delayed.
+        /// The number of the current attempt. The number distinguishes this attempt from earlier attempts that were
+        /// delayed.
         var attempt = 0
-        /// Whether an attempt has failed since the channel was last open. If so, a caller that fails fast does not wait
-        /// for the next attempt.
+        /// Whether an attempt has failed since the channel was last open. In that case, a caller that fails fast does
+        /// not wait for the next attempt.
         var isUnreachable = false
-        /// The channel on which a request timed out. Nil if the service has answered since.
+        /// The name of the channel on which a request timed out. The value is nil if the service has answered since
+        /// then.
         var doubted: String?
         var isClosed = false
-        /// Whether the service announced that it is stopping. The library then waits for the service, and starts it
-        /// only when the app makes a new request.
+        /// Whether the service announced that it is stopping. In that case, the library starts the service again only
+        /// when the app makes a new request.
         var wasStopped = false
         var pause: Duration = .zero
         /// The reason for the failure of the last attempt.
         var trouble: String?
         /// The threads that wait for the channel.
         var waiters: [DispatchSemaphore] = []
-        /// The threads that wait for the current attempt to end, whether or not it opens a channel.
+        /// The threads that wait only until the current attempt ends, whether or not the attempt opens a channel.
         var hastyWaiters: [DispatchSemaphore] = []
     }
 
@@ -73,8 +76,8 @@ package final class ServiceConnection: Sendable {
         // The process id is stored before the process can fork.
         _ = ServiceConnection.ownProcess
         atexit {
-            // A child that has forked without executing a program inherits this handler, but none of the threads that
-            // would receive an answer.
+            // A child that has forked without executing a program inherits this handler. It does not inherit the
+            // threads that would receive an answer.
             guard getpid() == ServiceConnection.ownProcess else { return }
             ServiceConnection.shared.sessions.handOverAll(timeout: .seconds(2))
         }
@@ -98,7 +101,7 @@ package final class ServiceConnection: Sendable {
         proxies = ProxyVariables(environment)
         launcher = ServiceLauncher(
             paths: paths, search: DaemonSearch(executable: executable, searchPath: environment["PATH"] ?? ""),
-            // A service that an app starts must not be mistaken for that app.
+            // These variables are removed so that a service that an app starts is not mistaken for that app.
             environment: environment.filter { !Self.ownVariables.contains($0.key) })
         client = ServiceClient(paths: paths)
         channelSource = .commands(executable: executable, app: app)
@@ -125,7 +128,7 @@ package final class ServiceConnection: Sendable {
     /// the library may be repeated. This method blocks the thread, so never call it on ``queue``.
     ///
     /// - Parameters:
-    ///   - hasty: Whether to fail at once if no service is running and none can be started.
+    ///   - hasty: Whether to fail immediately if no service is running and none can be started.
     /// - Throws: ``Problem`` for a permanent refusal, `CancellationError` after ``close()``, and ``ServiceUnreachable``
     ///   in all other cases.
     func request<Answer>(
@@ -135,10 +138,11 @@ package final class ServiceConnection: Sendable {
             from: send(try endpoint.encoded(), nil, hasty, timeout, while: isWanted, retries: \.isPassing))
     }
 
-    /// Repeats `ask` for as long as the service is reachable, however slow the service is. Use this method only for
-    /// requests that do not block a thread of the app. The requests that `ask` sends must be hasty.
+    /// Repeats `ask` while the service is reachable, even if the service is slow. Use this method only for requests
+    /// that do not block a thread of the app. The requests that `ask` sends must be hasty.
     ///
-    /// - Returns: Nil if the service cannot be reached or refuses, or if the app is ending.
+    /// - Returns: The result of `ask`. The result is nil if the service cannot be reached or refuses the request, or if
+    ///   the app is terminating.
     func patiently<Answer>(_ ask: () throws -> Answer) -> Answer? {
         while true {
             do {
@@ -151,13 +155,13 @@ package final class ServiceConnection: Sendable {
         }
     }
 
-    /// Sends a request and waits until the service has accepted it. The answer is not returned.
+    /// Sends a request and waits until the service has accepted it. This method discards the answer.
     ///
     /// - Parameters:
-    ///   - channel: The only channel on which the request may be sent. If nil, the request is sent on the channel that
-    ///     is open at that time.
-    ///   - isWanted: Returns whether to retry the request.
-    ///   - retries: Returns whether a refusal is temporary.
+    ///   - channel: The only channel on which the request may be sent. If the channel is nil, the request is sent on
+    ///     the channel that is open at that time.
+    ///   - isWanted: A closure that returns whether to retry the request.
+    ///   - retries: A closure that returns whether a refusal is temporary.
     /// - Throws: The same errors as ``request(_:hasty:timeout:while:)``, and `CancellationError` if `channel` is no
     ///   longer open.
     func notify<Answer>(
@@ -196,7 +200,8 @@ package final class ServiceConnection: Sendable {
     }
 
     /// Handles a request that timed out on an open channel, because the service was too slow or this process was
-    /// frozen. Unsent reports are sent when the service answers again, because the next channel may open much later.
+    /// frozen. Unsent reports are sent when the service answers again. They do not wait for the next channel, because
+    /// that channel may open much later.
     private func doubt(_ hello: ProcessHello) {
         let isNew = state.withLock { state in
             guard state.hello?.channel == hello.channel, state.doubted != hello.channel else { return false }
@@ -207,13 +212,13 @@ package final class ServiceConnection: Sendable {
     }
 
     private func lookAgain(at hello: ProcessHello, after pause: Duration) {
-        // This does not run on the channel's queue, so that events on the channel are still handled.
+        // The check does not run on the channel's queue, so that the queue can still handle events of the channel.
         DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int(pause.components.seconds))) { [weak self] in
             guard let self, isOpen(hello) else { return }
             do {
                 _ = try client.on(hello.channel).wait(for: .status, within: Self.lookTimeout)
             } catch let problem as Problem where problem.status != 503 {
-                // A refusal is also an answer.
+                // A refusal shows that the service answers.
             } catch {
                 return lookAgain(at: hello, after: min(pause * 2, Self.lastLook))
             }
@@ -224,14 +229,15 @@ package final class ServiceConnection: Sendable {
 
     private func isOpen(_ hello: ProcessHello) -> Bool { state.withLock { $0.hello?.channel == hello.channel } }
 
-    /// The pauses before the service is checked again. Each pause is twice the last, up to `lastLook`.
+    /// The first pause before the service is checked again. Each further pause is twice as long as the previous pause,
+    /// up to `lastLook`.
     private static let firstLook: Duration = .seconds(1)
     private static let lastLook: Duration = .seconds(8)
-    /// The timeout in seconds of such a check of the service.
+    /// The timeout in seconds of a request that checks whether the service answers again.
     private static let lookTimeout: Double = 5
 
-    /// Notifies all parts of the library that the service can be reached, for the first time or again. The parts then
-    /// send what is unsent.
+    /// Notifies all parts of the library that the service can be reached, for the first time or again. Each part then
+    /// sends its unsent requests and reports.
     private func onReconnect() {
         backgroundTasks.onReconnect()
         commands.onReconnect()
@@ -246,7 +252,8 @@ package final class ServiceConnection: Sendable {
 
     // MARK: - The channel
 
-    /// Waits until the channel is open. Returns the service's greeting, which names this process's app.
+    /// Waits until the channel is open, and returns the service's greeting. The greeting names the app that this
+    /// process belongs to.
     @discardableResult
     package func openChannel(until deadline: ContinuousClock.Instant, hasty: Bool = false) throws -> ProcessHello {
         while true {
@@ -273,7 +280,8 @@ package final class ServiceConnection: Sendable {
         }
     }
 
-    /// Disconnects from the service as if the process had ended. Nothing is delivered, sent or reconnected afterwards.
+    /// Disconnects from the service as if the process had ended. Afterwards, the connection delivers and sends nothing,
+    /// and does not reconnect.
     package func close() {
         let (reader, waiters) = state.withLock { state in
             state.isClosed = true
@@ -285,8 +293,8 @@ package final class ServiceConnection: Sendable {
         sessions.abandonAll()
     }
 
-    /// Makes an attempt to open the channel at once, because the app makes a new request. A service that was stopped
-    /// may be started again.
+    /// Makes an immediate attempt to open the channel, because the app makes a new request. The attempt may start a
+    /// service that was stopped.
     func wake() {
         state.withLock { state in
             guard state.wasStopped else { return }
@@ -299,7 +307,7 @@ package final class ServiceConnection: Sendable {
         }
     }
 
-    /// Drops a channel that the service no longer knows. The next channel is opened at once.
+    /// Drops a channel that the service no longer knows. The next channel is opened immediately.
     ///
     /// - Parameter hello: The greeting of the channel to drop. A newer channel is not affected.
     package func dropChannel(_ hello: ProcessHello) {
@@ -346,8 +354,8 @@ package final class ServiceConnection: Sendable {
         state.withLock { $0.reader = reader }
     }
 
-    /// Whether `attempt` is still the current one and has no reader yet. ``wake()`` may have started another attempt
-    /// meanwhile.
+    /// Returns whether `attempt` is still the current attempt and has no reader yet. ``wake()`` may have started
+    /// another attempt meanwhile.
     private func isDue(_ attempt: Int) -> Bool {
         state.withLock { !$0.isClosed && $0.attempt == attempt && $0.reader == nil }
     }
@@ -381,17 +389,19 @@ package final class ServiceConnection: Sendable {
         }
     }
 
-    /// Handles the end of a channel, or a failure to open one. Attempts are repeated with increasing pauses, for as
-    /// long as the process lives.
+    /// Handles the end of a channel, or a failure to open one. While the process lives, this method repeats the
+    /// attempts with increasing pauses.
     private func ended(trouble: String) {
         let (waiters, isNews) = state.withLock { state -> ([DispatchSemaphore], Bool) in
-            // If the channel was open, it is reopened before waiting callers get an error.
+            // If the channel was open, the library first tries to reopen it. Waiting callers get an error only if that
+            // attempt fails.
             let hasFailed = state.hello == nil && !state.isDropped
             state.isDropped = false
             let isNews = hasFailed && !state.isUnreachable && !state.wasStopped && !state.isClosed
             state.isUnreachable = state.isUnreachable || hasFailed
             state.hello = nil
-            // A caller whose request on the old channel was refused must not drop the channel that is being opened.
+            // The name is cleared so that a caller whose request on the old channel was refused does not drop the
+            // channel that is being opened.
             state.channel = nil
             state.reader = nil
             state.trouble = trouble
@@ -411,7 +421,7 @@ package final class ServiceConnection: Sendable {
         for waiter in waiters { waiter.signal() }
     }
 
-    /// The app that this process belongs to, according to the service. Nil while no channel is open.
+    /// The app that this process belongs to, according to the service. The value is nil while no channel is open.
     var app: AppID? { state.withLock(\.hello?.app) }
 
     /// Whether the last attempt to reach the service has failed.

@@ -39,8 +39,8 @@ final class SessionRegistry: Sendable {
         for core in cores { core.abandon() }
     }
 
-    /// Sends unsent tasks to the service: tasks that were never resumed, and resumed tasks that were not sent because
-    /// the service could not be reached.
+    /// Sends unsent tasks to the service. These are tasks that were never resumed, and resumed tasks that could not be
+    /// sent because the service was unreachable.
     func handOverAll(timeout: Duration) {
         let deadline = ContinuousClock.now + timeout
         for core in sessions.withLock({ Array($0.values) }) { core.handOver(until: deadline) }

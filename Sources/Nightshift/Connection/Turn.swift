@@ -2,11 +2,11 @@ import Dispatch
 import NightshiftClient
 import Synchronization
 
-/// A queue for a possibly slow operation that only one thread at a time may run. Threads run it in the order of
-/// arrival. Each thread sets its own timeout.
+/// A queue for a possibly slow operation that only one thread at a time may run. The threads run the operation in the
+/// order of arrival. Each thread sets its own timeout.
 ///
 /// A lock is not used, for two reasons: locks have no reliable deadline, and the thread that released a lock can
-/// acquire it again before the others.
+/// acquire the lock again before the other threads.
 final class Turn: Sendable {
     private let state = Mutex(State())
 
@@ -16,11 +16,11 @@ final class Turn: Sendable {
         var waiters: [DispatchSemaphore] = []
     }
 
-    /// Runs `body` when no other thread has the turn. This method blocks the thread.
+    /// Waits for the turn, and then runs `body`. This method blocks the thread.
     ///
     /// - Parameters:
     ///   - timeout: The timeout for getting the turn and running `body`. `body` gets the remaining time.
-    /// - Throws: ``ServiceUnreachable`` if other threads, which are waiting for the service, keep the turn for longer.
+    /// - Throws: ``ServiceUnreachable`` if the turn is not free in time, because other threads wait for the service.
     func run<Result>(within timeout: Duration, _ body: (_ left: Duration) throws -> Result) throws -> Result {
         let deadline = ContinuousClock.now + timeout
         guard take(within: timeout) else {
@@ -41,7 +41,7 @@ final class Turn: Sendable {
         guard timeout > .zero else { return false }
         if waiter.wait(within: timeout) { return true }
         return state.withLock { state in
-            // The turn may have been handed over just after the timeout.
+            // The turn may have been passed to this thread just after the timeout.
             guard let place = state.waiters.firstIndex(where: { $0 === waiter }) else { return true }
             state.waiters.remove(at: place)
             return false
