@@ -10,7 +10,7 @@ package struct ManualPage {
     ///   - dump: the output of the program with `--experimental-dump-help`.
     ///   - date: the date at the foot of the page.
     ///   - version: the version of Nightshift.
-    ///   - related: the names of other pages of section 1.
+    ///   - related: the names of related pages in section 1.
     package init(dump: Data, date: Date, version: String, related: [String]) throws {
         let command = try JSONDecoder().decode(ProgramHelp.self, from: dump).command
         let name = command.commandName
@@ -42,7 +42,9 @@ package struct ManualPage {
         text = page.text
     }
 
-    /// - Parameter path: the program and the commands before this one.
+    /// Describes one command on the page.
+    ///
+    /// - Parameter path: the program's name and the commands before this one.
     private static func describe(_ command: ProgramHelp.Command, after path: String, _ page: inout MdocText) {
         let name = "\(path) \(command.commandName)"
         page.macro("Ss", name)
@@ -67,13 +69,13 @@ package struct ManualPage {
         return words.joined(separator: " ")
     }
 
-    /// Returns "Downloads files." as "downloads files".
+    /// Returns a sentence as a phrase: "Downloads files." becomes "downloads files".
     private static func phrase(_ sentence: String) -> String {
         let text = sentence.hasSuffix(".") ? sentence.dropLast() : sentence[...]
         return text.prefix(1).lowercased() + text.dropFirst()
     }
 
-    /// Returns text such as "November 27, 2026". The date is in UTC, so that the page is the same on every machine.
+    /// Returns text such as "November 27, 2026". The date is in UTC, so that every machine generates the same page.
     private static func words(_ date: Date) -> String {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt

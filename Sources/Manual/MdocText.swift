@@ -1,4 +1,4 @@
-/// A document in mdoc(7), in which text that looks like markup is escaped.
+/// A document in mdoc(7). Text that looks like markup is escaped.
 struct MdocText {
     private(set) var text = ""
 
@@ -8,7 +8,7 @@ struct MdocText {
         line("." + ([name] + arguments.filter { !$0.isEmpty }.map(Self.escaped)).joined(separator: " "))
     }
 
-    /// Appends running text, with each sentence on a new line, as mdoc(7) requires.
+    /// Appends text. Each sentence begins on a new line, as mdoc(7) requires.
     mutating func prose(_ text: String) {
         for sentence in text.replacing(/([.!?])\ +(?=[A-Z'(])/, with: { "\($0.output.1)\n" }).split(separator: "\n") {
             var line = ""
@@ -23,14 +23,14 @@ struct MdocText {
         }
     }
 
-    /// Appends a command as it is typed.
+    /// Appends a command in the form in which a user types it.
     mutating func literalLine(_ text: String) {
         line(".Dl " + Self.escaped(text))
     }
 
-    /// Appends the discussion of a command: paragraphs, and lists and examples as literal text.
+    /// Appends the discussion of a command. Lists and examples become literal text.
     ///
-    /// - Parameter isFollowing: whether text precedes it.
+    /// - Parameter isFollowing: whether other text comes before the discussion.
     mutating func paragraphs(_ discussion: String, isFollowing: Bool = false) {
         var isFollowing = isFollowing
         for paragraph in discussion.split(separator: "\n\n") {
@@ -88,19 +88,19 @@ struct MdocText {
         self.text += text + "\n"
     }
 
-    /// Escapes hyphens, so that commands can be copied, and backslashes.
+    /// Escapes backslashes, and hyphens so that commands can be copied.
     private static func escaped(_ text: String) -> String {
         text.replacing("\\", with: "\\e").replacing("-", with: "\\-")
     }
 
-    /// Escapes a word of running text. Hyphens in options and paths are escaped, those between words are not.
+    /// Escapes a word. A hyphen in an option or a path is escaped. A hyphen between two words is not.
     private static func escapedWord(_ word: String) -> String {
         let bare = word.drop { "'([\"".contains($0) }
         let isTyped = bare.hasPrefix("-") || bare.contains { "/_=:.".contains($0) && $0 != word.last }
         return isTyped ? escaped(word) : word.replacing("\\", with: "\\e")
     }
 
-    /// Returns a line that a formatter does not treat as a macro.
+    /// Returns the line in a form that a formatter does not treat as a macro.
     private static func guarded(_ line: String) -> String {
         line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" + line : line
     }

@@ -11,7 +11,7 @@ struct ProgramHelp: Decodable {
         var subcommands: [Command]?
         var arguments: [Argument]?
 
-        /// The subcommands without `help`, which the parser adds and the page replaces.
+        /// The subcommands except `help`. The parser adds that subcommand, and the manual page replaces it.
         var visibleSubcommands: [Command] {
             (subcommands ?? []).filter { ($0.shouldDisplay ?? true) && $0.commandName != "help" }
         }

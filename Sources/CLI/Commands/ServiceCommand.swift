@@ -19,7 +19,7 @@ struct ServiceCommand: ParsableCommand {
         ])
 }
 
-/// The `--json` document of `service start|stop|install|uninstall`.
+/// The document that `service start|stop|install|uninstall` prints with `--json`.
 struct ServiceChange: Encodable {
     var isRunning: Bool?
     var processID: Int32?

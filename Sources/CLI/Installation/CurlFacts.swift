@@ -1,6 +1,6 @@
 import CNightshift
 
-/// The features of the system's libcurl.
+/// The features of the libcurl that is installed on this system.
 struct CurlFacts: Hashable, Sendable {
     var version: String
     var tls: String?
@@ -8,7 +8,7 @@ struct CurlFacts: Hashable, Sendable {
     var hasIDN: Bool
 
     static var ofThisProcess: CurlFacts {
-        // The oldest version of the structure contains all values that are read here.
+        // Even the oldest version of the structure contains every value that is read here.
         guard let information = curl_version_info(CURLVERSION_FIRST) else {
             return CurlFacts(version: "unknown", tls: nil, hasHTTP2: false, hasIDN: false)
         }
@@ -20,7 +20,8 @@ struct CurlFacts: Hashable, Sendable {
             hasIDN: facts.features & CURL_VERSION_IDN != 0)
     }
 
-    /// The path of the certificates that libcurl trusts by default; nil if it has none or does not report it.
+    /// The path of the certificates that libcurl trusts by default, or nil if libcurl has none or does not report the
+    /// path.
     static var certificates: String? {
         guard let facts = curl_version_info(CURLVERSION_SEVENTH)?.pointee,
             facts.age.rawValue >= CURLVERSION_SEVENTH.rawValue

@@ -10,7 +10,8 @@ extension DoctorChecks {
         return [Self.device(device), Self.front(device)]
     }
 
-    /// Missing sources are no fault: default values are used, with which nothing waits.
+    /// Returns the finding about the device state. Missing sources are not an error, because the default values delay
+    /// nothing.
     static func device(_ device: DeviceStatus) -> Finding {
         let assumed = device.values.filter { $0.source == .assumed && $0.value != "none" }.map(\.key.rawValue)
         let odd = device.providers.filter { $0.isPresent && $0.detail != nil }
@@ -30,7 +31,8 @@ extension DoctorChecks {
         )
     }
 
-    /// An unknown focus is no fault: then apps have to report their state themselves.
+    /// Returns the finding about the focused window. An unknown focus is not an error: apps can then report their state
+    /// themselves.
     static func front(_ device: DeviceStatus) -> Finding {
         guard device.settings.followsFront else {
             return .ok("front", "apps do not follow their windows, as set with 'nightshift device policy'")

@@ -21,7 +21,7 @@ extension DoctorChecks {
             let interval = known[app.id]?.interval ?? manifest.fetchInterval ?? .never
             if !manifest.modes.contains(.fetch) {
                 if interval != .never { undeclared.append(manifest) }
-                // If the app or the user has set the interval to never, this is no mistake.
+                // If the app or the user has set the interval to never, the interval is intentional.
             } else if !(known[app.id]?.hasInterval ?? (manifest.fetchInterval != nil)) {
                 silent.append(manifest)
             }
@@ -60,7 +60,7 @@ extension DoctorChecks {
         return .ok("refresh", "on, for \(count) \(count == 1 ? "app" : "apps")")
     }
 
-    /// Returns names as "one, two and 3 more".
+    /// Returns names in a form such as "one, two and 3 more".
     private static func names(_ apps: [String]) -> String {
         guard apps.count > 3 else {
             let last = apps.last ?? ""

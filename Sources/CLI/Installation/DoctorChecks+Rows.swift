@@ -2,7 +2,8 @@ import NightshiftAPI
 import NightshiftClient
 
 extension DoctorChecks {
-    /// Returns findings about apps and sessions whose stored data cannot be read; none if all can be read.
+    /// Returns findings about apps and sessions whose stored data cannot be read. The list is empty if all data can be
+    /// read.
     func checkRows() async -> [Finding] {
         let client = invocation.service.client
         guard let apps = try? await client.send(.apps), let sessions = try? await client.send(.sessions).sessions else {

@@ -3,7 +3,7 @@ import NightshiftAPI
 import NightshiftClient
 
 extension DoctorChecks {
-    /// Checks for file systems of destinations and uploads that do not respond.
+    /// Checks whether the file systems of destinations and uploads respond.
     func checkFileSystems(_ status: ServiceStatus) -> Finding {
         guard let silent = status.silentFileSystems, let first = silent.first else {
             return .ok("file systems", "all respond")
@@ -15,7 +15,8 @@ extension DoctorChecks {
                 + "findmnt -T \(first.path)")
     }
 
-    /// Checks for transfers that need the user: blocked after crashes of the service, or unreadable.
+    /// Checks for transfers that need help from the user: those blocked after crashes of the service, and unreadable
+    /// ones.
     func checkTransfers() async -> Finding {
         var held: [TaskID] = []
         var unreadable: [UnreadableTask] = []

@@ -9,7 +9,7 @@ import NightshiftClient
     import Musl
 #endif
 
-/// The checks of `nightshift doctor`. They change nothing.
+/// The checks of `nightshift doctor`. The checks change nothing.
 struct DoctorChecks: Sendable {
     var invocation: Invocation
 
@@ -120,7 +120,7 @@ struct DoctorChecks: Sendable {
     }
 
     private func checkSpace() -> Finding {
-        // If the directory does not exist yet, its nearest ancestor is on the same file system.
+        // If the directory does not exist yet, its nearest existing ancestor is on the same file system.
         var url = invocation.paths.state
         var information = statvfs()
         while statvfs(url.path(percentEncoded: false), &information) != 0, url.pathComponents.count > 1 {
@@ -157,8 +157,8 @@ struct DoctorChecks: Sendable {
             advice: "To keep it running, run: loginctl enable-linger")
     }
 
-    /// Checks the proxies of this environment and of the service. Only the variables are named, because their values
-    /// may contain passwords.
+    /// Checks the proxies of this environment and of the service. The result names only the variables, because their
+    /// values may contain passwords.
     private func checkProxy(_ status: ServiceStatus?) -> Finding {
         let variables = ProxyVariables(invocation.environment)
         for url in ["http://example.org/", "https://example.org/"] {
@@ -177,8 +177,8 @@ struct DoctorChecks: Sendable {
     }
 
     private func checkTrust() -> Finding {
-        // The service trusts the certificates that its libcurl was built with. Variables such as SSL_CERT_FILE have no
-        // effect.
+        // The service trusts the certificates that are built into its libcurl. Variables such as SSL_CERT_FILE have no
+        // effect on it.
         let places = [
             CurlFacts.certificates, "/etc/ssl/certs/ca-certificates.crt",
             "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
@@ -192,7 +192,7 @@ struct DoctorChecks: Sendable {
     }
 
     private func checkClock() -> Finding {
-        // The date of this version. With an earlier clock, certificates seem to be not valid yet.
+        // The release date of this version. If the clock is earlier, certificates appear to be not valid yet.
         let now = invocation.now()
         guard now.timeIntervalSince1970 > 1_790_000_000 else {
             return .fail(

@@ -4,11 +4,11 @@ struct Finding: Hashable, Sendable, Encodable {
         case ok, warn, fail
     }
 
-    /// The name of the check. It does not change, because programs may search for it.
+    /// The name of the check. It never changes, because programs may search for it.
     var check: String
     var result: Result
     var detail: String
-    /// Advice for the user.
+    /// Advice that says how the user can correct the problem.
     var advice: String?
 
     static func ok(_ check: String, _ detail: String) -> Finding {

@@ -1,9 +1,9 @@
-/// The systemd user units, equal to those in `packaging/systemd`.
+/// The systemd user units. They are equal to the units in `packaging/systemd`.
 enum UnitFiles {
     static let socketName = "nightshiftd.socket"
     static let serviceName = "nightshiftd.service"
 
-    /// The program that ``service`` starts. ``service(daemon:)`` replaces it.
+    /// The program that ``service`` starts. ``service(daemon:)`` replaces this path.
     static let packagedDaemon = "/usr/bin/nightshiftd"
 
     static let socket = """
@@ -52,10 +52,10 @@ enum UnitFiles {
 
         """
 
-    /// Returns the service unit for a daemon that is installed elsewhere.
+    /// Returns the service unit for a daemon at another path.
     static func service(daemon: String) -> String {
-        // systemd splits the line at spaces and expands %. In the path of a program $$ does not stand for $, but a
-        // colon before the path turns expansion of $ off (systemd.service(5), "Command lines").
+        // systemd splits the line at spaces and expands %. In the path of a program, $$ does not mean $. A colon before
+        // the path turns off the expansion of $ (systemd.service(5), "Command lines").
         let quoted =
             daemon.contains(where: { " \t\"\\'".contains($0) })
             ? "\"" + daemon.map { "\"\\".contains($0) ? "\\\($0)" : String($0) }.joined() + "\"" : daemon

@@ -5,7 +5,7 @@ import NightshiftClient
 /// The user's systemd instance, controlled through `systemctl --user`.
 struct UserManager: Sendable {
     var environment: [String: String]
-    /// The path of `systemctl`, if it exists.
+    /// The path of `systemctl`, or nil if it was not found.
     private let program: String?
 
     init(environment: [String: String]) {
@@ -14,7 +14,7 @@ struct UserManager: Sendable {
             .map { $0 + "/systemctl" }.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// Whether it runs.
+    /// Whether the user's systemd is running.
     var isRunning: Bool {
         guard program != nil, let runtime = environment["XDG_RUNTIME_DIR"] else { return false }
         return FileManager.default.fileExists(atPath: runtime + "/systemd/private")
@@ -24,12 +24,13 @@ struct UserManager: Sendable {
         isRunning && (try? run(["is-active", "--quiet", unit]))?.status == 0
     }
 
-    /// Whether systemd itself listens on the socket. A connection would then start the service (systemd.socket(5)).
+    /// Returns whether systemd itself listens on the socket. If so, a connection starts the service
+    /// (systemd.socket(5)).
     func listens(for unit: String) -> Bool {
         isRunning && (try? run(["show", "--property=SubState", "--value", unit]))?.said == "listening"
     }
 
-    /// Runs `systemctl --user`. If it fails, throws its output.
+    /// Runs `systemctl --user`. If the command fails, throws an error that contains its output.
     func require(_ arguments: [String]) throws {
         let result = try run(arguments)
         guard result.status == 0 else {
@@ -42,7 +43,7 @@ struct UserManager: Sendable {
         return try Self.run(program, ["--user", "--no-pager"] + arguments, environment: environment)
     }
 
-    /// Runs a program, and returns its output and errors together.
+    /// Runs a program and returns its standard output and standard error as one text.
     static func run(
         _ program: String, _ arguments: [String], environment: [String: String]
     ) throws -> (status: Int32, said: String) {
@@ -74,14 +75,16 @@ extension String {
 extension Invocation {
     var userManager: UserManager { UserManager(environment: environment) }
 
-    /// Whether systemd would start the service on a connection. The units are for the user's default home only. If a
-    /// service is running, it holds the lock and systemd is not asked.
+    /// Whether systemd would start the service on a connection. This applies only to the user's default home. A running
+    /// service holds the lock; in that case systemd is not asked.
     var systemdListens: Bool {
         service.launcher.location.holder == nil && (environment["NIGHTSHIFT_HOME"] ?? "").isEmpty
             && userManager.listens(for: UnitFiles.socketName)
     }
 
-    /// Whether the service runs. This does not start it. Throws ``ServiceUnusable`` if another user owns the socket.
+    /// Returns whether the service is running, without starting it.
+    ///
+    /// - Throws: ``ServiceUnusable`` if another user owns the socket.
     func serviceRuns() throws -> Bool {
         try !systemdListens && service.launcher.isRunning()
     }
@@ -95,7 +98,7 @@ extension Invocation {
             path: "systemd/user", directoryHint: .isDirectory)
     }
 
-    /// Throws if this is not the user's default home, for which alone the units work.
+    /// Throws an error if this is not the user's default home. The units work only for that home.
     func requireDefaultHome() throws {
         guard (environment["NIGHTSHIFT_HOME"] ?? "").isEmpty else {
             throw CommandFailure.usage(

@@ -6,8 +6,8 @@ import Dispatch
     import Musl
 #endif
 
-/// The signals that ask this program to end, as a stream, while this object exists. They are meant for the program that
-/// it runs.
+/// A stream of the signals that ask this program to end. The program passes these signals on to the program that it
+/// runs. The signals are caught while this object exists.
 ///
 /// Signals that were ignored when this program started stay ignored, as under nohup(1).
 final class ForwardedSignals {
@@ -33,7 +33,7 @@ final class ForwardedSignals {
     static func isIgnored(_ number: Int32) -> Bool {
         var action = sigaction()
         sigaction(number, nil, &action)
-        // The values are only compared as numbers, because these handlers cannot be called.
+        // These handlers cannot be called, so their values are only compared as numbers.
         return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
             == unsafeBitCast(SIG_IGN, to: Int.self)
     }

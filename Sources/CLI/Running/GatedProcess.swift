@@ -8,17 +8,17 @@ import Synchronization
     import Musl
 #endif
 
-/// A process that executes its program only after ``begin()``.
+/// A child process that executes its program only after ``begin()``.
 ///
-/// Until then the process waits in `nightshift task exec`, because Swift code cannot wait between fork and exec.
+/// Until then, the process waits in `nightshift task exec`, because Swift code cannot wait between fork and exec.
 final class GatedProcess: Sendable {
     let id: pid_t
-    /// The stops and the end of the process. The stream finishes after the end.
+    /// A stream of the stops and the end of the process. The stream finishes after the end.
     let events: AsyncStream<Event>
     private let gate: Mutex<Int32?>
 
     enum Event: Hashable, Sendable {
-        /// The process was stopped by this signal.
+        /// The event that this signal stopped the process.
         case stopped(Int32)
         case ended(End)
     }
@@ -28,6 +28,8 @@ final class GatedProcess: Sendable {
         case signalled(Int32)
     }
 
+    /// Starts the process.
+    ///
     /// - Parameters:
     ///   - executable: the path of `nightshift` itself.
     ///   - leadsGroup: whether the process gets its own process group.
@@ -48,7 +50,8 @@ final class GatedProcess: Sendable {
         gate = Mutex(ends[1])
         let (events, continuation) = AsyncStream<Event>.makeStream()
         self.events = events
-        // Only this thread waits for the child, so its process id stays valid until its end is known.
+        // Only this thread waits for the child. Therefore the process id stays valid until this thread has seen the
+        // end.
         let child = id
         Thread.detachNewThread { Self.watch(child, continuation) }
     }
@@ -57,14 +60,14 @@ final class GatedProcess: Sendable {
     func begin() {
         guard let gate = takeGate() else { return }
         var byte: UInt8 = 1
-        // The process may have been killed while it waited.
+        // The process may have been killed while it waited, so the write must not raise SIGPIPE.
         let before = signal(SIGPIPE, SIG_IGN)
         _ = write(gate, &byte, 1)
         signal(SIGPIPE, before)
         close(gate)
     }
 
-    /// Ends the process before it has executed its program.
+    /// Ends the process if it has not executed its program yet.
     func abandon() {
         if let gate = takeGate() { close(gate) }
     }
@@ -106,9 +109,9 @@ final class GatedProcess: Sendable {
         }
         // Duplicating a descriptor to itself clears its close-on-exec flag.
         posix_spawn_file_actions_adddup2(&actions, descriptor, descriptor)
-        // The signal mask of this thread is not that of the user's shell, so it is set. A child that is stopped before
-        // its exec would also block this process inside posix_spawn, so that the shell waits forever. Stop signals are
-        // therefore blocked until the program is executed.
+        // The signal mask of this thread is not that of the user's shell, so it is set here. If a stop signal stopped
+        // the child before its exec, posix_spawn would not return, and the shell would wait forever. Therefore stop
+        // signals are blocked until the program is executed.
         var mask = sigset_t()
         sigemptyset(&mask)
         for number in StopSignals.numbers { sigaddset(&mask, number) }

@@ -4,33 +4,33 @@
     import Musl
 #endif
 
-/// Gives the terminal to the program and takes it back, as a shell does for its jobs.
+/// A value that gives the terminal to the program and takes it back, as a shell does for its jobs.
 ///
-/// The terminal is standard input. If standard input is not a terminal, or this program is not in its foreground,
-/// nothing happens.
+/// The terminal is standard input. The methods do nothing if standard input is not a terminal, or if this program is
+/// not in the terminal's foreground.
 struct JobControl: Sendable {
-    /// The program's process group.
+    /// The process group of the program.
     let group: pid_t
     private let terminal: Int32 = 0
 
-    /// Makes the program's group the foreground group of the terminal, if this program's group is in the foreground.
+    /// Moves the program's group to the foreground of the terminal, if this process is in the foreground.
     func pass() {
         if tcgetpgrp(terminal) == getpgrp() { setForeground(group) }
     }
 
-    /// Makes this program's group the foreground group of the terminal, if the program's group is in the foreground.
+    /// Moves this process's group to the foreground of the terminal, if the program's group is in the foreground.
     func takeBack() {
         if tcgetpgrp(terminal) == group { setForeground(getpgrp()) }
     }
 
-    /// Stops this process because the program was stopped. Returns after this process was continued, and continues the
-    /// program.
+    /// Stops this process because the program was stopped. When this process is continued, continues the program and
+    /// returns.
     ///
     /// - Parameter number: the signal that stopped the program: SIGTSTP, SIGTTIN or SIGTTOU.
     func stopAlong(_ number: Int32) {
         takeBack()
-        // The signal also stops the other processes of a pipeline. This process ignores it and stops itself afterwards,
-        // so that it notices when it is continued.
+        // The signal also stops the other processes of a pipeline. This process ignores the signal and then stops
+        // itself, so that it can act when it is continued.
         let before = signal(number, SIG_IGN)
         kill(0, number)
         signal(number, before)
@@ -40,7 +40,7 @@ struct JobControl: Sendable {
     }
 
     private func setForeground(_ group: pid_t) {
-        // While the program has the terminal, this process is in the background, where tcsetpgrp would raise SIGTTOU.
+        // While the program has the terminal, this process is in the background. There, tcsetpgrp would raise SIGTTOU.
         var change = sigset_t()
         var before = sigset_t()
         sigemptyset(&change)

@@ -2,19 +2,20 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// The connection to the service for a process that is run as background work.
+/// A connection to the service for a process that is run as background work.
 ///
-/// Begins the background task each time the service accepts the connection. A lost connection is restored silently.
+/// Each time the service accepts the connection, the channel begins the background task. If the connection is lost, the
+/// channel restores it silently.
 struct ProcessChannel: Sendable {
     var service: Service
-    /// The event stream with the service's commands.
+    /// The event stream on which the service sends commands.
     var source: EventSource
     var task: BackgroundTaskRequest
 
     enum Event: Hashable, Sendable {
-        /// The service has accepted the task.
+        /// The event that the service has accepted the task.
         case granted
-        /// The service has refused the task. No more events follow.
+        /// The event that the service has refused the task, with the reason. It is the last event.
         case refused(String)
         case expiring
     }
@@ -22,7 +23,7 @@ struct ProcessChannel: Sendable {
     private static let firstPause: Duration = .milliseconds(20)
     private static let longestPause: Duration = .seconds(5)
 
-    /// Runs until it is cancelled or until ``Event/refused(_:)``.
+    /// Keeps the connection open until this Swift task is cancelled or the service refuses the task.
     func run(_ tell: @Sendable (Event) -> Void) async {
         var state = State()
         while !Task.isCancelled {
@@ -35,7 +36,7 @@ struct ProcessChannel: Sendable {
             } catch let failure as ServiceUnusable where !state.wasGranted {
                 return tell(.refused(failure.message))
             } catch {
-                // The service may have stopped. The next attempt finds out.
+                // The service may have stopped. The next attempt to connect will show this.
             }
             guard (try? await Task.sleep(for: state.pause)) != nil else { return }
             state.pause = min(state.pause * 2, Self.longestPause)
@@ -45,7 +46,8 @@ struct ProcessChannel: Sendable {
     private struct State {
         var pause = ProcessChannel.firstPause
         var wasGranted = false
-        /// Whether the service has announced that it is stopping. Then it is waited for and not started.
+        /// Whether the service has announced that it is stopping. If so, the channel waits for the service and does not
+        /// start it.
         var wasStopped = false
     }
 

@@ -7,14 +7,16 @@ import Foundation
     import Musl
 #endif
 
-/// The executable file of a command, found as a shell does.
+/// The executable file of a command, found by the rules of a shell.
 enum ProgramFile: Hashable, Sendable {
-    /// An absolute path.
+    /// The absolute path of the file.
     case found(String)
-    /// The file exists, but is not executable.
+    /// A file that exists but is not executable.
     case notRunnable(String)
     case missing
 
+    /// Searches for the file of a command.
+    ///
     /// - Throws: ``CommandFailure`` if the word is a relative path and the working directory does not exist.
     init(_ word: String, in invocation: Invocation) throws {
         if word.contains("/") {

@@ -1,13 +1,13 @@
-/// The end of a program that was run as background work.
+/// The way in which a program that was run as background work ended.
 enum RunEnd: Hashable, Sendable {
     case exited(Int32)
     case signalled(Int32)
-    /// It was ended by this signal after the service had announced the end of its time.
+    /// The end by this signal, after the service had announced that the program's time was nearly over.
     case overdue(Int32)
-    /// It was not started.
+    /// The refusal to start the program, with the reason.
     case refused(String)
 
-    /// The exit status of this program. 124 and 125 are the same as in timeout(1).
+    /// The exit status of this program. The values 124 and 125 have the same meaning as in timeout(1).
     var exitStatus: Int32 {
         switch self {
         case .exited(let status): status
@@ -21,7 +21,7 @@ enum RunEnd: Hashable, Sendable {
 /// The JSON that `nightshift task run --json` prints at the end.
 struct RunRecord: Encodable {
     var name: String
-    /// The time from its first instruction to its end, including the time while it was paused.
+    /// The seconds from the program's first instruction to its end, including the time while it was paused.
     var seconds: Double
     /// `exited`, `signalled`, `overdue` or `refused`.
     var end: String

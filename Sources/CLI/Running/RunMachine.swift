@@ -4,13 +4,12 @@
     import Musl
 #endif
 
-/// Decides how a program that is run as background work starts and ends.
+/// A state machine that decides how a program that is run as background work starts and ends.
 ///
-/// The process waits until the service has accepted the task. Then it runs, until it has ended. Later inputs are
-/// ignored.
+/// The process waits until the service has accepted the task. Then the program runs until it ends. The machine ignores
+/// later inputs.
 struct RunMachine {
-    /// Whether the program is a background task of an app. The service does not signal the processes of an app one by
-    /// one.
+    /// Whether the program is a background task of an app. If so, the service does not signal its process separately.
     let isInApp: Bool
     let name: String
     private var phase = Phase.atGate

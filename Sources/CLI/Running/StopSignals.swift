@@ -4,19 +4,19 @@
     import Musl
 #endif
 
-/// The signals with which a user or a terminal stops a job. They are blocked in a ``GatedProcess`` until its program is
-/// executed.
+/// The signals with which a user or a terminal stops a job. They are blocked in a ``GatedProcess`` until the process
+/// executes its program.
 enum StopSignals {
     static let numbers = [SIGTSTP, SIGTTIN, SIGTTOU]
 
     /// Unblocks the stop signals in the calling thread, which is about to execute another program.
     ///
-    /// Pending stop signals are discarded: they were sent to the process group in which the process was created, and
-    /// that group has already been stopped and continued. Ignored signals stay ignored.
+    /// Stop signals that are pending are discarded. They were sent to the process group in which the process was
+    /// created, and that group has already been stopped and continued. Signals that are ignored stay ignored.
     static func admit() {
         var none = sigset_t()
         sigemptyset(&none)
-        // Ignoring a signal discards pending ones.
+        // Ignoring a signal discards pending signals of this number.
         for number in numbers { signal(number, signal(number, SIG_IGN)) }
         pthread_sigmask(SIG_SETMASK, &none, nil)
     }

@@ -8,21 +8,23 @@ import NightshiftClient
     import Musl
 #endif
 
-/// Runs one program as background work until it ends.
+/// A run of one program as background work.
 struct TaskRun: Sendable {
     var invocation: Invocation
     var name: String?
     var command: [String]
     var isJSON: Bool
 
-    /// The same exit status as in shells.
+    /// The exit status for a program that is not executable, as in shells.
     static let notRunnable: Int32 = 126
     static let notFound: Int32 = 127
-    /// The timeout for a service that accepts connections but does not respond. It is longer than a start may take.
+    /// The maximum time to wait for the first response of the service. It is longer than a start of the service may
+    /// take.
     private static let timeout: Duration = .seconds(15)
-    /// The longest time in seconds for reporting the end of the program. The service also detects it without a report.
+    /// The maximum time in seconds for reporting the end of the program. Without a report, the service detects the end
+    /// itself.
     private static let endTimeout = 2.0
-    /// The number of the background task, which is the only one of this process.
+    /// The number of the background task. This process has only this one.
     private static let number: Int64 = 1
 
     private enum Event: Sendable {
@@ -46,7 +48,8 @@ struct TaskRun: Sendable {
         case .notRunnable(let path): return printError("\(path) is not an executable file.", Self.notRunnable)
         case .missing: return printError("The program \(command[0]) was not found.", Self.notFound)
         }
-        // The process is created before the signal handlers, so that it inherits the original signal actions.
+        // The process is created before the signal handlers, so that it inherits the signal actions with which this
+        // program was started.
         let process: GatedProcess
         do {
             process = try GatedProcess(
@@ -126,11 +129,11 @@ struct TaskRun: Sendable {
                 }
             }
         }
-        // Not reached: the machine finishes when the process ends.
+        // This line is never reached, because the machine finishes when the process ends.
         return RunEnd.refused("").exitStatus
     }
 
-    /// Ends the app's background task. Closing the connection would also end it, but a moment later.
+    /// Ends the app's background task. Closing the connection would also end the task, but a little later.
     private func endTask(_ channel: ProcessChannel) {
         try? channel.service.client.wait(for: .endBackgroundTask(channel.task.number), within: Self.endTimeout)
     }

@@ -1,14 +1,14 @@
 import NightshiftAPI
 import NightshiftClient
 
-/// Further facts about an app: its background refresh, its remote notifications, and its use of the location.
+/// An app's background refresh, remote notifications and use of the location.
 struct AppBackground {
     var refresh: AppRefreshStatus?
     var push: AppPushStatus?
     var location: AppLocationStatus?
 }
 
-/// The JSON of an app with its ``AppBackground`` as additional members: `refresh`, `push` and `location`.
+/// The JSON of an app with the members of its ``AppBackground``: `refresh`, `push` and `location`.
 struct WithBackground<Value: Encodable>: Encodable {
     var value: Value
     var background: AppBackground
@@ -35,14 +35,16 @@ extension Invocation {
             location: try await fetchIfThere(.location(of: app)))
     }
 
-    /// Returns the lines that follow the other facts about the app.
+    /// Returns the lines about background refresh, notifications and location, which follow the other lines about an
+    /// app.
     func lines(_ background: AppBackground) -> [String] {
         (background.refresh.map { appRefreshReport.section($0) } ?? [])
             + (background.push.map { pushReport.section($0) } ?? [])
             + (background.location.map { appLocationReport.section($0) } ?? [])
     }
 
-    /// Fetches a response; nil if the app does not take part, such as a program without a desktop entry.
+    /// Fetches a response, or returns nil if the feature does not apply to the app, such as a program without a desktop
+    /// entry.
     private func fetchIfThere<Answer>(_ question: Endpoint<Answer>) async throws -> Answer? {
         do {
             return try await service.fetch(question)

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// The lines of `app location` and `region add`, and the part of `app show` and `app why` about location.
+/// The lines of `app location` and `region add`, and the section of `app show` and `app why` about location.
 struct AppLocationReport {
     var times: TimeText
     var style: Style
@@ -12,7 +12,7 @@ struct AppLocationReport {
             + regions(status)
     }
 
-    /// Returns the lines that follow the other facts about an app; none if it does not use the location.
+    /// Returns the section about location. It is empty if the app does not use the location.
     func section(_ status: AppLocationStatus) -> [String] {
         let takesPart =
             status.permission != .ask || status.reason != nil || !status.regions.isEmpty
@@ -21,7 +21,7 @@ struct AppLocationReport {
         return ["Location:"] + facts(status) + regions(status)
     }
 
-    /// Returns the added region, and the reason if its events do not wake the app.
+    /// Returns lines about an added region. If its events do not wake the app, the lines say why.
     func lines(added identifier: String, _ status: AppLocationStatus) -> [String] {
         let added = status.regions.first { $0.region.identifier == identifier }
         var lines = [AppText.id(status.app) + ": " + (added.map { line($0) } ?? TerminalText.escaped(identifier))]
@@ -32,7 +32,7 @@ struct AppLocationReport {
         return lines
     }
 
-    /// Returns one region of an app, and whether its events wake the app.
+    /// Returns lines about one region of an app, which also say whether its events wake the app.
     func lines(region: RegionStatus, of status: AppLocationStatus) -> [String] {
         let heading = "\(TerminalText.escaped(region.region.identifier)) of \(AppText.id(status.app))"
         return [style.strong(heading), "  " + line(region)]

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// The lines of `app refresh`, and the part of `app show` and `app why` about background refresh.
+/// The lines of `app refresh`, and the section of `app show` and `app why` about background refresh.
 struct AppRefreshReport {
     var times: TimeText
     var style: Style
@@ -12,7 +12,7 @@ struct AppRefreshReport {
             + fetches(status) + tasks(status)
     }
 
-    /// Returns the lines that follow the other facts about an app; none if it takes no part in background refresh.
+    /// Returns the section about background refresh. It is empty if the app does not use background refresh.
     func section(_ status: AppRefreshStatus) -> [String] {
         let takesPart =
             status.availability != .restricted || status.interval != .never || !status.fetches.isEmpty
@@ -64,7 +64,7 @@ struct AppRefreshReport {
 
     private func interval(_ status: AppRefreshStatus) -> String {
         var words = RefreshText.interval(status.interval)
-        // The value never can also mean that no interval was set.
+        // The value `never` can also mean that no interval was set.
         if status.hasInterval {
             words += " (\(RefreshText.source(status.intervalSource)))"
         }

@@ -56,7 +56,7 @@ struct AppReport {
         }
     }
 
-    /// Returns the last background runs, with their work and its cost.
+    /// Returns lines about the last background runs, their work, and whether they kept the device awake.
     private func stints(_ background: BackgroundStatus) -> [String] {
         guard !background.stints.isEmpty else { return [] }
         return ["Background runs:"]
@@ -145,14 +145,14 @@ struct AppReport {
         return exit.cause.isFault ? style.bad(text) : text
     }
 
-    /// Returns text such as "paused, again at 2026-11-21 12:01:04 (in 1 min 4 s)"; nil if the time has passed.
+    /// Returns text such as "paused, again at 2026-11-21 12:01:04 (in 1 min 4 s)", or nil if the time has passed.
     private func pause(_ until: Date?, _ verb: String) -> String? {
         until.flatMap { $0 > times.now ? style.warning("paused, \(verb) at \(times.both($0))") : nil }
     }
 }
 
 extension WakeReason {
-    /// The reason in a list of the work of a background run.
+    /// The words for the reason in a list of a background run's work.
     fileprivate var words: String {
         switch self {
         case .sessionEvents: "events of a session"

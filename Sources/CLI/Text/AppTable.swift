@@ -7,7 +7,7 @@ struct AppTable {
     var style: Style
     var times: TimeText
 
-    /// The most columns of an id, so that a long one leaves space for the rest of the line.
+    /// The maximum number of columns for an id, which leaves space for the rest of the line.
     private var widestID: Int { columns == .max ? .max : max(20, columns / 3) }
 
     func lines(_ apps: [AppStatus]) -> [String] {
@@ -32,7 +32,7 @@ struct AppTable {
         }
     }
 
-    /// Returns remarks on unusual facts.
+    /// Returns remarks about facts that are unusual for an app.
     private func notes(_ app: AppStatus) -> [String] {
         var notes: [String] = []
         if app.isForceQuit { notes.append("force-quit") }

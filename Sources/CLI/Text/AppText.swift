@@ -13,7 +13,7 @@ enum AppText {
         }
     }
 
-    /// Returns the escaped name; nil if it is the same as the id.
+    /// Returns the escaped name, or nil if the name is the same as the id.
     static func name(_ app: AppStatus) -> String? {
         app.name.isEmpty || app.name == app.id.rawValue ? nil : TerminalText.escaped(app.name)
     }
@@ -81,7 +81,7 @@ enum AppText {
             ? "none" : BackgroundMode.allCases.filter { modes.contains($0) }.map(\.rawValue).joined(separator: ", ")
     }
 
-    /// Returns the command as it is typed in a shell. Escaped.
+    /// Returns the command as a user types it in a shell, escaped for the terminal.
     static func command(_ words: [String]) -> String {
         words.map { word in
             let isPlain = !word.isEmpty && word.allSatisfy { $0.isLetter || $0.isNumber || "-_./=:,@%+".contains($0) }
@@ -89,7 +89,7 @@ enum AppText {
         }.joined(separator: " ")
     }
 
-    /// Returns the name of a signal that ends programs.
+    /// Returns the name of a signal if it is one that ends programs.
     private static func signalName(_ number: Int32) -> String? {
         switch number {
         case 1: "SIGHUP"

@@ -1,6 +1,7 @@
 import NightshiftAPI
 
-/// A decision as a line: its time, its subject, the decision, and the device state it was based on.
+/// A journal entry as a line: its time, its subject, the decision, and the device state on which the decision was
+/// based.
 struct DecisionText {
     var style: Style
 
@@ -10,7 +11,7 @@ struct DecisionText {
         var line = style.faint(time) + "  " + TerminalText.padded(subject(entry), to: 24) + "  " + sentence(entry)
         let particulars = [entry.wait?.detail, entry.detail, entry.error?.message].compactMap(\.self)
             .reduce(into: [String]()) { kept, next in
-                // A wait repeats the sentence of its failure, which is shown only once.
+                // The entry of a wait repeats the sentence about its failure. The sentence is shown only once.
                 if !kept.contains(where: { $0.contains(next) }) { kept.append(next) }
             }
         if !particulars.isEmpty {
@@ -40,7 +41,7 @@ struct DecisionText {
 }
 
 extension Decision {
-    /// The subject of a decision that concerns no task and no app.
+    /// The word for the subject of a decision that concerns neither a task nor an app.
     fileprivate var subject: String {
         switch self {
         case .deviceChanged, .deviceHeldAwake, .deviceReleased, .deviceSlept, .deviceWoke, .dozeBegan, .dozeEnded,

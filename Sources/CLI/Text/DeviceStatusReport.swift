@@ -77,7 +77,7 @@ struct DeviceStatusReport {
         var reasons: [(text: String, names: [String])] = []
         for provider in device.providers where !provider.isPresent || provider.detail != nil {
             let text = (provider.isPresent ? ": " : " not available: ") + (provider.detail ?? "The reason is unknown.")
-            // Without a bus, all sources on it have the same reason.
+            // If there is no bus, all sources on it have the same reason.
             if let index = reasons.firstIndex(where: { $0.text == text }) {
                 reasons[index].names.append(provider.name.rawValue)
             } else {

@@ -1,12 +1,12 @@
 import ArgumentParser
 import Foundation
 
-/// Formats the help and the messages of the argument parser.
+/// A formatter of the help and the messages of the argument parser.
 enum HelpText {
-    /// A width at which no line of the help is wrapped.
+    /// A width at which the help has no wrapped lines.
     private static let unwrapped = 10_000
 
-    /// Returns the parser's message for `error`: help, a version, or a script.
+    /// Returns the parser's message for `error`, which is a help text, a version or a completion script.
     static func message(for error: any Error, columns: Int) -> String {
         withWholeExamples(
             NightshiftCommand.fullMessage(for: error, columns: columns),
@@ -20,7 +20,7 @@ enum HelpText {
             NightshiftCommand.helpMessage(for: command, columns: unwrapped))
     }
 
-    /// Returns the message about a mistake in the arguments: a sentence, the usage, and a reference to the help.
+    /// Returns the message about a mistake in the arguments: a sentence, the usage, and a hint how to show the help.
     static func mistake(_ error: any Error, withUsage: Bool) -> String {
         let message = sentence(NightshiftCommand.message(for: error))
         let whole = NightshiftCommand.fullMessage(for: error, columns: unwrapped)
@@ -30,7 +30,7 @@ enum HelpText {
             .joined(separator: "\n")
     }
 
-    /// Returns `narrow` with the examples of `wide`, because a wrapped command cannot be copied.
+    /// Returns `narrow`, but with the examples of `wide`, because a user cannot copy an example that is wrapped.
     static func withWholeExamples(_ narrow: String, _ wide: String) -> String {
         let lines = narrow.split(separator: "\n", omittingEmptySubsequences: false)
         let wideLines = wide.split(separator: "\n", omittingEmptySubsequences: false)
@@ -38,7 +38,8 @@ enum HelpText {
         return (lines[..<place.lowerBound] + wideLines[whole] + lines[place.upperBound...]).joined(separator: "\n")
     }
 
-    /// Returns the range of lines from the heading of the examples to the next blank line.
+    /// Returns the range of lines from the heading of the examples to the next blank line, or nil if there is no
+    /// heading.
     private static func examples(_ lines: [Substring]) -> Range<Int>? {
         guard let start = lines.firstIndex(of: "Examples:") else { return nil }
         return start..<(lines[start...].firstIndex(of: "") ?? lines.endIndex)
@@ -52,6 +53,6 @@ enum HelpText {
 }
 
 extension Output {
-    /// The width of help. The parser needs at least this width for the names of options and their texts.
+    /// The width of the help in columns. The parser needs a minimum width for the names and descriptions of options.
     var helpColumns: Int { max(40, isTerminal ? size().columns : TerminalSize.standard.columns) }
 }

@@ -20,7 +20,7 @@ enum LocationText {
         }
     }
 
-    /// Returns the events that wake the app.
+    /// Returns words for the events that wake the app.
     static func crossings(_ region: MonitoredRegion) -> String {
         switch (region.notifiesOnEntry, region.notifiesOnExit) {
         case (true, true): "entry and exit"
@@ -30,7 +30,7 @@ enum LocationText {
         }
     }
 
-    /// Returns text such as "52.51630,13.37770", which is exact to about a metre and can be typed again.
+    /// Returns text such as "52.51630,13.37770". It is accurate to about a metre, and can be used as an argument.
     static func place(_ place: Coordinate) -> String {
         String(format: "%.5f,%.5f", place.latitude, place.longitude)
     }

@@ -1,12 +1,12 @@
 import NightshiftAPI
 
-/// The result of a search by name.
+/// The result of a search for a name.
 enum NamedSubject: Sendable {
     case app(AppID)
-    /// The newest of the transfers with this name, and the others.
+    /// The newest transfer with this name, and the other transfers with it.
     case task(TaskID, others: [TaskID])
     case push(PushRecord, of: AppPushStatus)
-    /// The regions with this identifier, of all apps.
+    /// The regions of all apps that have this identifier.
     case regions([WatchedRegion])
 }
 
@@ -16,8 +16,8 @@ struct WatchedRegion: Sendable {
 }
 
 extension NamedSubject {
-    /// Returns the app with this id or name, or else the first one whose id or name contains `name`. The case of
-    /// letters is ignored.
+    /// Returns the app with this id or name. If there is none, returns the first app whose id or name contains `name`.
+    /// The case of letters is ignored.
     static func app(_ name: String, in apps: [AppStatus]) -> AppID? {
         let wanted = name.lowercased()
         func names(_ app: AppStatus) -> [String] { [app.id.rawValue.lowercased(), app.name.lowercased()] }
@@ -46,13 +46,13 @@ extension NamedSubject {
     }
 }
 
-/// Collects the transfers that match a name best.
+/// A collector of the transfers that match a name best.
 struct TaskMatches {
     private let wanted: String
     private let path: String?
     private let url: String?
     private var best = Fit.none
-    /// The ids in ascending order.
+    /// The ids of the matching transfers in ascending order.
     private(set) var ids: [TaskID] = []
 
     private enum Fit: Int, Comparable {
@@ -61,6 +61,8 @@ struct TaskMatches {
         static func < (one: Fit, other: Fit) -> Bool { one.rawValue < other.rawValue }
     }
 
+    /// Creates an empty collector.
+    ///
     /// - Parameter path: `name` as an absolute path.
     init(name: String, path: String?) {
         wanted = name.lowercased()

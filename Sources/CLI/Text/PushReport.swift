@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// The lines of `push status` and `push why`, and the part of `app show` and `app why` about remote notifications.
+/// The lines of `push status` and `push why`, and the section of `app show` and `app why` about remote notifications.
 struct PushReport {
     var times: TimeText
     var style: Style
@@ -26,7 +26,7 @@ struct PushReport {
             + registrations(status.unifiedPush)
     }
 
-    /// Returns the lines that follow the other facts about an app; none if it has never registered.
+    /// Returns the section about remote notifications. It is empty if the app has never registered.
     func section(_ status: AppPushStatus) -> [String] {
         guard status.isRegistered || !status.pushes.isEmpty else { return registrations(status.unifiedPush) }
         return ["Remote notifications:"] + facts(status) + pushes(status) + registrations(status.unifiedPush)

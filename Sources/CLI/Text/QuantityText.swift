@@ -1,14 +1,15 @@
 import Foundation
 import NightshiftAPI
 
-/// Formats sizes, rates and durations for people.
+/// A formatter of sizes, rates and durations for people.
 enum QuantityText {
-    /// Returns text such as "512 B", "1.5 KiB" or "734 MiB". The units are binary, as in rates on the command line.
+    /// Returns text such as "512 B", "1.5 KiB" or "734 MiB". The units are powers of 1024, as in rates on the command
+    /// line.
     static func size(_ bytes: Int64) -> String {
         guard bytes.magnitude >= 1024 else { return "\(bytes) B" }
         var value = Double(bytes)
         var unit = 0
-        // Values from 1023.5 would be rounded to 1024.
+        // From 1023.5 on, the value would be shown as 1024.
         while abs(value) >= (unit == 0 ? 1024 : 1023.5), unit < units.count - 1 {
             value /= 1024
             unit += 1
@@ -22,10 +23,10 @@ enum QuantityText {
         return size(Int64(saturating: bytesPerSecond)) + "/s"
     }
 
-    /// Returns the two largest units: "4 s", "1 min 5 s", "2 h 3 min", "3 d 4 h".
+    /// Returns the duration in its two largest units: "4 s", "1 min 5 s", "2 h 3 min", "3 d 4 h".
     static func duration(_ seconds: Double) -> String {
         guard seconds.isFinite else { return "unlimited" }
-        // The value is rounded up, so that a pause that is not over is never "0 s".
+        // The value is rounded up, so that the remaining time of a pause is never shown as "0 s".
         let total = Int64(saturating: max(0, seconds.rounded(.up)))
         let parts: [(Int64, String)] = [
             (total / 86_400, "d"), (total % 86_400 / 3_600, "h"), (total % 3_600 / 60, "min"), (total % 60, "s"),
@@ -34,7 +35,7 @@ enum QuantityText {
         return parts[first...].prefix(2).filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: " ")
     }
 
-    /// Returns the remaining time in few columns: "0:04", "12:03", "1:02:03", "3d 04h".
+    /// Returns the remaining time in a short form: "0:04", "12:03", "1:02:03", "3d 04h".
     static func countdown(_ seconds: Double) -> String {
         guard seconds.isFinite, seconds < 8_640_000 else { return "--:--" }
         let total = Int(saturating: max(0, seconds.rounded(.up)))
@@ -45,20 +46,20 @@ enum QuantityText {
         return String(format: "%d:%02d", total / 60, total % 60)
     }
 
-    /// Returns the remaining seconds, or nil if they cannot be estimated.
+    /// Returns the estimated number of remaining seconds, or nil if an estimate is not possible.
     static func secondsLeft(done: Int64, of total: Int64, bytesPerSecond: Double) -> Double? {
         guard total >= done, total > 0, bytesPerSecond >= 1 else { return nil }
         return Double(total - done) / bytesPerSecond
     }
 
-    /// Returns the percentage, rounded down: 100 only if everything is done.
+    /// Returns the percentage, rounded down. It is 100 only if everything is done.
     static func percent(done: Int64, of total: Int64) -> Int? {
         guard total > 0, done >= 0 else { return nil }
         if done >= total { return 100 }
         return Int(saturating: Double(done) / Double(total) * 100)
     }
 
-    /// Returns a bar such as "[=====>    ]", whose width of `columns` includes the brackets.
+    /// Returns a bar such as "[=====>    ]". Its width is `columns`, including the brackets.
     static func bar(done: Int64, of total: Int64, columns: Int) -> String {
         let inner = columns - 2
         guard inner > 0, total > 0 else { return "" }

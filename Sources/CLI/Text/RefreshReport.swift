@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// The lines of `nightshift refresh`: the budget, and a line for each app.
+/// The lines of `nightshift refresh`: the budget, and one line for each app.
 struct RefreshReport {
     var columns: Int
     var style: Style
@@ -18,7 +18,7 @@ struct RefreshReport {
     }
 
     private func energy(_ budget: RefreshBudgetStatus) -> String {
-        // Rounding before the comparison avoids "-0 J".
+        // The value is rounded before the comparison, so that "-0 J" is never shown.
         let left = budget.energyLeft.rounded()
         return String(
             format: left < 0 ? "%.0f J over budget, %.0f J a day" : "%.0f J left, %.0f J a day", abs(left),
@@ -75,7 +75,7 @@ struct RefreshReport {
     private func next(_ app: AppRefreshStatus) -> String {
         guard let expected = app.expected else { return "-" }
         let words = expected > times.now ? times.relative(expected) : "now"
-        // In a narrow window, the space is left for the reason.
+        // In a narrow window, the space is needed for the reason.
         guard columns >= Self.wide, let opens = app.windowOpens, let closes = app.windowCloses else { return words }
         return "\(words) (\(times.clock(opens)) to \(times.clock(closes)))"
     }

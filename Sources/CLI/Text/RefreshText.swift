@@ -31,7 +31,7 @@ enum RefreshText {
         }
     }
 
-    /// Returns text such as "3 of 12 (25 %)" or "3 done"; nil without progress.
+    /// Returns text such as "3 of 12 (25 %)" or "3 done", or nil if no progress was reported.
     static func progress(_ progress: ScheduledTaskProgress) -> String? {
         guard let completed = progress.completedUnits else { return nil }
         guard let total = progress.totalUnits, let percent = QuantityText.percent(done: completed, of: total) else {
@@ -40,7 +40,8 @@ enum RefreshText {
         return "\(completed) of \(total) (\(percent) %)"
     }
 
-    /// Returns the expected openings per hour as bars of one column each: "00 ▁▁▁▁▁▁█▃▁… 24"; nil without learned use.
+    /// Returns the expected number of openings per hour as bars, one column for each hour: "00 ▁▁▁▁▁▁█▃▁… 24". Returns
+    /// nil if nothing was learned yet.
     static func openings(_ halfHours: [Double]) -> String? {
         guard halfHours.count > 1, let most = halfHours.max(), most > 0, most.isFinite else { return nil }
         let hours = stride(from: 0, to: halfHours.count, by: 2).map { index in

@@ -2,8 +2,8 @@ import NightshiftAPI
 
 /// The lines about tasks for which an action was refused.
 enum RefusalText {
-    /// Returns the lines. If sentences differ only in the number of the task, only the first is printed, followed by
-    /// the numbers of the others.
+    /// Returns the lines. If several sentences differ only in the number of the task, the first is printed, followed by
+    /// the numbers of the other tasks.
     static func lines(_ refused: [RefusedTask]) -> [String] {
         var groups: [String: [RefusedTask]] = [:]
         var order: [String] = []
@@ -16,7 +16,9 @@ enum RefusalText {
         return order.compactMap { groups[$0] }.map(line)
     }
 
-    /// - Parameter tasks: the tasks with this refusal, at least one.
+    /// Returns the line for tasks with the same refusal.
+    ///
+    /// - Parameter tasks: the tasks, at least one.
     private static func line(_ tasks: [RefusedTask]) -> String {
         let sentence = sentence(tasks[0])
         let number = "\(tasks[0].id)"

@@ -1,4 +1,4 @@
-/// Quotes words of command lines that a user may copy.
+/// A quoter for words in commands that the user may copy.
 enum ShellWord {
     /// Returns `word` quoted for POSIX shells: `'it'\''s'` for `it's`.
     static func quoted(_ word: String) -> String {

@@ -1,4 +1,4 @@
-/// Colours for important words, if the terminal and the user allow colours.
+/// The colours for important words, which are used only if the terminal and the user allow colours.
 struct Style: Sendable {
     var isEnabled: Bool
 

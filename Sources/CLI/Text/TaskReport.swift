@@ -51,7 +51,7 @@ struct TaskReport {
             "  \(TaskText.state(task.state)): \(TerminalText.escaped(explanation.sentence))",
         ]
         var facts = Facts()
-        // A detail that is part of the sentence is not repeated.
+        // If the sentence contains the detail, the detail is not repeated.
         let detail = task.wait?.detail.flatMap { explanation.sentence.contains($0) ? nil : $0 }
         facts.add("waits for", detail.map { TerminalText.escaped($0) })
         facts.add("attempts", task.wait?.count.map { "\($0) in a row with this result" })
@@ -81,7 +81,7 @@ struct TaskReport {
         return lines
     }
 
-    /// Returns each error once, in the order of the last occurrences.
+    /// Returns the errors in the order of their last occurrence. Each error is returned once.
     private static func errors(_ history: [JournalEntry]) -> [EntryRun] {
         history.reduce(into: [EntryRun]()) { runs, entry in
             guard let error = entry.error else { return }
@@ -93,7 +93,7 @@ struct TaskReport {
         }
     }
 
-    /// Returns the time since which the task is in its state: the start of the wait, or else the time of the last
+    /// Returns the time at which the task entered its state: the start of the wait, or else the time of the last
     /// decision.
     private func since(_ explanation: Explanation) -> Date? {
         let task = explanation.task
@@ -122,7 +122,7 @@ struct TaskReport {
     }
 }
 
-/// Names and values, one pair per line, with aligned values.
+/// A list of names and values, with one pair per line and aligned values.
 struct Facts {
     private(set) var lines: [String] = []
 
@@ -133,7 +133,7 @@ struct Facts {
 }
 
 extension TaskStatus {
-    /// Whether a download failed with a status that is typical of an expired URL.
+    /// Whether a download failed with a status that usually means that its URL has expired.
     fileprivate var hasWrongURL: Bool {
         guard state == .failed, kind == .download, let status = error?.status else { return false }
         return [401, 403, 404, 410].contains(status)

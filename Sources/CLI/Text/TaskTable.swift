@@ -1,14 +1,14 @@
 import Foundation
 import NightshiftAPI
 
-/// The lines of `nightshift list`, with fixed columns, so that a million tasks can be printed page by page.
+/// The lines of `nightshift list`. The columns have fixed widths, so that a million tasks can be printed page by page.
 ///
-/// The name comes last. In a narrow window, the least important columns are left out to make space for the name.
+/// The name is the last column. In a narrow window, the less important columns are left out to make space for the name.
 struct TaskTable {
     var columns: Int
     var style: Style
 
-    /// The least width of the name.
+    /// The minimum width of the name in columns.
     private static let narrowestName = 16
 
     private enum Column: CaseIterable {
@@ -36,7 +36,7 @@ struct TaskTable {
             }
         }
 
-        /// The columns in the order in which they are left out.
+        /// The columns that may be left out, in the order in which they are left out.
         static let dispensable: [Column] = [.left, .rate, .size, .done, .state]
     }
 
@@ -79,11 +79,11 @@ struct TaskTable {
         }
     }
 
-    /// Returns the wait reason or the error of a transfer.
+    /// Returns text about the wait reason or the error of a transfer.
     private func note(_ task: TaskStatus, times: TimeText) -> String? {
         switch task.state {
         case .waiting:
-            // The state is not repeated if its column is shown.
+            // If the column with the state is shown, the text does not repeat the state.
             String(
                 TaskText.waiting(task.wait, lastError: task.lastError, now: times.now)
                     .trimmingPrefix(shown.contains(.state) ? "waiting: " : ""))
@@ -93,7 +93,7 @@ struct TaskTable {
         }
     }
 
-    /// Returns the width of the columns before the name, including gaps.
+    /// Returns the width of the columns before the name, including the gaps between them.
     private static func width(_ shown: [Column]) -> Int {
         shown.reduce(0) { $0 + $1.width + gap.count }
     }

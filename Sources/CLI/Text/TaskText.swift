@@ -3,16 +3,16 @@ import NightshiftAPI
 
 /// Short texts for transfers, waits and failures.
 enum TaskText {
-    /// Returns the name of a transfer: its file name, or else the end of its URL, or else the host. Escaped.
+    /// Returns the escaped name of a transfer: its file name, or the end of its URL, or its host.
     static func name(_ task: TaskStatus) -> String {
-        // A file that is not at its destination has a number of the service as its name.
+        // Until a file is at its destination, its name is a number that the service has chosen.
         let file = task.state == .completed && task.destination != nil ? task.file : nil
         if let file = file ?? task.source { return TerminalText.escaped(lastComponent(file)) }
         if let filename = task.destination?.filename { return TerminalText.escaped(filename) }
         return name(ofURL: task.currentURL ?? task.url)
     }
 
-    /// Returns the name of a state. In the command line, the API's state suspended is called paused.
+    /// Returns the name of a state. The API's state `suspended` is called paused on the command line.
     static func state(_ state: TaskState) -> String { state == .suspended ? "paused" : state.rawValue }
 
     static func name(ofURL url: String) -> String {
@@ -22,11 +22,11 @@ enum TaskText {
         let parts = rest.split(separator: "/", omittingEmptySubsequences: true)
         guard let last = parts.last else { return "?" }
         if parts.count > 1 { return TerminalText.escaped(last.removingPercentEncoding ?? String(last)) }
-        // The URL has only an authority, which may begin with a user name and password.
+        // The URL has only an authority, which may begin with a user name and a password.
         return TerminalText.escaped(String(last.split(separator: "@").last ?? last))
     }
 
-    /// Returns `url` without secrets. Escaped.
+    /// Returns `url` without secrets, escaped for the terminal.
     static func shown(url: String) -> String {
         TerminalText.escaped(Redaction.url(url))
     }
@@ -69,7 +69,8 @@ enum TaskText {
         return "waiting: " + parts.compactMap { $0 }.joined(separator: ", ")
     }
 
-    /// Returns text such as "good conditions, no cellular network"; nil if any network and any power are accepted.
+    /// Returns text such as "good conditions, no cellular network", or nil if the transfer may use any network and any
+    /// power.
     static func needs(_ rules: TransferRules) -> String? {
         let moment: String? =
             switch rules.discretion {
@@ -87,7 +88,7 @@ enum TaskText {
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 
-    /// Returns advice about a failure that the service retries; nil for most failures.
+    /// Returns advice about a failure that the service retries, or nil for a failure without advice. Most have none.
     static func advice(_ failure: TransferFailure, task: TaskID) -> String? {
         switch failure.code {
         case .cannotResolveHost:
@@ -153,7 +154,7 @@ enum TaskText {
         return message.isEmpty ? phrase(failure) : "\(phrase(failure)): \(message)"
     }
 
-    /// Returns the end of a task for its last line. Escaped.
+    /// Returns escaped text that says how a task ended, for its last line.
     static func ending(_ task: TaskStatus) -> String {
         switch task.state {
         case .completed:

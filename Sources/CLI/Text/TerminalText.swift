@@ -1,7 +1,7 @@
-/// Escapes and measures text for a terminal.
+/// Functions that escape and measure text for a terminal.
 ///
-/// File names, URLs and error messages come from servers. A control character in them could move the cursor, set the
-/// window's title or type into the terminal. A direction mark could make a name look like another one.
+/// File names, URLs and error messages come from servers. A control character in such a text could move the cursor,
+/// change the window's title, or type into the terminal. A direction mark could make a name look like a different name.
 enum TerminalText {
     /// Returns `text` with all control and invisible characters written as `\x1b` or `\u{202e}`.
     static func escaped(_ text: String, keepingNewlines: Bool = false) -> String {
@@ -18,12 +18,13 @@ enum TerminalText {
         return result
     }
 
-    /// Returns the width of `text`: two columns for wide East Asian characters and emoji, none for combining marks.
+    /// Returns the width of `text` in columns. A wide East Asian character or an emoji has two columns, and a combining
+    /// mark has none.
     static func width(_ text: String) -> Int {
         text.reduce(0) { $0 + width($1) }
     }
 
-    /// Returns `text` in at most `columns`, shortened in the middle, because names often differ at both ends.
+    /// Returns `text` with at most `columns`. It is shortened in the middle, because names often differ at their ends.
     static func shortened(_ text: String, to columns: Int) -> String {
         guard width(text) > columns else { return text }
         guard columns > 1 else { return columns == 1 ? "…" : "" }
@@ -31,11 +32,11 @@ enum TerminalText {
         return prefix(of: text, columns: columns - 1 - tail) + "…" + suffix(of: text, columns: tail)
     }
 
-    /// Returns the beginning of `text` that fits into `columns`, with an ellipsis if more follows.
+    /// Returns the beginning of `text` that fits into `columns`. It ends with an ellipsis if text was cut off.
     static func clipped(_ text: String, to columns: Int) -> String {
         guard width(text) > columns else { return text }
         let kept = prefix(of: text, columns: columns)
-        // Trailing spaces are padding, so their loss is not marked.
+        // Spaces at the end are padding, so no ellipsis is needed if only spaces are cut off.
         guard columns > 0, text.dropFirst(kept.count).contains(where: { $0 != " " }) else { return kept }
         return prefix(of: text, columns: columns - 1) + "…"
     }
@@ -54,8 +55,8 @@ enum TerminalText {
         case .control, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
             return true
         case .format:
-            // Joiners are part of letters and emoji. Other characters of this category change the direction of text or
-            // are invisible.
+            // Joiners belong to letters and emoji. The other characters of this category are invisible or change the
+            // direction of text.
             return scalar.value != 0x200C && scalar.value != 0x200D
         default:
             return false
@@ -85,7 +86,7 @@ enum TerminalText {
         }
     }
 
-    /// Whether the character is wide or full-width by Unicode Standard Annex #11.
+    /// Returns whether the character is wide or full-width according to Unicode Standard Annex #11.
     private static func isWide(_ value: UInt32) -> Bool {
         switch value {
         case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF, 0xA000...0xA4CF,

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// Formats times relative to the present, in one time zone.
+/// A formatter of times, both absolute and relative to the present, in one time zone.
 struct TimeText: Sendable {
     var now: Date
     var timeZone: TimeZone
@@ -32,14 +32,14 @@ struct TimeText: Sendable {
         "\(absolute(date)) (\(relative(date)))"
     }
 
-    /// Returns a text of the service with its times, which are in UTC, in the local time zone.
+    /// Returns a text from the service with its times, which are in UTC, converted to the local time zone.
     func localized(_ words: String) -> String {
         words.replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/) { match in
             Timestamp.date(String(match.output)).map { absolute($0) } ?? String(match.output)
         }
     }
 
-    /// Returns a text of the service with local times, escaped for a terminal.
+    /// Returns a text from the service with local times, escaped for a terminal.
     func words(_ words: String) -> String { TerminalText.escaped(localized(words)) }
 
     var calendar: Calendar {

@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// The decisions of a simulation as lines, with the time since its start.
+/// The decisions of a simulation as lines. Each line has the time since the start of the simulation.
 struct DecisionLog {
     var start: Date
     var style: Style

@@ -1,13 +1,13 @@
 import Foundation
 import NightshiftAPI
 
-/// Reads the activity of the device from the journal, entry by entry.
+/// A reader that derives the activity of the device from the journal, entry by entry.
 ///
-/// Unknown times have no spans: before the service's first entry, between two runs of the service, and before the
-/// learned use was deleted.
+/// Times for which the activity is unknown have no spans: before the service's first entry, between two runs of the
+/// service, and before the learned use was deleted.
 struct DeviceTrack: Sendable {
     private var conditions: [DeviceKey: String] = [:]
-    /// The phase; nil if unknown.
+    /// The present doze phase, or nil if it is unknown.
     private(set) var phase: DozePhase?
     private var isHeld = false
     private var isKnown = false
@@ -44,7 +44,7 @@ struct DeviceTrack: Sendable {
         show(at: time, note: nil)
     }
 
-    /// Reads an entry. Returns false if it is not about the device.
+    /// Reads an entry, and returns false if the entry is not about the device.
     mutating func read(_ entry: JournalEntry) -> Bool {
         switch entry.decision {
         case .deviceChanged, .serviceStarted:
@@ -84,7 +84,7 @@ struct DeviceTrack: Sendable {
             at: time)
     }
 
-    /// The current activity; nil if unknown.
+    /// The present activity, or nil if it is unknown.
     private var activity: Timeline.DeviceActivity? {
         if conditions[.sleeping] == "yes" { return .asleep }
         switch phase {
@@ -92,7 +92,7 @@ struct DeviceTrack: Sendable {
         case .dozing: return .dozing
         case .awake, nil:
             if conditions[.idle] == "no" { return .inUse }
-            // With external power the device does not doze, so its phase is known.
+            // On external power the device does not doze, so the phase is known.
             guard conditions[.idle] != nil, phase != nil || conditions[.power] == "external" else { return nil }
             return isHeld ? .held : .awake
         }
@@ -105,11 +105,12 @@ struct KnownDevice: Sendable {
     var phase: DozePhase?
     var isHeld: Bool?
 
-    /// Derives the state before `entries`. A condition with two values had the opposite value before its first change.
+    /// Derives the state before `entries`. If a condition has two possible values, it had the opposite value before its
+    /// first change.
     ///
     /// - Parameters:
-    ///   - entries: the later entries. They are read up to a start of the service or the deletion of the learned use.
-    ///   - current: the current state, which applies to everything that `entries` do not change.
+    ///   - entries: the later entries. They are read up to a start of the service or a deletion of the learned use.
+    ///   - current: the present state, which applies to everything that `entries` do not change.
     init(before entries: ArraySlice<JournalEntry>, current: DeviceStatus?) {
         var told: Set<DeviceKey> = []
         func tell(_ key: DeviceKey, _ value: String?) {
@@ -142,12 +143,12 @@ struct KnownDevice: Sendable {
         isHeld = isHeld ?? !current.holders.isEmpty
     }
 
-    /// Derives the state at the start of a run of the service. The following entries contain the conditions.
+    /// Derives the state at the start of a run of the service. The entries that follow contain the conditions.
     ///
     /// - Parameter phase: the phase at the end of the previous run.
     init(startOf entries: ArraySlice<JournalEntry>, phase left: DozePhase?, current: DeviceStatus?) {
         let later = KnownDevice(before: entries.dropFirst(), current: current)
-        // A simulation and the first run of a service begin awake.
+        // A simulation and the first run of a service begin with a device that is awake.
         let isFirst = entries.first?.id == 1 || current == nil
         phase = left ?? later.phase ?? (isFirst ? .awake : nil)
         isHeld = false

@@ -1,20 +1,20 @@
 import Foundation
 import NightshiftAPI
 
-/// The freshness of an app's content: its background fetches, its uses, and the times at which its content was fresh.
+/// A row about one app's content: its background fetches, its uses, and the times at which its content was fresh.
 struct RefreshRow: Hashable, Sendable {
-    /// The fetches with their results; nil for a fetch that was running at the end.
+    /// The fetches with their results. The result is nil for a fetch that was still running at the end.
     private(set) var fetches: [Timeline.Span<RefreshResult?>] = []
-    /// The times of use in order, each with the freshness of the content at its beginning.
+    /// The uses of the app in order, each with the freshness of the content when it began.
     private(set) var uses: [Timeline.Span<Found>] = []
-    /// The times at which the content was not older than ``freshness``, in order and without overlaps.
+    /// The times at which the content was at most ``freshness`` old, in order and without overlaps.
     private(set) var fresh: [DateInterval] = []
 
     /// The freshness of the content when the user opened the app.
     enum Found: String, Sendable, CaseIterable {
         case fresh
         case stale
-        /// The drawing begins too late to know, or the app has no background refresh.
+        /// The value for an app without background refresh, or if the journal does not reach back far enough.
         case unknown
 
         var words: String {
@@ -26,7 +26,7 @@ struct RefreshRow: Hashable, Sendable {
         }
     }
 
-    /// The seconds after a fetch or a use for which content counts as fresh: docs/decisions/0036.
+    /// The number of seconds after a fetch or a use for which content counts as fresh. See docs/decisions/0036.
     static let freshness = 3_600.0
 
     var isEmpty: Bool { fetches.isEmpty && uses.isEmpty }
@@ -35,8 +35,8 @@ struct RefreshRow: Hashable, Sendable {
 
     func count(_ found: Found) -> Int { uses.count { $0.value == found } }
 
-    /// Text such as "3 fetches: 2 new data, 1 failed; 4 of 5 openings with fresh content"; nil if there were no fetches
-    /// and no uses.
+    /// A summary such as "3 fetches: 2 new data, 1 failed; 4 of 5 openings with fresh content", or nil if there were no
+    /// fetches and no uses.
     var sentence: String? {
         guard !isEmpty else { return nil }
         var parts: [String] = []
@@ -52,10 +52,10 @@ struct RefreshRow: Hashable, Sendable {
     }
 }
 
-/// Reads a ``RefreshRow`` from the journal, entry by entry.
+/// A reader that builds a ``RefreshRow`` from the journal, entry by entry.
 struct RefreshTrack: Sendable {
     private var row = Draft()
-    /// The time since which it is unknown whether the app is in use; nil if it is known.
+    /// The time since which the use of the app is unknown, or nil if the use is known.
     private var untoldSince: Date?
     private var usedSince: Date?
     private var fetchedSince: (time: Date, note: String?)?
@@ -65,12 +65,14 @@ struct RefreshTrack: Sendable {
         var uses: [Timeline.Span<RefreshRow.Found>] = []
     }
 
+    /// Creates a reader.
+    ///
     /// - Parameter start: the time before which the use of the app is unknown.
     init(from start: Date) {
         untoldSince = start
     }
 
-    /// Handles the end of a run of the service. Between `time` and `next` nothing is known.
+    /// Handles the end of a run of the service. Between `time` and `next`, the use of the app is unknown.
     mutating func end(at time: Date, nextAt next: Date) {
         if let usedSince { use(usedSince, time) }
         usedSince = nil
@@ -91,7 +93,7 @@ struct RefreshTrack: Sendable {
             untoldSince = nil
             usedSince = usedSince ?? time
         case .useEnded:
-            // The use may have begun before the first known time.
+            // The use may have begun before the first time for which it is known.
             if let from = usedSince ?? untoldSince { use(from, time) }
             untoldSince = nil
             usedSince = nil
@@ -112,7 +114,9 @@ struct RefreshTrack: Sendable {
         row.uses.append(Timeline.Span(from: from, to: max(from, to), value: .unknown))
     }
 
-    /// - Parameter unknownUntil: times before which nothing is known.
+    /// Returns the row at the end of the journal.
+    ///
+    /// - Parameter unknownUntil: the times before which the use is unknown.
     mutating func finish(at end: Date, unknownUntil: [Date]) -> RefreshRow {
         if let usedSince { use(usedSince, end) }
         if let fetchedSince, end > fetchedSince.time {
@@ -124,19 +128,19 @@ struct RefreshTrack: Sendable {
 }
 
 extension RefreshRow {
-    /// Creates a row, and determines the freshness of each use.
+    /// Creates a row, and determines the freshness of the content for each use.
     ///
     /// - Parameters:
-    ///   - uses: the times of use. Their values are replaced.
-    ///   - unknownUntil: times before which nothing is known.
+    ///   - uses: the uses of the app. Their values are replaced.
+    ///   - unknownUntil: the times before which the use is unknown.
     init(
         fetches: [Timeline.Span<RefreshResult?>], uses: [Timeline.Span<Found>], unknownUntil: [Date], to end: Date
     ) {
         self.fetches = fetches
         self.uses = uses
-        // An app without fetches is not expected to be fresh.
+        // The content of an app without fetches is not expected to be fresh.
         guard !fetches.isEmpty else { return }
-        // Fetches and uses make content fresh. Freshness begins at `from`, and its hour is counted from `to`.
+        // The content is fresh after a fetch or a use. It is fresh from `from` until an hour after `to`.
         let fetched = fetches.filter { $0.value == .newData || $0.value == .noData }.map { (from: $0.to, to: $0.to) }
         let sources = (fetched + uses.map { (from: $0.from, to: $0.to) }).sorted { $0.from < $1.from }
         for source in sources {

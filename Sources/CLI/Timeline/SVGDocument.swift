@@ -5,7 +5,7 @@ import NightshiftAPI
 struct SVGDocument {
     private var lines: [String] = []
 
-    /// Adds a shape, with a title that is shown under the pointer.
+    /// Adds a shape with a title, which a browser shows at the pointer.
     mutating func add(_ name: String, _ attributes: [(String, String)], title: String? = nil) {
         let start = "<\(name)" + attributes.map { " \($0.0)=\"\(Self.escaped($0.1))\"" }.joined()
         lines.append(title.map { "\(start)><title>\(Self.escaped($0))</title></\(name)>" } ?? "\(start)/>")
@@ -58,7 +58,7 @@ struct SVGDocument {
             """
     }
 
-    /// Returns the number with at most two decimals, because a hundredth of a pixel is invisible.
+    /// Returns the number with at most two decimals. A hundredth of a pixel is invisible.
     static func number(_ value: Double) -> String {
         let hundredths = Int(saturating: (value * 100).rounded())
         let whole = hundredths / 100

@@ -2,15 +2,15 @@ import Foundation
 import NightshiftAPI
 import NightshiftClient
 
-/// A run of `nightshiftd simulate`, which runs a trace and writes the decisions.
+/// A run of `nightshiftd simulate`, which simulates a trace and writes the decisions.
 struct SimulationRun {
-    /// The search for `nightshiftd`.
+    /// The search that finds `nightshiftd`.
     var search: DaemonSearch
     /// The path of the trace, or `-` for standard input.
     var trace: String
     var policy: BackgroundPolicy?
 
-    /// Returns the complete output.
+    /// Runs the program and returns its complete output.
     ///
     /// - Throws: ``CommandFailure`` with the error message of the program.
     func output() throws -> Data {
@@ -27,7 +27,7 @@ struct SimulationRun {
             throw CommandFailure.unreachable(
                 "\(process.executableURL?.path ?? "nightshiftd") could not be run: \(error)")
         }
-        // The program writes to standard error only at its end, and less than a pipe can hold.
+        // The program writes to standard error only at its end, and it writes less than a pipe can hold.
         let data = try output.fileHandleForReading.readToEnd() ?? Data()
         let words = try errors.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
@@ -50,9 +50,11 @@ struct SimulationRun {
 /// The parsed output of a simulation.
 struct SimulationOutput: Sendable {
     var entries: [JournalEntry] = []
-    /// The totals; nil if the output is a journal.
+    /// The totals of the simulation, or nil if the output is a journal.
     var totals: SimulationTotals?
 
+    /// Parses the output.
+    ///
     /// - Throws: ``CommandFailure`` if a line is not output of a simulation or of `nightshift journal --json`.
     init(parsing data: Data) throws {
         for (index, line) in data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {

@@ -9,11 +9,11 @@ struct TimeAxis {
     struct Tick: Hashable {
         var date: Date
         var label: String
-        /// The day, for the first tick of each day.
+        /// The text with the day, which only the first tick of each day has.
         var day: String?
     }
 
-    /// The seconds between two ticks: the smallest step with at most ``mostTicks`` ticks.
+    /// The number of seconds between two ticks: the smallest step that gives at most ``mostTicks`` ticks.
     var step: Double {
         let seconds = end.timeIntervalSince(start)
         return Self.steps.first { seconds / $0 <= Double(Self.mostTicks) }
@@ -67,7 +67,7 @@ struct TimeAxis {
         1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 14_400, 21_600, 43_200, 86_400,
         172_800, 604_800, 1_209_600,
     ]
-    // All texts of the program are in English, whatever the locale.
+    // The program prints all texts in English, whatever the locale is.
     private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 }

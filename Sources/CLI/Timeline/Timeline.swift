@@ -10,24 +10,24 @@ struct Timeline: Hashable, Sendable {
     var network: [Span<NetworkUse>] = []
     var apps: [AppRow] = []
     var transfers: [TransferRow] = []
-    /// The number of transfers in rows for which there was no space.
+    /// The number of transfers in rows that did not fit into the picture.
     var hidden = 0
 
-    /// A value that was constant from one time to another.
+    /// A period during which a value did not change.
     struct Span<Value: Hashable & Sendable>: Hashable, Sendable {
         var from: Date
         var to: Date
         var value: Value
-        /// Details for the reader.
+        /// Details that a browser shows at the pointer.
         var note: String?
 
         var seconds: Double { to.timeIntervalSince(from) }
     }
 
-    /// The activity of the device, with the reason why it is awake.
+    /// The activity of the device. If the device is awake, the activity says why.
     enum DeviceActivity: String, Sendable, CaseIterable {
         case inUse
-        /// Awake, but not in use and not dozing.
+        /// The activity of a device that is awake, but neither in use nor dozing.
         case awake
         case held
         case window
@@ -61,7 +61,7 @@ struct Timeline: Hashable, Sendable {
     struct AppRow: Hashable, Sendable {
         var id: AppID
         var states: [Span<AppActivity>] = []
-        /// Background tasks by name.
+        /// The app's background tasks. The value of each span is the name of the task.
         var tasks: [Span<String>] = []
         var marks: [Mark] = []
         var refresh = RefreshRow()
@@ -71,7 +71,7 @@ struct Timeline: Hashable, Sendable {
         case active
         case inactive
         case background
-        /// In the background, paused by doze.
+        /// The state of an app in the background whose work doze has paused.
         case standing
         case suspended
 
@@ -95,7 +95,7 @@ struct Timeline: Hashable, Sendable {
         enum Kind: String, Sendable, CaseIterable {
             case woken
             case expiring
-            /// The service ended the app.
+            /// The event that the service ended the app.
             case killed
 
             var words: String {
@@ -108,7 +108,7 @@ struct Timeline: Hashable, Sendable {
         }
     }
 
-    /// The row of a transfer, or of all transfers of an app if there are many.
+    /// The row of one transfer. If an app has many transfers, the row of all its transfers.
     struct TransferRow: Hashable, Sendable {
         var label: String
         var count: Int
@@ -122,14 +122,14 @@ struct Timeline: Hashable, Sendable {
 
     var seconds: Double { max(1, end.timeIntervalSince(start)) }
 
-    /// The seconds for which the activity of the device is unknown.
+    /// The number of seconds for which the activity of the device is unknown.
     var unknownSeconds: Double { seconds - device.reduce(0) { $0 + $1.seconds } }
 
-    /// Whether the device dozed.
+    /// Whether the device dozed at any time.
     var hasDoze: Bool { device.contains { $0.value == .dozing || $0.value == .window } }
 }
 
-/// A value over time, built change by change.
+/// The spans of one value, built from its changes.
 struct Track<Value: Hashable & Sendable>: Sendable {
     private(set) var spans: [Timeline.Span<Value>] = []
     private var value: Value?
@@ -157,7 +157,7 @@ struct Track<Value: Hashable & Sendable>: Sendable {
     }
 
     private mutating func close(at time: Date) {
-        // Spans without length are not drawn. A wall clock that was set back must not make spans of negative length.
+        // A span without length is not drawn. If the wall clock was set back, a span must not get a negative length.
         guard time > since else { return }
         if let value { spans.append(Timeline.Span(from: since, to: time, value: value, note: note)) }
         since = time

@@ -5,21 +5,21 @@ extension RefreshRow.Found {
     fileprivate var style: String { "use-" + rawValue }
 }
 
-/// Draws a timeline as SVG, with one row per subject and time from left to right.
+/// A drawing of a timeline as SVG. Each subject has a row, and time runs from left to right.
 struct TimelineDrawing {
     let timeline: Timeline
     let axis: TimeAxis
     let title: String
     private var document = SVGDocument()
-    /// The position of the next row.
+    /// The vertical position of the next row.
     private var y = Self.top
 
     private static let width: Double = 1_280
     private static let left: Double = 168
     private static let right: Double = 28
     private static let top: Double = 96
-    /// The least width of a visible span. In a picture with many spans it is smaller, so that spans do not cover each
-    /// other.
+    /// The minimum width of a span in the picture. In a picture with many spans it is smaller, so that spans do not
+    /// cover each other.
     private var leastWidth: Double { timeline.device.count > Self.manySpans ? 1 : 2 }
     private static let manySpans = 60
     private static let plotWidth = width - left - right
@@ -36,7 +36,7 @@ struct TimelineDrawing {
     }
 
     private mutating func draw() -> String {
-        // The rows are drawn once in advance, to find their height for the background.
+        // The rows are drawn a first time to find their height, which the background needs.
         var rows = self
         rows.drawRows()
         let bottom = rows.y
@@ -54,7 +54,7 @@ struct TimelineDrawing {
             definitions: TimelinePalette.definitions)
     }
 
-    /// A description for screen readers.
+    /// The description of the picture for screen readers.
     private var description: String {
         ([subtitle] + timeline.apps.compactMap { app in app.refresh.sentence.map { "\(app.id): \($0)" } })
             .joined(separator: "\n")
@@ -68,7 +68,7 @@ struct TimelineDrawing {
         return ([span] + sums).joined(separator: "   ·   ")
     }
 
-    /// The duration of each activity of the device, in order of importance.
+    /// The total duration of each activity of the device, most important first.
     private var sums: [String] {
         let known = Timeline.DeviceActivity.allCases.compactMap { activity -> String? in
             let spans = timeline.device.filter { $0.value == activity }
@@ -98,7 +98,7 @@ struct TimelineDrawing {
                 case .inUse, .awake: nil
                 }
             guard let style else { continue }
-            // Bands have their true width: with the least width they would exaggerate the time.
+            // A band has its true width. With a minimum width, it would make a short time look long.
             let x = x(span.from)
             let width = self.x(span.to) - x
             document.rectangle(x: x, y: Self.top - 8, width: width, height: bottom - Self.top + 8, style: style)
@@ -166,7 +166,7 @@ struct TimelineDrawing {
     private mutating func draw(_ app: Timeline.AppRow) {
         label(AppLabel.short(app.id), at: y + 14, title: app.id.rawValue)
         baseline(at: y + 9)
-        // The active state is drawn last, so that short background states do not cover it.
+        // The active state is drawn later than the others, so that short background states do not cover it.
         bars(app.states.filter { $0.value != .active }, height: 18, style: { $0.rawValue }, words: { $0.words })
         bars(app.states.filter { $0.value == .active }, height: 18, style: { $0.rawValue }, words: { $0.words })
         let marks = y
@@ -177,7 +177,8 @@ struct TimelineDrawing {
         y += 6
     }
 
-    /// Draws the freshness of an app: a band while its content was fresh, a disc for each fetch and a bar for each use.
+    /// Draws the freshness of an app's content: a band while it was fresh, a disc for each fetch, and a bar for each
+    /// use.
     private mutating func draw(_ refresh: RefreshRow) {
         guard !refresh.isEmpty else { return }
         for span in refresh.fresh {
@@ -198,7 +199,8 @@ struct TimelineDrawing {
         y += 15
     }
 
-    /// Draws a fetch as a disc: filled with new data, hollow without, and crossed out if it failed.
+    /// Draws a fetch as a disc. The disc is filled if the fetch brought new data, hollow if not, and crossed out if it
+    /// failed.
     private mutating func drawFetch(_ result: RefreshResult?, x: Double, y: Double, title: String? = nil) {
         let start = "M\(SVGDocument.number(x - 3.5)) \(SVGDocument.number(y))"
         let disc = start + "a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z"
@@ -207,7 +209,7 @@ struct TimelineDrawing {
             title: title)
     }
 
-    /// Draws overlapping tasks below each other. If they take too many rows, the last row has the rest.
+    /// Draws tasks that overlap below each other. If they need too many rows, the last row contains the rest.
     private mutating func drawTasks(_ tasks: [Timeline.Span<String>]) {
         guard !tasks.isEmpty else { return }
         var ends: [Date] = []
@@ -254,7 +256,7 @@ struct TimelineDrawing {
         y += 17
     }
 
-    /// Draws one row of spans, with narrow ones over wide ones.
+    /// Draws the spans of one row. Narrow spans are drawn over wide ones.
     private mutating func bars<Value>(
         _ spans: [Timeline.Span<Value>], height: Double, style: (Value) -> String, words: (Value) -> String,
         inside: ((Value) -> String)? = nil
@@ -287,7 +289,7 @@ struct TimelineDrawing {
 
     // MARK: - The legend
 
-    /// The positions of the entries of the legend, in as many lines as necessary.
+    /// The positions of the entries of the legend, on as many lines as are needed.
     private var legendPlaces: [(style: String, words: String, x: Double, line: Double)] {
         var x = 20.0
         var line = 0.0
@@ -329,7 +331,7 @@ struct TimelineDrawing {
         }
     }
 
-    /// The entries of the legend, for the marks that occur in the drawing.
+    /// The entries of the legend for the marks that occur in the drawing.
     private var legend: [(String, String)] {
         let device = values(timeline.device)
         let power = values(timeline.power)

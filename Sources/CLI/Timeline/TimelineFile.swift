@@ -1,9 +1,11 @@
 import Foundation
 import NightshiftAPI
 
-/// Writing of timelines to files.
+/// The method that writes a timeline to a file.
 extension Invocation {
-    /// - Parameter path: the path as the user typed it; `-` is standard output.
+    /// Writes a timeline as SVG.
+    ///
+    /// - Parameter path: the path as the user typed it; `-` means standard output.
     func write(_ timeline: Timeline, title: String, timeZone: TimeZone, to path: String) throws {
         let svg = Data(TimelineDrawing.svg(timeline, title: title, timeZone: timeZone).utf8)
         guard path != "-" else { return output.write(svg) }
@@ -11,7 +13,7 @@ extension Invocation {
     }
 }
 
-/// The JSON about a drawn timeline.
+/// The JSON that describes a timeline that was drawn.
 struct TimelineReport: Encodable {
     var file: String
     var from: Date
@@ -19,7 +21,8 @@ struct TimelineReport: Encodable {
     var apps: Int
     var transfers: Int
     var fetches: Int
-    /// The number of openings with known freshness. ``freshOpenings`` counts those with fresh content.
+    /// The number of openings for which the freshness of the content is known. ``freshOpenings`` is the number of those
+    /// with fresh content.
     var openings: Int
     var freshOpenings: Int
 
@@ -35,7 +38,8 @@ struct TimelineReport: Encodable {
         openings = refresh.reduce(freshOpenings) { $0 + $1.count(.stale) }
     }
 
-    /// Text such as "evening.svg: 2 apps, 6 transfers, 2 h 40 min; 12 fetches, 9 of 11 openings with fresh content".
+    /// A summary such as "evening.svg: 2 apps, 6 transfers, 2 h 40 min; 12 fetches, 9 of 11 openings with fresh
+    /// content".
     var line: String {
         let length = QuantityText.duration(to.timeIntervalSince(from))
         return "\(TerminalText.escaped(file)): \(apps) \(apps == 1 ? "app" : "apps"), "

@@ -1,7 +1,7 @@
 /// The colours and patterns of a timeline.
 ///
-/// The palette is that of Okabe and Ito, which colour-blind people can distinguish. Paused states are also hatched. The
-/// most important states (kept awake, maintenance windows, doze) also differ in lightness and position.
+/// The colours are those of Okabe and Ito, which colour-blind people can distinguish. Paused states are also hatched.
+/// The most important states (kept awake, maintenance windows, doze) also differ in lightness and position.
 enum TimelinePalette {
     static let style = """
         text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;font-size:12px;fill:#1f2328}

@@ -1,25 +1,25 @@
 import Foundation
 import NightshiftAPI
 
-/// Reads a timeline from the journal.
+/// A reader that builds a timeline from the journal.
 ///
-/// The journal may begin in the middle of events. Only what it contains is drawn.
+/// The journal may begin in the middle of an activity. Only the activity that the journal contains is drawn.
 struct TimelineReader {
     private var timeline: Timeline
     private let onlyApps: Set<AppID>
     private var device: DeviceTrack
     private var apps: [AppID: AppTrack] = [:]
-    /// The apps in the order of their first entries.
+    /// The apps, in the order in which the journal first mentions them.
     private var order: [AppID] = []
     private var transfers: TransferTracks
-    /// Times before which the use of apps is unknown: the beginning, starts of the service, and deletions of the
-    /// learned use.
+    /// The times before which the use of apps is unknown: the beginning, each start of the service, and each deletion
+    /// of the learned use.
     private var unknownUntil: [Date]
     private var forgotten: [AppID: Date] = [:]
 
     private struct AppTrack {
         var states: Track<Timeline.AppActivity>
-        /// The activity at the end of the last run of the service.
+        /// The app's activity at the end of the last run of the service.
         var left: Timeline.AppActivity?
         var open: [(name: String, since: Date)] = []
         var tasks: [Timeline.Span<String>] = []
@@ -33,13 +33,13 @@ struct TimelineReader {
         }
     }
 
-    /// Reads a timeline from journal entries.
+    /// Returns the timeline of journal entries.
     ///
     /// - Parameters:
     ///   - entries: the entries in order.
     ///   - span: the time to draw; nil for the time from the first entry to the last.
-    ///   - apps: the apps to draw; empty for all.
-    ///   - current: the current state of the device, if the journal is that of a running service.
+    ///   - apps: the apps to draw; empty for all apps.
+    ///   - current: the present state of the device, if the journal is that of a running service.
     static func timeline(
         _ entries: [JournalEntry], span: DateInterval? = nil, apps: Set<AppID> = [], current: DeviceStatus? = nil
     ) -> Timeline {
@@ -65,7 +65,8 @@ struct TimelineReader {
 
     // MARK: - Known state
 
-    /// Begins with the known state. If the first entry is not a start of the service, the service was already running.
+    /// Begins with the known state. If the first entry is not a start of the service, the service was running before
+    /// it.
     private mutating func begin(_ entries: [JournalEntry], _ current: DeviceStatus?) {
         guard entries.first.map({ $0.decision != .serviceStarted }) ?? (current != nil) else { return }
         let isFirst = entries.first?.id == 1
@@ -74,12 +75,12 @@ struct TimelineReader {
             at: isFirst ? entries.first?.time ?? timeline.start : timeline.start)
     }
 
-    /// Handles entries that change which facts are known: a start of the service, and a deletion of the learned use.
+    /// Handles entries that change what is known: a start of the service, and a deletion of the learned use.
     private mutating func readBoundary(_ entries: [JournalEntry], at index: Int, _ current: DeviceStatus?) {
         let (entry, time) = (entries[index], entries[index].time)
         switch entry.decision {
         case .serviceStarted:
-            // It is unknown how long the previous run continued after its last entry.
+            // The time from the last entry of the previous run to its end is unknown.
             if index > 0 { endRun(at: entries[index - 1].time, nextAt: time) }
             guard index == 0 || entries[index - 1].time < time else { return }
             unknownUntil.append(time)
@@ -130,7 +131,7 @@ struct TimelineReader {
             let state = entry.detail.flatMap(AppState.init(rawValue:))
             apps[app]?.states.change(to: state.flatMap(Self.activity), at: time)
         case .appAdopted:
-            // The previous run may have left the app suspended. After its adoption the app runs.
+            // The previous run may have left the app suspended. After the service has adopted the app, the app runs.
             let left = apps[app]?.left
             apps[app]?.states.change(to: left == .suspended || left == .standing ? .background : left, at: time)
         case .appWoken:
@@ -146,7 +147,7 @@ struct TimelineReader {
         case .backgroundTaskEnded: endTask(entry.detail ?? "", app, at: time)
         case .taskBegan where !entry.isOfRefresh: apps[app]?.open.append((entry.detail ?? "", time))
         case .taskEnded where !entry.isOfRefresh:
-            // The detail contains the identifier, followed by the result.
+            // The detail contains the identifier, and after it the result.
             let words = entry.detail ?? ""
             let name = apps[app]?.open.first { words == $0.name || words.hasPrefix($0.name + ": ") }?.name
             if let name { endTask(name, app, at: time) }
@@ -160,7 +161,7 @@ struct TimelineReader {
         }
     }
 
-    /// Whether the service ended the app because of an error. Such causes have a code.
+    /// Returns whether the service ended the app because of an error. Such causes have a code.
     private static func isKill(_ entry: JournalEntry) -> Bool {
         entry.inputs?["cause"].flatMap(ExitCause.init(rawValue:))?.code != nil
     }
@@ -208,8 +209,8 @@ struct TimelineReader {
 extension [JournalEntry] {
     /// The entries, with each start of the service moved before the first device state of that run.
     ///
-    /// The service records the device state first, because transfers need it. It records its start when it has read the
-    /// transfers.
+    /// The service records the device state first, because transfers need it. It records its own start after it has
+    /// read the transfers.
     fileprivate var startsFirst: [JournalEntry] {
         var result: [JournalEntry] = []
         var found: Int?
@@ -230,7 +231,7 @@ extension [JournalEntry] {
 }
 
 extension JournalEntry {
-    /// Whether the entry contains all conditions of the device, as the first entry of a run does.
+    /// Whether the entry contains all conditions of the device. The first entry of a run does.
     fileprivate var describesWholeDevice: Bool {
         let wanted: Set<String> = ["power", "network", "idle", "sleeping"]
         return decision == .deviceChanged && wanted.isSubset(of: (inputs ?? [:]).keys)

@@ -1,12 +1,12 @@
 import Foundation
 import NightshiftAPI
 
-/// Reads transfers from the journal as rows: one per transfer, or one per app if there are many.
+/// A reader that builds rows of transfers from the journal: one per transfer, or one per app if there are many.
 struct TransferTracks {
     private let start: Date
     private var tracks: [TaskID: TransferTrack] = [:]
 
-    /// The most rows in a readable picture.
+    /// The maximum number of rows that leaves the picture readable.
     static let mostRows = 12
 
     private struct TransferTrack {
@@ -43,7 +43,7 @@ struct TransferTracks {
         }
     }
 
-    /// Handles the end of a run of the service. After the next start, unfinished transfers wait.
+    /// Handles the end of a run of the service. After the next start, transfers that have not ended wait.
     mutating func interrupt(from: Date, to: Date) {
         for id in tracks.keys where tracks[id]?.activity.current != nil {
             tracks[id]?.activity.change(to: nil, at: from)
@@ -51,7 +51,7 @@ struct TransferTracks {
         }
     }
 
-    /// Returns the tasks that were accepted together: "Tasks 3 to 7."
+    /// Returns the ids of the tasks that were accepted together, from text such as "Tasks 3 to 7."
     private static func accepted(_ entry: JournalEntry, _ first: TaskID) -> [TaskID] {
         guard let words = entry.detail?.split(separator: " "), words.count == 4, words[0] == "Tasks",
             let last = Int64(words[3].dropLast()), first.rawValue > 0, last > first.rawValue,
@@ -60,7 +60,7 @@ struct TransferTracks {
         return (first.rawValue...last).map { TaskID($0) }
     }
 
-    /// Returns the rows, and the number of transfers that are in none of them.
+    /// Returns the rows, and the number of transfers that are not in any row.
     mutating func rows(until end: Date) -> ([Timeline.TransferRow], hidden: Int) {
         var rows: [(app: AppID?, row: Timeline.TransferRow)] = []
         for id in tracks.keys.sorted() {
@@ -88,7 +88,8 @@ struct TransferTracks {
     }
 }
 
-/// Combines many transfers: the result runs while any of them runs, and otherwise waits while any of them waits.
+/// The combined activity of many transfers. It is running while at least one of the transfers runs. Otherwise it is
+/// waiting while at least one of them waits.
 enum TransferActivityUnion {
     static func spans(
         _ spans: [Timeline.Span<Timeline.TransferActivity>]
@@ -102,7 +103,7 @@ enum TransferActivityUnion {
         var waiting = 0
         for (index, edge) in edges.enumerated() {
             if edge.kind == .running { running += edge.by } else { waiting += edge.by }
-            // Changes at the same time are combined.
+            // Changes at the same time are handled together.
             guard index + 1 == edges.count || edges[index + 1].time > edge.time else { continue }
             track.change(
                 to: running > 0 ? .running : waiting > 0 ? .waiting : nil, at: edge.time,
@@ -112,9 +113,9 @@ enum TransferActivityUnion {
     }
 }
 
-/// Short names of apps.
+/// The short names of apps in a timeline.
 enum AppLabel {
-    /// Returns the last part of an id in reverse-DNS style, or the file name of a program.
+    /// Returns the last part of an app id in reverse-DNS style. For a program, returns the file name.
     static func short(_ app: AppID) -> String {
         let separator: Character = app.isProgram ? "/" : "."
         return app.rawValue.split(separator: separator).last.map { String($0) } ?? app.rawValue
