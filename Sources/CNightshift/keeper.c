@@ -189,7 +189,7 @@ static void end_flood(void) {
         end = number(end, left_out);
         end = stpcpy(end, " bytes here, ");
         end = number(end, lines_left_out);
-        end = stpcpy(end, " lines: the app wrote faster than its log is kept]\n");
+        end = stpcpy(end, " lines: the app wrote more than its log holds in one second]\n");
         append(note, end - note);
         left_out = lines_left_out = 0;
     }
@@ -200,7 +200,7 @@ static void end_flood(void) {
     is_flood = 0;
 }
 
-// Writes the bytes that were read. If the app has filled its log within one second, the bytes are kept instead.
+// Writes the bytes that were read. If the app has filled its log within one second, the bytes go into `tail` instead.
 static void keep(const char *bytes, int64_t count) {
     int64_t now = milliseconds();
     if (now - second_began >= second) {

@@ -148,12 +148,12 @@ int nightshift_sync_directory(const char *path) {
     int reason = errno;
     close(descriptor);
     errno = reason;
-    // These are the errors of file systems that cannot sync a directory and need not (vboxsf, 9p).
+    // These are the errors of file systems that cannot and need not sync a directory (vboxsf, 9p).
     return result == 0 || reason == EINVAL || reason == EBADF ? 0 : -1;
 }
 
 int nightshift_bound_free_memory(int bytes) {
-    // If only one is set, the other stays at 128 KiB, and each buffer of a transfer is mapped and cleared again.
+    // If only one threshold is set, the other stays at 128 KiB, and buffers of transfers are mapped and cleared again.
     return mallopt(M_MMAP_THRESHOLD, bytes) && mallopt(M_TRIM_THRESHOLD, bytes);
 }
 

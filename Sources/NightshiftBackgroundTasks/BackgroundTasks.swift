@@ -1,3 +1,4 @@
-// The module that `import BackgroundTasks` means in an app built with `-module-alias BackgroundTasks=NightshiftBackgroundTasks`; `Nightshift` has the types.
+// This module is the one that `import BackgroundTasks` imports in an app that is built with `-module-alias
+// BackgroundTasks=NightshiftBackgroundTasks`. The module `Nightshift` has the types.
 
 @_exported public import Nightshift

@@ -1,3 +1,4 @@
-// The module that `import CoreLocation` means in an app built with `-module-alias CoreLocation=NightshiftCoreLocation`; `Nightshift` has the types.
+// This module is the one that `import CoreLocation` imports in an app that is built with `-module-alias
+// CoreLocation=NightshiftCoreLocation`. The module `Nightshift` has the types.
 
 @_exported public import Nightshift

@@ -148,7 +148,7 @@ package final class CurlLoop: Sendable {
         case resume(Int)
         case limit(Int, Int64?)
         case limitChanged
-        /// The gift of a turn to one exchange: a number of bytes of the common limit.
+        /// A command that gives an exchange its turn: a number of bytes of the common limit.
         case turn(Int, Int)
         case forgetConnections
         case channel(Int, CurlChannel.Command)

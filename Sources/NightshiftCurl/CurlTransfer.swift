@@ -67,7 +67,7 @@ final class CurlTransfer {
         if let period = idleCheckPeriod { idleCheckTime = progressTime + period }
     }
 
-    /// The transfer must be removed from the multi handle before it is released.
+    /// Frees the handle. The transfer must be removed from the multi handle before it is released.
     deinit {
         // The handle is freed before the shared connections and the texts that the handle points to.
         curl_easy_cleanup(easy)
@@ -153,7 +153,7 @@ final class CurlTransfer {
 
     // MARK: - Before the request
 
-    /// Returns whether all connections that the request may use are acceptable. libcurl does not report which it uses.
+    /// Returns whether all connections that the request may use are acceptable. libcurl does not report which it chose.
     private func mayBeSent() -> Bool {
         guard let objection = request.unixPeerObjection else { return true }
         for socket in core.sockets.sockets(at: request.unixSocket ?? "") {

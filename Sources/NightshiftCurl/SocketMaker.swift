@@ -1,8 +1,8 @@
 import CNightshift
 import Glibc
 
-/// The creator of one exchange's sockets. The sockets belong to those of the loop. This object must exist as long as
-/// the exchange.
+/// The creator of one exchange's sockets. It adds the sockets to the sockets of the loop. This object must exist as
+/// long as the exchange.
 final class SocketMaker {
     private let sockets: Sockets
     private let unixSocket: String?
@@ -18,8 +18,7 @@ final class SocketMaker {
         self.unixSocket = unixSocket
     }
 
-    /// Sets the options with which this object opens the connections of the exchange, and the loop's sockets close
-    /// them.
+    /// Sets the options so that this object opens the exchange's connections, and the loop's sockets close them.
     ///
     /// - Parameter idleSeconds: The maximum idle time of a connection that the exchange reuses.
     func set(_ options: inout EasyOptions, idleSeconds: Int? = nil) {

@@ -1,3 +1,4 @@
-// The module that `import UserNotifications` means in an app built with `-module-alias UserNotifications=NightshiftUserNotifications`; `Nightshift` has the types.
+// This module is the one that `import UserNotifications` imports in an app that is built with `-module-alias
+// UserNotifications=NightshiftUserNotifications`. The module `Nightshift` has the types.
 
 @_exported public import Nightshift

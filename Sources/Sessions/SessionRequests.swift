@@ -1,7 +1,8 @@
 package import NightshiftAPI
 
 extension SessionEnqueueRequest {
-    /// Throws if the number of tasks, the number of a task, or the size of its client data is not valid.
+    /// Checks the request. Throws if the number of tasks, the number of a task, or the size of its client data is not
+    /// valid.
     package func check() throws(Problem) {
         let numbers = tasks.map(\.taskIdentifier)
         guard (1...Limits.tasksPerRequest).contains(numbers.count) else {

@@ -37,7 +37,8 @@ package struct SessionTable<Reader: AnyObject & Sendable>: Sendable {
 
     package func isListening(_ app: AppID) -> Bool { !suspended.contains(app) }
 
-    /// The app's answers in the session. A change of the answers is stored in this table.
+    /// The app's answers in the session. If you change the answers through this subscript, the change is stored in this
+    /// table.
     package subscript(answersOf session: SessionID) -> ChallengeAnswers {
         get { answers[session] ?? ChallengeAnswers() }
         set { answers[session] = newValue }

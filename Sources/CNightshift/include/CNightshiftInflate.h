@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Receives a piece before it is written. `end` is the number of bytes up to the end of the piece. The first piece may
-/// be received twice. Returns whether to continue.
+/// A function that receives a piece before it is written. `end` is the number of bytes up to the end of the piece. The
+/// first piece may be received twice. Returns whether to continue.
 typedef bool (*nightshift_inflate_take)(const void *piece, size_t count, int64_t end, void *context);
 
 /// Decompresses the gzip or zlib stream in `from` to `to`, starting at the current offset of each file. gzip may have

@@ -1,4 +1,4 @@
-// The keeper of an app's log: a process that reads the app's output and keeps a limited amount of its end.
+// The keeper of an app's log: a process that reads the app's output and keeps the last part of it, up to a limit.
 #ifndef CNIGHTSHIFT_KEEPER_H
 #define CNIGHTSHIFT_KEEPER_H
 

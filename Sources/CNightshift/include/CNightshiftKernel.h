@@ -30,8 +30,8 @@ int64_t nightshift_tcp_received(int socket);
 /// a file or a socket could get one of these numbers and be used as standard input, output or error.
 void nightshift_open_standard_descriptors(void);
 
-/// Reserves the descriptors from the number `first` on for uses that cannot wait until others are closed. By default
-/// no descriptor is reserved.
+/// Reserves the descriptors from the number `first` on for uses that cannot wait until other descriptors are closed. By
+/// default no descriptor is reserved.
 void nightshift_keep_descriptors(int first);
 
 /// Returns whether the next descriptor would be a reserved one. In this case, and if no descriptor is left, errno has
@@ -85,7 +85,7 @@ int64_t nightshift_boot_nanoseconds(void);
 /// Returns the nanoseconds since boot without the time that the machine was asleep (CLOCK_MONOTONIC).
 int64_t nightshift_awake_nanoseconds(void);
 
-/// Read and write one word of memory that processes share. Each makes a single access.
+/// Reads one word of memory that processes share, or writes it. Each function accesses the memory exactly once.
 int64_t nightshift_load_word(const void *word);
 void nightshift_store_word(void *word, int64_t value);
 

@@ -2,7 +2,7 @@ public import Foundation
 import NightshiftAPI
 
 extension BGTaskScheduler {
-    /// The domain of ``Error``.
+    /// The error domain of ``Error``.
     public static let errorDomain = "BGTaskSchedulerErrorDomain"
 
     /// An error that says why a request was refused.
@@ -23,7 +23,7 @@ extension BGTaskScheduler {
         public let code: Code
         private let reason: String
 
-        /// Makes an error for the app's own tests.
+        /// Creates an error. Use this initialiser in the tests of your app.
         public init(_ code: Code, userInfo: [String: Any] = [:]) {
             self.init(
                 code, userInfo[NSLocalizedDescriptionKey] as? String ?? "The task request was refused: \(code).")
@@ -62,7 +62,8 @@ extension BGTaskScheduler {
 }
 
 extension BGTaskScheduler.Error.Code {
-    /// Allows an error to be caught by its code: `catch BGTaskScheduler.Error.notPermitted`.
+    /// Returns whether an error has this code. The operator allows you to catch an error by its code: `catch
+    /// BGTaskScheduler.Error.notPermitted`.
     public static func ~= (code: Self, error: any Error) -> Bool {
         (error as? BGTaskScheduler.Error)?.code == code
     }

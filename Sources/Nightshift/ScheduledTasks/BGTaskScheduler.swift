@@ -123,7 +123,7 @@ public final class BGTaskScheduler: NSObject, Sendable {
         } catch let failure as ServiceUnreachable {
             throw Error(.unavailable, failure.message)
         } catch {
-            throw Error(.unavailable, "The app is ending.")
+            throw Error(.unavailable, "The app is terminating.")
         }
     }
 

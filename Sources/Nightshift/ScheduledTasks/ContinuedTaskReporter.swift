@@ -4,7 +4,8 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Reports a continued task's title and progress to the service when they have changed, at most four times a second.
+/// A reporter of a continued task's title and progress. It sends them to the service when they have changed, at most
+/// four times a second.
 final class ContinuedTaskReporter: Sendable {
     /// The progress of the task. Other objects retain the progress object only briefly.
     let progress: ObservedProgress

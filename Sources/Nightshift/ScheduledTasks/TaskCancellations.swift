@@ -4,8 +4,8 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Cancels requests for scheduled tasks, in the order of the calls. If the service cannot be reached, the cancellations
-/// are sent when it is back, before any other request about tasks.
+/// A queue of cancellations of requests for scheduled tasks. The cancellations are sent in the order of the calls. If
+/// the service cannot be reached, they are sent when the service is back, before any other request about tasks.
 final class TaskCancellations: Sendable {
     private let queue = DispatchQueue(label: "nightshift.task-cancellations")
     private let state = Mutex(State())

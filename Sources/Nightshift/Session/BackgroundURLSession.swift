@@ -100,7 +100,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
     /// A copy of the configuration that the session was made with.
     public override var configuration: URLSessionConfiguration {
         let copy = core.configuration.independentCopy()
-        // Before FoundationNetworking loads a request in this process, it looks for a protocol class. This one stops
+        // Before FoundationNetworking loads a request in this process, it asks the protocol classes. This class stops
         // the request.
         copy.protocolClasses = [InProcessLoading.self]
         return copy
@@ -114,7 +114,8 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
     /// its last message is `urlSession(_:didBecomeInvalidWithError:)` with nil.
     public override func invalidateAndCancel() { core.invalidateAndCancel() }
 
-    /// Empties the session's cookie and credential stores, then does what ``flush(completionHandler:)`` does.
+    /// Empties the session's cookie and credential stores, and then flushes the session like
+    /// ``flush(completionHandler:)``.
     public override func reset(completionHandler: @escaping () -> Void) {
         core.configuration.httpCookieStorage?.removeCookies(since: .distantPast)
         if let storage = core.configuration.urlCredentialStorage {
@@ -150,7 +151,8 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         }
     }
 
-    /// Does the same as ``getAllTasks(completionHandler:)``, with the tasks separated by kind.
+    /// Calls the handler with every task that has not ended, separated by kind. In all other respects, this method is
+    /// the same as ``getAllTasks(completionHandler:)``.
     public override func getTasksWithCompletionHandler(
         _ completionHandler: @escaping ([URLSessionDataTask], [URLSessionUploadTask], [URLSessionDownloadTask]) -> Void
     ) {

@@ -182,7 +182,7 @@ extension SessionCore {
                 }
                 if isNews {
                     Notice.print(
-                        "A finished transfer of the session \(identifier) cannot be passed to the app yet, and is retried: \(error)"
+                        "The app cannot get a finished transfer of session \(identifier) yet. The library tries again. \(error)"
                     )
                 }
                 isNews = false

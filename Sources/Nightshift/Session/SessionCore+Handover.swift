@@ -31,7 +31,8 @@ extension SessionCore {
         if !isTold(task, timeout: timeout) { postpone(task) }
     }
 
-    /// Does the same as ``bringUpToDate(_:timeout:)``, but does not wait for other unsent tasks. Runs on ``copies``.
+    /// Brings the service's copy of an upload up to date, like ``bringUpToDate(_:timeout:)``, but does not wait for
+    /// other unsent tasks. Runs on ``copies``.
     private func handOverCopied(_ task: TaskCore) {
         if let error = failure ?? task.flaw { return endHere(task, error: error) }
         if !isTold(task, timeout: Self.copyTimeout) { postpone(task) }

@@ -57,7 +57,7 @@ final class SessionCore: Sendable {
         var waiters: [Int: @Sendable () -> Void] = [:]
         /// The work that waits for the service. The key is the machine's number of the work.
         var work: [Int: Work] = [:]
-        /// Whether a message to the developer has explained how the delegate learns that its events are finished.
+        /// Whether the library has already printed how the delegate is notified that its events are finished.
         var hasAdvisedConformance = false
     }
 
@@ -85,7 +85,7 @@ final class SessionCore: Sendable {
     /// The id of the last message that the delegate received, in this process or an earlier one.
     var lastHandled: Int64 { state.withLock(\.machine.messages.lastHandled) }
 
-    /// The reason why the service refuses the session. Nil if it does not.
+    /// The reason why the service refuses the session. Nil if the service does not refuse the session.
     var failure: URLError? { state.withLock(\.machine.link.refusal) }
 
     var isOver: Bool { state.withLock(\.machine.life.isOver) }

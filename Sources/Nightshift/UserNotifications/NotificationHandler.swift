@@ -4,8 +4,8 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// Sends changes of the app's own notifications to the service in the order of the calls, and reads notifications from
-/// the service.
+/// An object that sends changes of the app's own notifications to the service, in the order of the calls, and reads
+/// notifications from the service.
 ///
 /// Changes that cannot be sent are kept until the service can be reached again.
 final class NotificationHandler: Sendable {
@@ -13,11 +13,11 @@ final class NotificationHandler: Sendable {
 
     /// A change that the app has requested.
     enum Change: Sendable {
-        /// Adds a notification.
+        /// The addition of a notification.
         ///
         /// - Parameter interval: The time in seconds between the request and the notification. Nil means immediately.
         case add(AppNotification, interval: Double?, repeats: Bool)
-        /// Removes notifications of one kind.
+        /// The removal of notifications of one kind.
         ///
         /// - Parameter identifiers: The identifiers to remove. Nil means all.
         case remove(Kind, identifiers: Set<String>?)
@@ -31,8 +31,8 @@ final class NotificationHandler: Sendable {
     }
 
     private let queue = DispatchQueue(label: "nightshift.notifications")
-    /// The queue for requests that wait for the user. They have a separate queue, so that other requests do not wait
-    /// for the user too.
+    /// The queue for requests that wait for the user. It is a separate queue, so that other requests do not wait for
+    /// the user too.
     private let questions = DispatchQueue(label: "nightshift.notification-questions")
     private let state = Mutex(State())
 
@@ -125,7 +125,7 @@ final class NotificationHandler: Sendable {
             } catch let failure as ServiceUnreachable {
                 throw failure
             } catch {
-                failure = UNError(.notificationsNotAllowed, "The app is ending.")
+                failure = UNError(.notificationsNotAllowed, "The app is terminating.")
             }
             // If a later change superseded this one meanwhile, the completions of this change are called with the later
             // one.
@@ -205,7 +205,7 @@ final class NotificationHandler: Sendable {
     ) {
         questions.async { [self] in
             guard let connection = state.withLock(\.connection) else {
-                return completion(false, UNError(.notificationsNotAllowed, "The app is ending."))
+                return completion(false, UNError(.notificationsNotAllowed, "The app is terminating."))
             }
             connection.wake()
             while true {
@@ -219,7 +219,7 @@ final class NotificationHandler: Sendable {
                 } catch is ServiceUnreachable {
                     continue
                 } catch {
-                    return completion(false, UNError(.notificationsNotAllowed, "The app is ending."))
+                    return completion(false, UNError(.notificationsNotAllowed, "The app is terminating."))
                 }
             }
         }

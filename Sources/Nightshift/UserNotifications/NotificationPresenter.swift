@@ -3,7 +3,7 @@ import Foundation
 import NightshiftAPI
 import Synchronization
 
-/// Calls the delegate of the notification center, on the main thread.
+/// An object that calls the delegate of the notification center, on the main thread.
 final class NotificationPresenter: Sendable {
     private let state = Mutex(State())
 

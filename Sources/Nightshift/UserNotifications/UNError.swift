@@ -1,7 +1,7 @@
 public import Foundation
 import NightshiftAPI
 
-/// The domain of ``UNError``.
+/// The error domain of ``UNError``.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let UNErrorDomain = "UNErrorDomain"
 
@@ -21,7 +21,7 @@ public struct UNError: CustomNSError, Hashable, Sendable {
     public let code: Code
     private let reason: String
 
-    /// Makes an error for the app's own tests.
+    /// Creates an error. Use this initialiser in the tests of your app.
     public init(_ code: Code, userInfo: [String: Any] = [:]) {
         self.init(code, userInfo[NSLocalizedDescriptionKey] as? String ?? "The notification was refused: \(code).")
     }
@@ -52,6 +52,7 @@ public struct UNError: CustomNSError, Hashable, Sendable {
 }
 
 extension UNError.Code {
-    /// Allows an error to be caught by its code: `catch UNError.notificationsNotAllowed`.
+    /// Returns whether an error has this code. The operator allows you to catch an error by its code: `catch
+    /// UNError.notificationsNotAllowed`.
     public static func ~= (code: Self, error: any Error) -> Bool { (error as? UNError)?.code == code }
 }

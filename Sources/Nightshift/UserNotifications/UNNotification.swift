@@ -56,7 +56,7 @@ public final class UNNotificationRequest: NSObject, NSCopying, Sendable {
             )
         }
         guard let date = trigger.nextTriggerDate(after: now) else {
-            throw UNError(.notificationInvalidNoDate, "The trigger's date components match no time in the future.")
+            throw UNError(.notificationInvalidNoDate, "The trigger's date components do not match any future time.")
         }
         return (date.timeIntervalSince(now), false)
     }

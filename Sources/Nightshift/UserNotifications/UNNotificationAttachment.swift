@@ -7,7 +7,7 @@ public final class UNNotificationAttachment: NSObject, Sendable {
     /// The uniform type identifier of the file.
     public let type: String
 
-    /// Throws ``UNError/Code/attachmentUnrecognizedType`` in all cases.
+    /// Throws ``UNError/Code/attachmentUnrecognizedType``. This initialiser never creates an attachment.
     public init(identifier: String, url: URL, options: [AnyHashable: Any]? = nil) throws {
         throw UNError(
             .attachmentUnrecognizedType,

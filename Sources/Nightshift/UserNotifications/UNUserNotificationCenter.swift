@@ -174,14 +174,14 @@ public final class UNUserNotificationCenter: NSObject, Sendable {
         }
     }
 
-    /// Removes delivered notifications from the screen. A repeating notification is not removed before its request is
-    /// removed.
+    /// Removes delivered notifications from the screen. A repeating notification is removed only together with its
+    /// request.
     public func removeDeliveredNotifications(withIdentifiers identifiers: [String]) {
         connection.notifications.make(.remove(.delivered, identifiers: Set(identifiers)))
     }
 
-    /// Removes all delivered notifications from the screen. Repeating notifications are not removed before their
-    /// requests are removed.
+    /// Removes all delivered notifications from the screen. Repeating notifications are removed only together with
+    /// their requests.
     public func removeAllDeliveredNotifications() {
         connection.notifications.make(.remove(.delivered, identifiers: nil))
     }

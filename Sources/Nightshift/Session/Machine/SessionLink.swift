@@ -1,7 +1,7 @@
 import Foundation
 
-/// The link between a session and the service. The link knows whether the service knows that the session exists in this
-/// process, and which attempt to report this is next.
+/// The link between a session and the service. It records whether the service has been notified that the session exists
+/// in this process, and which attempt to notify the service is next.
 ///
 /// | State | Exits |
 /// |---|---|
@@ -25,7 +25,7 @@ struct SessionLink: Sendable {
     }
 
     private(set) var state = State.joining(isAway: false)
-    /// The number of the scheduled attempt. When the time of an attempt has come, any other number does nothing.
+    /// The number of the scheduled attempt. An attempt with any other number is ignored when its time has come.
     private var scheduledAttempt: Int?
     private var lastAttempt = 0
     /// The pause before the next attempt.

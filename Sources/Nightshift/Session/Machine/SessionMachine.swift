@@ -157,7 +157,7 @@ struct SessionMachine: Sendable {
         if hasNoService { return (nil, []) }
         let number = newNumber()
         work.append(number)
-        // If the service is unreachable, the work is done when it returns.
+        // If the service is unreachable, the work is done when the service returns.
         guard !isUnreachable, !isWorkScheduled else { return (number, []) }
         isWorkScheduled = true
         return (number, [.doWork(after: Self.workPause)])
@@ -219,8 +219,8 @@ struct SessionMachine: Sendable {
     /// Records that a task could not be sent to the service.
     mutating func postpone(_ number: Int, isUnreachable: Bool) -> [SessionAction] {
         tasks.postpone(number)
-        // If the service is unreachable, the task is sent when it returns. The timer is for a service that was only
-        // slow.
+        // If the service is unreachable, the task is sent when the service returns. The timer is for a service that was
+        // only slow.
         guard !isUnreachable, !isSendingScheduled else { return [] }
         isSendingScheduled = true
         return [.sendUnsent(after: Self.sendingPause)]

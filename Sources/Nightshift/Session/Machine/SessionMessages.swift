@@ -1,5 +1,5 @@
-/// The messages of the service to a session. This value knows which ones the delegate has received, and which ones the
-/// service can delete.
+/// The messages of the service to a session. This value records which messages the delegate has received, and which
+/// messages the service can delete.
 ///
 /// The service sends messages in the order of their ids, and repeats a message until it is acknowledged or answered.
 /// The delegate receives each message once.
@@ -7,11 +7,11 @@ struct SessionMessages: Sendable {
     /// The treatment of a message that has arrived.
     enum Fate: Equatable, Sendable {
         case new
-        /// The delegate has already received the message. The message is acknowledged again.
+        /// The treatment of a message that the delegate has already received. The message is acknowledged again.
         case handled
-        /// The message is a question that the delegate has been asked and has not answered yet.
+        /// The treatment of a question that the delegate has been asked and has not answered yet.
         case asked
-        /// The message is not delivered, because the session is over.
+        /// The treatment of a message that is not delivered, because the session is over.
         case ignored
     }
 

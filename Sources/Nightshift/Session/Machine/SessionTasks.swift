@@ -14,7 +14,7 @@ struct SessionTasks: Sendable {
     private var numbersOfIDs: [TaskID: Int] = [:]
     /// The numbers of the data tasks. Data tasks exist only in this process and have no id.
     private(set) var dataTasks: Set<Int> = []
-    /// The number of the next task. Nil while the service has not said which number is the first.
+    /// The number of the next task. Nil until the service has assigned the first number.
     private var nextNumber: Int64?
     /// The tasks that could not be sent to the service, in the order in which they will be sent.
     private(set) var unsent: [Int] = []
@@ -41,7 +41,7 @@ struct SessionTasks: Sendable {
 
     /// Returns the number of a new task.
     ///
-    /// - Parameter start: The first number to use while the service has not said which number is the first.
+    /// - Parameter start: The number to use if the service has not assigned the first number yet.
     mutating func newNumber(orFrom start: Int64) -> Int {
         let next = nextNumber ?? start
         nextNumber = next + 1
