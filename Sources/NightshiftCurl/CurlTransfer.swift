@@ -423,7 +423,7 @@ final class CurlTransfer {
             return end(CURLE_WEIRD_SERVER_REPLY)
         }
         guard now - progressTime >= timeout else { return nil }
-        failure = (CURLE_OPERATION_TIMEDOUT, "No data was moved for \(Int(saturating: timeout.rounded())) seconds.", 0)
+        failure = (CURLE_OPERATION_TIMEDOUT, "No data was transferred for \(Int(saturating: timeout.rounded())) s.", 0)
         return end(CURLE_OPERATION_TIMEDOUT)
     }
 
