@@ -340,7 +340,7 @@ private final class Load: @unchecked Sendable {
     var isDeciding = false
     /// The callbacks that arrived before the app's decision.
     var pending: [Message] = []
-    /// A 401 response with its body. The app gets it only if it has no credential for the challenge.
+    /// A 401 response with its body. The app gets this response only if there is no credential for the challenge.
     var held: (response: HTTPURLResponse, body: Data)?
     /// The number of missing bytes of a body whose length FoundationNetworking ignores. Nil for other bodies.
     var rest: Int64?

@@ -24,7 +24,8 @@ final class LocationHandler: Sendable {
         var isAskingAgain = false
         /// The permission to request from the user, until the request was sent.
         var authorization: LocationPermission?
-        /// The regions that the service has, and whose delegates were not notified yet whether they are monitored.
+        /// The regions that the service has, if the delegates were not notified yet whether these regions are
+        /// monitored.
         var unstarted: [MonitoredRegion] = []
         /// The events that no delegate has received yet.
         var held: [HeldEvent] = []
@@ -131,7 +132,7 @@ final class LocationHandler: Sendable {
     func receive(_ notice: LocationNotice) {
         state.withLock { $0.book.learn(notice.permission) }
         settle()
-        // If the permission has changed, so have the locations that the app may use.
+        // A change of the permission also changes which locations the app may use.
         if !managers.isEmpty { askLater() }
     }
 
@@ -268,7 +269,7 @@ final class LocationHandler: Sendable {
             DispatchQueue.main.async { [self] in
                 for manager in managers { manager.hearNoChanges(isForbidden ? .denied : .locationUnknown, reason) }
             }
-        // The service monitors nothing that would have to be stopped, so the request is done.
+        // The service does not monitor what this request would stop, so the request is done.
         case .stopMonitoring, .significantChanges(false): break
         }
     }

@@ -29,7 +29,8 @@ final class PlaceRequest: Sendable {
 
     /// Creates a request. ``start()`` opens its stream.
     ///
-    /// - Parameter answer: A closure that is called on the main queue. If one location is requested, it is called once.
+    /// - Parameter answer: A closure that is called on the main queue. If the request is for one location, the closure
+    ///   is called once.
     init(
         _ wanted: LocationUpdateRequest, _ connection: ServiceConnection, _ queue: DispatchQueue,
         answer: @escaping @Sendable (PlaceRequest, LocationUpdate) -> Void

@@ -18,8 +18,8 @@ public enum BackgroundFetchResult: UInt, Sendable {
 /// The status that says whether the app is refreshed in the background. It corresponds to UIKit's
 /// `UIBackgroundRefreshStatus`.
 public enum BackgroundRefreshStatus: Int, Sendable {
-    /// The status of an app that is not refreshed, where the user cannot change that. The reason is that its desktop
-    /// entry declares no mode for refresh, or that no service is running.
+    /// The status if the app is not refreshed and the user cannot change this. Either the app's desktop entry declares
+    /// no mode for refresh, or no service is running.
     case restricted = 0
     /// The status of an app for which the user has disabled background refresh, or of every app if the user has
     /// disabled it for all.

@@ -31,8 +31,8 @@ public class BGTask: NSObject, @unchecked Sendable {
         set {
             // The handler is removed from the state once. The thread that removes it calls it.
             nonisolated(unsafe) let handler = newValue
-            // The previous handler is released after the lock, because objects that it holds may call this task while
-            // they are released.
+            // The previous handler is released after the lock is released. Objects that the handler holds may call this
+            // task while they are released.
             _ = state.withLock { state -> (() -> Void)? in
                 guard !state.hasExpired, !state.isCompleted else { return nil }
                 defer { state.expirationHandler = handler }

@@ -26,8 +26,8 @@ struct StandInFile {
 
     func place(size: Int64) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        // Either the file exists from an earlier delivery of the same end, or it cannot be created. The download works
-        // without the file.
+        // Either the file exists because the same end of the download was delivered before, or it cannot be created.
+        // The download works without the file.
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         if ftruncate(descriptor, off_t(max(0, size))) != 0 { unlink(path) }
