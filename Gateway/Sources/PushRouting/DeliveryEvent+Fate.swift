@@ -4,8 +4,7 @@ extension DeliveryEvent {
         case delivered
         case discarded
 
-        /// - Parameter name: the name of an event, as the log stores it. The result is nil for an event that is not
-        ///   final.
+        /// - Parameter name: the name of an event, as the log stores it. The result is nil if the event is not final.
         package init?(name: String) {
             if name.hasPrefix("delivered") {
                 self = .delivered

@@ -7,14 +7,14 @@ package enum DeliveryEvent: Sendable, Hashable {
     case storedPower
     case storedPaused
     case storedOpportunistic
-    /// Milliseconds since 1970.
+    /// The rate limit holds the push until this time, in milliseconds since 1970.
     case held(until: Int64)
     case rodeAlong(Company)
     case delivered
     case deliveredFromStorage
     case discarded(Discard)
 
-    /// The traffic with which a waiting push was sent.
+    /// The traffic together with which a waiting push was sent.
     package enum Company: Sendable, Hashable {
         case push(PushID)
         case keepAlive
@@ -26,7 +26,7 @@ package enum DeliveryEvent: Sendable, Hashable {
         case disabled
         case expired
         case replaced(by: PushID)
-        /// The push was removed to make room for newer messages of UnifiedPush.
+        /// The push was removed to make room for newer UnifiedPush messages.
         case evicted
         /// The sender deleted the push.
         case withdrawn
@@ -68,7 +68,7 @@ package enum DeliveryEvent: Sendable, Hashable {
         }
     }
 
-    /// The detail that belongs to the name: a time in milliseconds, another push's id, or `keep-alive` and `connect`.
+    /// The detail of the event: a time in milliseconds, another push's id, or `keep-alive` or `connect`.
     package var detail: String? {
         switch self {
         case .held(let until): "\(until)"
@@ -79,7 +79,7 @@ package enum DeliveryEvent: Sendable, Hashable {
         }
     }
 
-    /// Returns a sentence that describes the event to a person. `time` formats milliseconds since 1970.
+    /// Returns a sentence that describes the event to a person. `time` formats a time in milliseconds since 1970.
     package static func sentence(name: String, detail: String?, time: (Int64) -> String) -> String {
         let detail = detail ?? ""
         return switch name {

@@ -1,9 +1,9 @@
 import PushProtocol
 
-/// The routing that differs when several gateways share a store. One gateway stores a push, and its device may be
-/// connected to another.
+/// The routing decisions for a store that several gateways share. One gateway stores a push, and its device may be
+/// connected to another gateway.
 extension DeviceRoute {
-    /// A topic's place in storage, whether or not a push is stored in it.
+    /// A place of a topic in storage, with or without a stored push.
     struct Place: Hashable {
         var topic: String
         var slot: Slot
@@ -19,7 +19,7 @@ extension DeviceRoute {
         var isOver: Bool
     }
 
-    /// The number of places whose newest push is remembered. The oldest are forgotten first.
+    /// The maximum number of places whose newest push is remembered. Beyond it, the oldest places are forgotten first.
     private static let placeLimit = 256
 
     /// Decides how a gateway handles a push whose device may be connected to another gateway.
@@ -39,7 +39,7 @@ extension DeviceRoute {
         return push.lifetime == .once ? .attempt : .store(push.slot(keepsEach: keepsEach), heldUntil: nil, nil)
     }
 
-    /// Handles a request of another gateway to deliver a push that has one attempt.
+    /// Handles another gateway's request to deliver a push that has only one attempt.
     package mutating func offered(
         _ push: Push, _ settings: TokenBucket.Settings, now: RouteTime
     ) -> (actions: [Action], discard: DeliveryEvent.Discard?) {
@@ -50,8 +50,8 @@ extension DeviceRoute {
         }
     }
 
-    /// Handles the report that `stored` is in the store. The report may arrive twice, late, or after that of the push
-    /// that replaced it.
+    /// Handles the report that `stored` is in the store. The report may arrive twice or late, or after the report of a
+    /// push that replaced `stored`.
     package mutating func arrived(_ stored: QueuedPush, now: RouteTime) -> [Action] {
         guard let connection, isNews(stored), connection.sending[stored.push.id]?.place != stored.place else {
             return []
@@ -84,15 +84,15 @@ extension DeviceRoute {
         switch verdict {
         case .passes: return load(Occasion(claimed: [topic]))
         case .waits(let wait):
-            // Another silent push used the token first.
+            // Another silent push used the token first, so try again later.
             return [.wake(connection: number, at: now.wallMilliseconds + Int64((wait * 1_000).rounded(.up)))]
         }
     }
 
-    /// Whether `stored` is at least as recent as the newest known push of its place, and not finished.
+    /// Returns whether `stored` is unfinished, and at least as recent as the newest known push of its place.
     mutating func isNews(_ stored: QueuedPush) -> Bool {
         let place = Place(topic: stored.push.topic, slot: stored.slot)
-        // A unique place never receives a newer push, so only its end is remembered.
+        // A unique place never receives a newer push, so only finished pushes of unique places are remembered.
         if stored.slot.isUnique { return connection?.newest[place] == nil }
         if let newest = connection?.newest[place] {
             if stored.sequence < newest.sequence || (stored.sequence == newest.sequence && newest.isOver) {
@@ -103,7 +103,7 @@ extension DeviceRoute {
         return true
     }
 
-    /// Records that a silent push that passes replaces the push that was held before it.
+    /// Records that an accepted silent push replaces the push that was held before it.
     mutating func noteSilent(_ stored: QueuedPush) {
         guard stored.slot == .silent else { return }
         let held = Place(topic: stored.push.topic, slot: .held)
@@ -120,7 +120,7 @@ extension DeviceRoute {
 
     private mutating func note(_ place: Place, _ newest: Newest) {
         if let count = connection?.newest.count, count >= Self.placeLimit, connection?.newest[place] == nil {
-            // Forget unique places first. The others could receive an older push again.
+            // Forget unique places first. Other places could receive an older push again.
             let oldest = connection?.newest.min { ($0.key.rank, $0.value.sequence) < ($1.key.rank, $1.value.sequence) }?
                 .key
             if let oldest { connection?.newest[oldest] = nil }

@@ -1,31 +1,31 @@
 package import PushProtocol
 
-/// Decides which pushes are sent to one device, and when.
+/// The decisions which pushes are sent to one device, and when.
 ///
-/// The type is pure: it takes inputs and times as arguments and returns actions. It holds no payload of a waiting push;
-/// the store is read when waiting pushes may be sent. The caller must execute the actions in order: a load must see
-/// every store and removal that was requested before it.
+/// The type is a pure value: it receives inputs and times as arguments, and returns actions. It does not store the
+/// payloads of waiting pushes. The store is read when waiting pushes may be sent. The caller must execute the actions
+/// in order: a load must see every store and removal that was requested before it.
 package struct DeviceRoute: Sendable {
     /// The connection of a device.
     struct Connection: Sendable {
         var number: UInt64
         var state: ReportedActivity
         var filters: [String: TopicFilter]
-        /// Pushes that were sent and are not yet acknowledged.
+        /// The pushes that were sent and are not yet acknowledged.
         var sending: [PushID: Sent] = [:]
         var isLoading = false
-        /// The occasion of a further load, which starts when the current load ends.
+        /// The occasion of the next load, which starts when the current load ends.
         var next: Occasion?
-        /// Pushes acknowledged during the current load, whose result may still contain them.
+        /// The pushes that were acknowledged during the current load. The result of the load may still contain them.
         var acknowledged: Set<StoredPlace> = []
-        /// Whether a push was stored during the current load, whose result may lack it.
+        /// Whether a push was stored during the current load. The result of the load may lack that push.
         var mayMiss = false
         /// The occasion of pushes that could not be sent because too many were unacknowledged.
         var backlog: Occasion?
-        /// The time of the last or the next load that the device requests, in ``RouteTime/bootSeconds``.
+        /// The time of the last load that the device requested, or of the next one, in ``RouteTime/bootSeconds``.
         var asked: Double?
-        /// The occasion of requests that came less than ``DeviceRoute/spacing`` after that load, until they are
-        /// handled.
+        /// The occasion of requests that were deferred, because they came less than ``DeviceRoute/spacing`` after that
+        /// load.
         var deferred: Occasion?
         /// Whether a keep-alive must be answered when the current load ends.
         var owesAnswer = false
@@ -34,22 +34,23 @@ package struct DeviceRoute: Sendable {
     }
 
     struct Sent: Sendable {
-        /// The push's place in storage; nil for a push that has one attempt.
+        /// The push's place in storage; nil for a push that has only one attempt.
         var place: StoredPlace?
         var isFromStorage: Bool
         var company: DeliveryEvent.Company?
-        /// The reason for which the push is no longer in storage.
+        /// The reason for which the push was removed from storage; nil if it was not removed.
         var loss: DeliveryEvent.Discard?
-        /// Whether another push with the same id waits. Providers choose ids, and an acknowledgement names only the id.
+        /// Whether another push with the same id is waiting. This is possible because providers choose ids. An
+        /// acknowledgement contains only the id.
         var hasNamesake = false
     }
 
     /// The reason for which waiting pushes may be sent now.
     package struct Occasion: Sendable, Hashable {
-        /// The traffic with which waiting pushes are sent; nil if only pushes that are due may be sent.
+        /// The traffic with which waiting pushes may be sent; nil if only pushes that are due may be sent.
         package var company: DeliveryEvent.Company?
         package var answersKeepAlive = false
-        /// Topics whose held push is due and is permitted by the store.
+        /// The topics whose held push is due and is permitted by the store.
         package var claimed: Set<String> = []
 
         package init(
@@ -70,15 +71,15 @@ package struct DeviceRoute: Sendable {
     /// The decision on a push that a provider sends.
     package enum Admission: Sendable, Hashable {
         case discard(DeliveryEvent.Discard)
-        /// Send the push, and never store it.
+        /// Send the push without storing it.
         case attempt
-        /// Store the push, log the event, and then call ``DeviceRoute/committed(_:replaced:evicted:now:)``.
+        /// Store the push and log the event. Then call ``DeviceRoute/committed(_:replaced:evicted:now:)``.
         case store(Slot, heldUntil: Int64?, DeliveryEvent?)
     }
 
     package enum Action: Sendable, Hashable {
         case send(Message, connection: UInt64)
-        /// Read the pushes stored for the device, and call ``DeviceRoute/loaded(_:connection:occasion:_:now:)``.
+        /// Read the device's stored pushes, and call ``DeviceRoute/loaded(_:connection:occasion:_:now:)``.
         case load(connection: UInt64, Occasion)
         /// Remove the push from storage if it has not been replaced, and log the events.
         case remove(StoredPlace, [DeliveryEvent])
@@ -86,24 +87,24 @@ package struct DeviceRoute: Sendable {
         case answerKeepAlive(connection: UInt64)
         /// Close the connection, because the device has opened a new one.
         case supersede(connection: UInt64)
-        /// Call ``DeviceRoute/turn(connection:)`` at this time, milliseconds since 1970.
+        /// Call ``DeviceRoute/turn(connection:)`` at this time, in milliseconds since 1970.
         case wake(connection: UInt64, at: Int64)
-        /// Ask the store whether one more silent push of this topic passes, and call
+        /// Ask the store whether it permits one more silent push of this topic, and call
         /// ``DeviceRoute/claimed(_:connection:_:now:)``.
         case claim(topic: String, connection: UInt64)
     }
 
-    /// The most unacknowledged pushes to a device before stored pushes have to wait.
+    /// The number of unacknowledged pushes to a device from which stored pushes have to wait.
     package static let window = 64
-    /// The least seconds between two loads that keep-alives and changes of the device request.
+    /// The minimum time between two loads that keep-alives and changes of the device request, in seconds.
     package static let spacing = 5.0
 
-    /// Whether other gateways also store pushes for the device. If so, the store has the buckets, and
-    /// ``DeviceRoute/arrived(_:now:)`` reports stored pushes, in any order relative to loads.
+    /// Whether other gateways also store pushes for the device. If so, the buckets are in the store.
+    /// ``DeviceRoute/arrived(_:now:)`` then reports stored pushes, before or after the loads that contain them.
     let isShared: Bool
     var connection: Connection?
     private var buckets: [String: TokenBucket] = [:]
-    /// Whether storage may hold pushes that have not been sent.
+    /// Whether the store may contain pushes that have not been sent.
     var mayHaveWaiting = true
 
     package init(isShared: Bool = false) {
@@ -113,7 +114,7 @@ package struct DeviceRoute: Sendable {
     package var isConnected: Bool { connection != nil }
     package var connectionNumber: UInt64? { connection?.number }
 
-    /// Whether a new route would behave the same, so that this one can be discarded.
+    /// Returns whether a new route would make the same decisions, so that this route can be discarded.
     package func isForgettable(_ settings: TokenBucket.Settings, now: RouteTime) -> Bool {
         connection == nil && buckets.values.allSatisfy { $0.isFull(settings, now: now.bootSeconds) }
     }
@@ -148,13 +149,13 @@ package struct DeviceRoute: Sendable {
         }
     }
 
-    /// Whether each alert of `topic` is kept, because the device is connected and the topic is not paused. Otherwise
-    /// only the newest alert of the topic is kept.
+    /// Returns whether each alert of `topic` is kept. It is if the device is connected and the topic is not paused.
+    /// Otherwise only the newest alert of the topic is kept.
     package func keepsEach(_ topic: String) -> Bool {
         connection.map { $0.filters[topic] != .paused } ?? false
     }
 
-    /// Returns the reason for which `push` cannot be sent at once; nil if it can.
+    /// Returns the reason for which `push` cannot be sent at once; nil if it can be sent.
     func hindrance(_ push: Push) -> DeliveryEvent? {
         guard let connection else { return .storedOffline }
         switch connection.filters[push.topic] ?? .enabled {
@@ -171,7 +172,7 @@ package struct DeviceRoute: Sendable {
         return isWelcome ? nil : .storedPower
     }
 
-    /// Sends a push that has one attempt.
+    /// Sends a push that has only one attempt.
     package mutating func attempt(_ push: Push) -> [Action] {
         guard var connection else { return [.log(push.id, .discarded(.notConnected))] }
         guard connection.sending.count < 2 * Self.window, connection.sending[push.id] == nil else {
@@ -184,7 +185,8 @@ package struct DeviceRoute: Sendable {
         return [send] + load(Occasion(company: .push(push.id)))
     }
 
-    /// Handles the commit of `stored`, which replaced `replaced`. The pushes in `evicted` were removed to make room.
+    /// Handles the commit of `stored`, which replaced the pushes in `replaced`. The pushes in `evicted` were removed to
+    /// make room.
     package mutating func committed(
         _ stored: QueuedPush, replaced: [PushID], evicted: [PushID] = [], now: RouteTime
     ) -> [Action] {
@@ -194,8 +196,8 @@ package struct DeviceRoute: Sendable {
         return losses.compactMap { lost($0, $1) } + committed(stored, now)
     }
 
-    /// Returns the action that logs a removed push. If the push is unacknowledged, it may still arrive, so the outcome
-    /// is logged later.
+    /// Returns the action that logs the removal of a push. An unacknowledged push may still arrive, so its outcome is
+    /// logged later.
     private mutating func lost(_ old: PushID, _ why: DeliveryEvent.Discard) -> Action? {
         guard connection?.sending[old] == nil else {
             connection?.sending[old]?.loss = why
@@ -222,7 +224,7 @@ package struct DeviceRoute: Sendable {
         let isOrdinary = !stored.push.isSilent
         let occasion = Occasion(company: isOrdinary ? .push(stored.push.id) : nil)
         guard connection.sending.count < Self.window else {
-            // The push is loaded when fewer are unacknowledged.
+            // Too many pushes are unacknowledged, so load this push later.
             mayHaveWaiting = true
             if connection.isLoading { self.connection?.mayMiss = true }
             hasNoRoom(for: occasion)
@@ -236,7 +238,7 @@ package struct DeviceRoute: Sendable {
         return [send(stored, company: nil, isFromStorage: false)].compactMap(\.self)
     }
 
-    /// Whether `stored` must not be sent now, because a push with the same id, or `stored` itself, is unacknowledged.
+    /// Returns whether `stored` must wait, because it was already sent or a push with the same id is unacknowledged.
     private mutating func waitsForNamesake(_ stored: QueuedPush) -> Bool {
         guard let sent = connection?.sending[stored.push.id] else { return false }
         if sent.place != stored.place {
@@ -257,8 +259,8 @@ package struct DeviceRoute: Sendable {
         if connection?.backlog?.merge(occasion) == nil { connection?.backlog = occasion }
     }
 
-    /// Loads waiting pushes at the device's request. If the last load is recent, the load is deferred and covers all
-    /// requests until then; a keep-alive is still answered without waiting for the deferred load.
+    /// Loads waiting pushes at the device's request. If the last load is recent, the load is deferred, and covers all
+    /// requests until then. A keep-alive is answered without waiting for a deferred load.
     private mutating func ask(_ occasion: Occasion, now: RouteTime) -> [Action] {
         guard let connection else { return [] }
         guard let asked = connection.asked, now.bootSeconds < asked + Self.spacing else {
@@ -297,7 +299,7 @@ package struct DeviceRoute: Sendable {
         return [.load(connection: number, occasion)]
     }
 
-    /// Handles the pushes that a load found stored for the device, in any order.
+    /// Handles the result of a load: the pushes stored for the device, in any order.
     package mutating func loaded(
         _ rows: [QueuedPush], connection number: UInt64, occasion: Occasion, _ settings: TokenBucket.Settings,
         now: RouteTime
@@ -310,12 +312,12 @@ package struct DeviceRoute: Sendable {
         let acknowledged = connection?.acknowledged ?? []
         if isShared { for row in rows { noteSilent(row) } }
         let rows = QueuedPush.inOrder(rows)
-        // Waiting pushes are sent before an alert that can be sent at once, as when an alert is stored.
+        // Waiting pushes are sent together with an alert that can be sent at once, as when an alert is stored.
         let company = occasion.company ?? rows.first { goesByItself($0, now) }.map { .push($0.push.id) }
         for row in rows {
             let push = row.push
             if isShared, !isNews(row) {
-                // A gateway that crashed may have left a held push that was already replaced.
+                // A gateway that crashed may have left a held push that was already replaced. Remove that push.
                 if row.slot == .held { actions.append(.remove(row.place, [])) }
                 continue
             }
@@ -355,7 +357,7 @@ package struct DeviceRoute: Sendable {
                 continue
             }
             let ridesWith = waits || (isShared && hasItsTurn) ? company : nil
-            // A held push that is due takes a token. A push sent along with other traffic takes none.
+            // A held push that is due uses a token of its bucket. A push sent along with other traffic uses none.
             if row.slot == .held, ridesWith == nil { _ = buckets[push.topic]?.take(settings, now: now.bootSeconds) }
             let isFromStorage = !isItself || row.slot == .held
             if let send = send(row, company: ridesWith, isFromStorage: isFromStorage) { actions.append(send) }
@@ -375,7 +377,7 @@ package struct DeviceRoute: Sendable {
         return actions
     }
 
-    /// Whether a row is an alert that can be sent at once.
+    /// Returns whether a stored push is an alert that can be sent at once.
     private func goesByItself(_ row: QueuedPush, _ now: RouteTime) -> Bool {
         guard !row.push.isSilent, !row.push.isExpired(now), let connection else { return false }
         return connection.filters[row.push.topic] != .ignored && hindrance(row.push) == nil
@@ -409,7 +411,7 @@ package struct DeviceRoute: Sendable {
         }
     }
 
-    /// Handles the acknowledgement that the device has the push on its disk.
+    /// Handles the device's acknowledgement that it has stored the push on its disk.
     package mutating func acknowledged(_ id: PushID, connection number: UInt64) -> [Action] {
         guard connection?.number == number, let sent = connection?.sending.removeValue(forKey: id) else { return [] }
         let words: [DeliveryEvent] =
@@ -430,10 +432,11 @@ package struct DeviceRoute: Sendable {
         return actions
     }
 
-    /// Handles a keep-alive of the device. Waiting pushes are sent before the answer.
+    /// Handles a keep-alive of the device. Waiting pushes are sent before the answer to the keep-alive.
     package mutating func keptAlive(connection number: UInt64, now: RouteTime) -> [Action] {
         guard let connection, connection.number == number else { return [] }
-        // Reports of pushes that other gateways stored may be lost in the network, so a shared store is read regularly.
+        // Reports of pushes that other gateways stored may be lost in the network, so read a shared store at each
+        // keep-alive.
         guard mayHaveWaiting || connection.isLoading || isShared else { return [.answerKeepAlive(connection: number)] }
         return ask(Occasion(company: .keepAlive, answersKeepAlive: true), now: now)
     }
@@ -452,7 +455,7 @@ package struct DeviceRoute: Sendable {
         return mayHaveWaiting ? ask(Occasion(), now: now) : []
     }
 
-    /// Loads pushes when a held push may be due, or when a deferred request is due.
+    /// Loads pushes if a held push may be due, or if a deferred request is due.
     package mutating func turn(connection number: UInt64) -> [Action] {
         guard connection?.number == number else { return [] }
         let deferred = connection?.deferred

@@ -1,15 +1,15 @@
 package import PushProtocol
 
-/// A request to an endpoint of UnifiedPush, parsed from its method, path and header fields.
+/// A request to a UnifiedPush endpoint, parsed from its method, path and header fields.
 ///
-/// The rules are those of RFC 8030, sections 5 and 6.2, and of UnifiedPush's "server interface". The token in the path
-/// is the capability: anyone who has it may send, so other authorization is ignored.
+/// It follows the rules of RFC 8030, sections 5 and 6.2, and of UnifiedPush's "server interface". The token in the path
+/// is the capability: anyone who has the token may send, so any other authorization is ignored.
 package struct EndpointRequest: Sendable {
     package enum Action: Sendable {
-        /// Asks whether this URL is an endpoint.
+        /// A query whether this URL is an endpoint.
         case discover
         case push(MessageHeaders)
-        /// Deletes a stored message.
+        /// A request to delete a stored message.
         case withdraw(PushID)
     }
 
@@ -48,10 +48,10 @@ package struct EndpointRequest: Sendable {
 
 /// The header fields that describe a message to an endpoint.
 package struct MessageHeaders: Sendable, Hashable {
-    /// The granted time to live in seconds; 0 for a push with one attempt.
+    /// The granted time to live in seconds; 0 for a message with only one attempt.
     package var lifetime: Int64
     package var urgency: Urgency
-    /// The topic, within which a later message replaces a stored one.
+    /// The sender's topic. A message replaces a stored message of the same topic.
     package var topic: String?
 
     package enum Urgency: String, Sendable, Hashable, CaseIterable {
@@ -60,7 +60,7 @@ package struct MessageHeaders: Sendable, Hashable {
         case normal
         case high
 
-        /// The push priority. A dozing device receives only urgent messages at once. A device that is not in use
+        /// The push priority for the urgency. A dozing device receives only urgent messages at once. An unused device
         /// receives messages of low urgency with its next exchange.
         package var priority: PushPriority {
             switch self {
@@ -71,7 +71,7 @@ package struct MessageHeaders: Sendable, Hashable {
         }
     }
 
-    /// The most characters of a topic (RFC 8030, section 5.4).
+    /// The maximum length of a topic, in characters (RFC 8030, section 5.4).
     private static let topicLength = 32
 
     package init(_ fields: [(name: String, value: String)]) throws(EndpointAnswer) {
@@ -81,7 +81,7 @@ package struct MessageHeaders: Sendable, Hashable {
         guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
             throw EndpointAnswer(400, "TTL must be a number of seconds.")
         }
-        // A number that does not fit into 64 bits is above the longest lifetime.
+        // A number that does not fit into 64 bits exceeds the longest lifetime, so grant the longest lifetime.
         lifetime = min(Int64(text) ?? .max, Push.longestLifetime)
         if let text = try Self.value("urgency", fields) {
             guard let urgency = Urgency(rawValue: text.lowercased()) else {
@@ -102,7 +102,7 @@ package struct MessageHeaders: Sendable, Hashable {
         }
     }
 
-    /// Returns the value of a field. A field that occurs twice is ambiguous and is refused.
+    /// Returns the value of a field. Throws an error if the field occurs twice, because its meaning is then ambiguous.
     private static func value(
         _ name: String, _ fields: [(name: String, value: String)]
     ) throws(EndpointAnswer) -> String? {
@@ -154,7 +154,7 @@ package struct EndpointAnswer: Error, Sendable {
         EndpointAnswer(201, "", [("location", location), ("ttl", "\(lifetime)")])
     }
 
-    /// - Parameter wait: the seconds after which the sender may retry.
+    /// - Parameter wait: the time after which the sender may retry, in seconds.
     package static func tooMany(_ wait: Double) -> EndpointAnswer {
         EndpointAnswer(
             429, "Too many messages for this endpoint.", [("retry-after", "\(max(1, Int(wait.rounded(.up))))")])
@@ -162,10 +162,10 @@ package struct EndpointAnswer: Error, Sendable {
 }
 
 extension Push {
-    /// The most bytes of a message for UnifiedPush.
+    /// The maximum size of a UnifiedPush message in bytes.
     package static let messageLimit = 4_096
 
-    /// Creates the push for a sender's message to a registration. The body is passed on unchanged.
+    /// Creates the push for a sender's message to a registration. The payload is the unchanged body.
     package init(
         _ headers: MessageHeaders, body: [UInt8], device: DeviceID, topic: String, id: PushID, now: RouteTime
     ) throws(EndpointAnswer) {

@@ -2,20 +2,20 @@ package import PushProtocol
 
 /// A provider's request, parsed from its method, path and header fields.
 ///
-/// Header names are in lower case. The rules are those of Apple's "Sending notification requests to APNs".
+/// Header names are in lower case. The request follows the rules of Apple's "Sending notification requests to APNs".
 package struct ProviderRequest: Sendable {
-    /// The token in the path, in lower case. Some libraries send its digits in upper case, as APNs allows.
+    /// The device token in the path, in lower case. Some libraries send its digits in upper case, as APNs allows.
     package var token: String
     package var fields: [(name: String, value: String)]
 
-    /// The fields that may occur only once, because a second value would be ambiguous.
+    /// The header fields that may occur only once, because a second value would be ambiguous.
     private static let single: Set<String> = [
         "authorization", "apns-id", "apns-expiration", "apns-priority", "apns-topic", "apns-push-type",
         "apns-collapse-id", "content-type",
     ]
 
     package init(method: String, path: String, fields: [(name: String, value: String)]) throws(Rejection) {
-        // A query has no meaning here, and none of the gateway's paths has one.
+        // None of the gateway's paths has a query, so refuse a path with one.
         guard path.hasPrefix("/3/device"), !path.contains("?") else { throw .badPath }
         let rest = path.dropFirst("/3/device".count)
         guard rest.isEmpty || rest.hasPrefix("/") else { throw .badPath }
@@ -34,7 +34,7 @@ package struct ProviderRequest: Sendable {
         fields.first { $0.name == name }?.value
     }
 
-    /// Returns the token of `authorization: bearer`.
+    /// Returns the token from the field `authorization: bearer`.
     package func bearer() throws(Rejection) -> String {
         guard let value = value("authorization") else { throw .missingProviderToken }
         let parts = value.split(separator: " ", maxSplits: 1)
@@ -43,7 +43,7 @@ package struct ProviderRequest: Sendable {
         return String(parts[1].drop { $0 == " " })
     }
 
-    /// Returns the id that the response carries, whether or not the request succeeds.
+    /// Returns the push id for the response, including the response to a refused request.
     package static func identifier(_ fields: [(name: String, value: String)]) -> PushID? {
         fields.first { $0.name == "apns-id" }.flatMap { PushID($0.value, lenient: true) }
     }
@@ -53,7 +53,7 @@ package struct ProviderRequest: Sendable {
 package struct PushHeaders: Sendable, Hashable {
     /// The push's id; nil if the gateway generates it.
     package var id: PushID?
-    /// Seconds since 1970; 0 for one attempt; nil if the provider sent no expiration.
+    /// The expiration in seconds since 1970; 0 for only one attempt; nil if the provider sent no expiration.
     package var expiration: Int64?
     package var priority: PushPriority?
     package var type: PushType?
@@ -113,7 +113,7 @@ package struct TopicName: Sendable, Hashable {
 }
 
 extension PushType {
-    /// The suffix that is appended to the app's topic; nil if the push type has none.
+    /// The suffix of this push type, which is appended to the app's topic; nil if the type has none.
     package var topicSuffix: String? {
         switch self {
         case .alert, .background, .mdm, .unifiedpush: nil
@@ -128,12 +128,13 @@ extension PushType {
         }
     }
 
-    /// The most bytes of a payload.
+    /// The maximum size of a payload in bytes.
     package var payloadLimit: Int { self == .voip ? 5_120 : 4_096 }
 }
 
 extension Push {
-    /// The longest time in seconds for which a push is stored. It is also the default if a provider gives none.
+    /// The maximum time for which a push is stored, in seconds. It is also the default if a provider sets no
+    /// expiration.
     package static let longestLifetime: Int64 = 30 * 86_400
 
     /// Creates a push from `headers` and `payload`.
@@ -142,7 +143,7 @@ extension Push {
     ) throws(Rejection) {
         guard !payload.isEmpty else { throw .payloadEmpty }
         guard payload.count <= (headers.type ?? .alert).payloadLimit else { throw .payloadTooLarge }
-        // A payload that is not a JSON object has no meaning for an app.
+        // Apps can only use a payload that is a JSON object, so refuse any other payload.
         guard let facts = PayloadFacts(payload) else { throw .payloadEmpty }
         let type = headers.type ?? (facts.isContentAvailable && !facts.isVisible ? .background : .alert)
         let latest = now.wallSeconds + Self.longestLifetime
@@ -152,7 +153,7 @@ extension Push {
             case 0?: .once
             case let time?: .until(min(time, latest))
             }
-        // An alert without visible content is a silent push, whatever its headers say.
+        // An alert without visible content is a silent push, even if its headers say otherwise.
         let isSilent = type == .background || type == .alert && !facts.isVisible
         self.init(
             id: id, device: device, topic: topic, receivedAt: now.wallMilliseconds, lifetime: lifetime,

@@ -1,12 +1,12 @@
 /// The token authentication of one provider connection: age, renewal, team and key.
 ///
-/// Pure. The signature has been checked before.
+/// A pure value. The caller has already verified the signatures of the tokens.
 package struct ProviderSession: Sendable, Hashable {
-    /// The claims of a provider's token whose signature is valid.
+    /// The claims of a provider token with a valid signature.
     package struct Token: Sendable, Hashable {
         package var key: String
         package var team: String
-        /// Seconds since 1970.
+        /// The time of issue, in seconds since 1970.
         package var issuedAt: Int64
         /// The first second at which the token is no longer valid; nil if the token has no such claim (RFC 7519,
         /// section 4.1.4).
@@ -25,11 +25,11 @@ package struct ProviderSession: Sendable, Hashable {
         }
     }
 
-    /// Seconds for which a token is valid.
+    /// The time for which a token is valid, in seconds.
     package static let lifetime: Int64 = 3_600
-    /// The least seconds between the issue of a token and that of its successor.
+    /// The minimum time between the issue of a token and the issue of its successor, in seconds.
     package static let renewalInterval: Int64 = 1_200
-    /// Seconds by which a provider's clock may be ahead.
+    /// The time by which a provider's clock may be ahead, in seconds.
     package static let clockSkew: Int64 = 60
 
     private var token: Token?
@@ -37,7 +37,7 @@ package struct ProviderSession: Sendable, Hashable {
 
     package init() {}
 
-    /// Returns the reason for which the provider may not send with `next` on this connection; nil if it may.
+    /// Returns the reason for which the provider may not send with the token `next` on this connection; nil if it may.
     package mutating func judge(_ next: Token, now: Int64) -> Rejection? {
         if isUnusable { return .tooManyProviderTokenUpdates }
         guard max(next.issuedAt, next.notBefore ?? .min) <= now + Self.clockSkew else { return .invalidProviderToken }
@@ -57,15 +57,15 @@ package struct ProviderSession: Sendable, Hashable {
     package var isAuthenticated: Bool { token != nil }
 }
 
-/// The balance of errors on a provider's connection, and the limits that follow from it.
+/// The balance of errors and successes on a provider's connection, and the limits that follow from it.
 ///
-/// The type is pure. An error counts up, and a success counts down. A push to an unregistered token (410) is not
-/// counted as an error of the provider.
+/// A pure value. Each error adds one to the balance, and each success subtracts one. A push to an unregistered token
+/// (410) is not counted as an error.
 package struct ProviderConduct: Sendable, Hashable {
     package struct Settings: Sendable, Hashable {
-        /// The surplus of errors over successes from which only one stream at a time is allowed.
+        /// The balance from which the connection may use only one stream at a time.
         package var slowFrom: Int
-        /// The surplus of errors over successes from which the connection is closed.
+        /// The balance from which the connection is closed.
         package var endFrom: Int
 
         package init(slowFrom: Int, endFrom: Int) {

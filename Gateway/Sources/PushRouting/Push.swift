@@ -6,21 +6,21 @@ package struct Push: Sendable, Hashable {
     package var device: DeviceID
     /// The app's topic, without the suffix of the push type.
     package var topic: String
-    /// Milliseconds since 1970.
+    /// The time at which the push was received, in milliseconds since 1970.
     package var receivedAt: Int64
     package var lifetime: Lifetime
     package var priority: PushPriority
     package var type: PushType
     package var collapseID: String?
-    /// Whether the push wakes the app and shows nothing.
+    /// Whether the push only wakes the app, and shows nothing.
     package var isSilent: Bool
     package var payload: [UInt8]
 
-    /// The time for which delivery of a push is attempted.
+    /// The time during which the gateway tries to deliver a push.
     package enum Lifetime: Sendable, Hashable {
-        /// One attempt, never stored.
+        /// Only one attempt. The push is never stored.
         case once
-        /// Seconds since 1970.
+        /// Until this time, in seconds since 1970.
         case until(Int64)
     }
 
@@ -47,7 +47,7 @@ package struct Push: Sendable, Hashable {
         }
     }
 
-    /// Whether the push has expired.
+    /// Returns whether the push has expired.
     package func isExpired(_ now: RouteTime) -> Bool {
         switch lifetime {
         case .once: false
@@ -55,7 +55,7 @@ package struct Push: Sendable, Hashable {
         }
     }
 
-    /// Returns the place in which the push is stored if no rate limit holds it.
+    /// Returns the slot for the push if no rate limit holds it.
     ///
     /// - Parameter keepsEach: the result of ``DeviceRoute/keepsEach(_:)`` for the push's topic.
     package func slot(keepsEach: Bool) -> Slot {
@@ -71,11 +71,11 @@ package struct Push: Sendable, Hashable {
     }
 }
 
-/// A reading of the clocks.
+/// The time, as two clocks show it.
 package struct RouteTime: Sendable, Hashable {
-    /// Seconds since an arbitrary start, including time spent asleep.
+    /// The seconds since an arbitrary start, including the time during which the machine slept.
     package var bootSeconds: Double
-    /// Milliseconds since 1970.
+    /// The milliseconds since 1970.
     package var wallMilliseconds: Int64
 
     package init(bootSeconds: Double, wallMilliseconds: Int64) {
@@ -86,19 +86,20 @@ package struct RouteTime: Sendable, Hashable {
     package var wallSeconds: Int64 { wallMilliseconds / 1_000 }
 }
 
-/// A place of a topic in a device's storage. A push that is stored in a place replaces the previous one.
+/// A place in a device's storage, within one topic. A push that is stored in a place replaces the previous one.
 package enum Slot: Sendable, Hashable {
-    /// The latest alert for the topic, among those that came while the device was not connected.
+    /// The latest alert for the topic that arrived while the device was not connected.
     case latest
-    /// An alert that came while its device was connected. It replaces no other alert and is never replaced.
+    /// An alert that arrived while its device was connected. It replaces no other alert, and no other alert replaces
+    /// it.
     case alert(PushID)
-    /// The latest silent push that the rate limit let pass.
+    /// The latest silent push that the rate limit allowed.
     case silent
-    /// The silent push that the rate limit holds back.
+    /// The silent push that is held by the rate limit.
     case held
-    /// A message of UnifiedPush, which replaces no other message.
+    /// A UnifiedPush message, which replaces no other message.
     case message(PushID)
-    /// The message of UnifiedPush for one topic of its sender (RFC 8030, section 5.4).
+    /// The UnifiedPush message for one topic of its sender (RFC 8030, section 5.4).
     case named(String)
 
     /// A short text for use in a key. It has only letters, digits, hyphens and underscores.
@@ -129,7 +130,7 @@ package enum Slot: Sendable, Hashable {
         }
     }
 
-    /// Whether a topic may have several pushes of this kind, up to ``KeptMessages``.
+    /// Whether a topic may have several stored pushes of this kind, within the limits of ``KeptMessages``.
     package var isKept: Bool {
         switch self {
         case .latest, .silent, .held: false
@@ -148,16 +149,19 @@ package enum Slot: Sendable, Hashable {
     package var isAlert: Bool { if case .alert = self { true } else { false } }
 }
 
-/// The limits on stored messages of UnifiedPush and stored alerts of a device. The oldest make room for new ones.
+/// The limits on stored UnifiedPush messages and on stored alerts. At a limit, the oldest are removed to make room for
+/// new ones.
 package enum KeptMessages {
-    /// The most messages of one registration.
+    /// The maximum number of messages of one registration.
     package static let count = 100
     package static let bytes = 400 << 10
-    /// The limit for all registrations of a device together, and for the alerts that came while it was connected.
+    /// The maximum number of messages of all registrations of a device. It is also the maximum number of alerts that
+    /// arrived while the device was connected.
     package static let countOfDevice = 1_000
     package static let bytesOfDevice = 4 << 20
 
-    /// Returns which messages and alerts of a device are kept, and why the others are not. A higher sequence is newer.
+    /// Decides which messages and alerts of a device are kept, and gives the reason for each removal. A higher sequence
+    /// is newer.
     package static func bounded(
         _ messages: [QueuedPush]
     ) -> (kept: [QueuedPush], lost: [(stored: QueuedPush, why: DeliveryEvent.Discard)]) {
@@ -169,8 +173,8 @@ package enum KeptMessages {
     }
 
     /// - Parameters:
-    ///   - count: the most messages of one topic.
-    ///   - bytes: the most bytes of one topic.
+    ///   - count: the maximum number of messages of one topic.
+    ///   - bytes: the maximum size of all messages of one topic, in bytes.
     private static func boundedApart(
         _ messages: [QueuedPush], count: Int, bytes: Int
     ) -> (kept: [QueuedPush], lost: [(stored: QueuedPush, why: DeliveryEvent.Discard)]) {
@@ -207,7 +211,7 @@ package enum KeptMessages {
     }
 }
 
-/// The place and identity of a stored push. They suffice to remove this push, and never a newer one, from storage.
+/// The place and identity of a stored push. They ensure that a removal never removes a newer push in the same place.
 package struct StoredPlace: Sendable, Hashable {
     package var id: PushID
     package var topic: String
@@ -223,8 +227,8 @@ package struct StoredPlace: Sendable, Hashable {
 }
 
 extension QueuedPush {
-    /// Sorts pushes into the order in which they are sent to their device. A store may number the pushes that are kept
-    /// apart separately, so pushes of different kinds are ordered by their time of arrival.
+    /// Sorts pushes into the order in which they are sent to their device. A store may number kept pushes separately
+    /// from others, so pushes of different kinds are ordered by their time of arrival.
     package static func inOrder(_ rows: [QueuedPush]) -> [QueuedPush] {
         let rows = rows.sorted { $0.sequence < $1.sequence }
         var kept = rows.filter(\.slot.isKept)[...]
@@ -243,13 +247,13 @@ extension QueuedPush {
     }
 }
 
-/// A push in storage.
+/// A push in the store that waits for its device.
 package struct QueuedPush: Sendable, Hashable {
     package var push: Push
     package var slot: Slot
     /// A number that grows with every stored push, in order of arrival.
     package var sequence: Int64
-    /// The time in milliseconds since 1970 at which a held push is due.
+    /// The time at which a held push is due, in milliseconds since 1970; nil for other pushes.
     package var heldUntil: Int64?
 
     package init(push: Push, slot: Slot, sequence: Int64, heldUntil: Int64?) {

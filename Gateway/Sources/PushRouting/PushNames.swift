@@ -1,9 +1,9 @@
 package import PushProtocol
 
-/// The payloads that providers have recently sent under ids that they chose.
+/// The payloads that providers have recently sent under push ids that the providers chose.
 ///
-/// A device treats a second push with a known id as a repetition and shows nothing. If the payload differs, it is not a
-/// repetition, and the provider must be informed.
+/// A device treats a second push with a known id as a repetition, and does not show it. If the payload differs, the
+/// push is not a repetition, and the provider must be informed.
 package struct PushNames: Sendable {
     private struct Name: Hashable {
         var push: PushID
@@ -11,16 +11,16 @@ package struct PushNames: Sendable {
     }
 
     private let limit: Int
-    /// Digests of the payloads of the newest pushes. `older` holds those of the pushes before them.
+    /// The digests of the newest payloads. `older` holds the digests of the payloads before them.
     private var newest: [Name: Int] = [:]
     private var older: [Name: Int] = [:]
 
-    /// - Parameter limit: the least number of pushes that are remembered; at most twice as many are.
+    /// - Parameter limit: the minimum number of pushes that are remembered. At most twice as many are remembered.
     package init(limit: Int) {
         self.limit = limit
     }
 
-    /// Returns false if this device has received another payload under the id `push`. Otherwise records the payload.
+    /// Records the payload of a push. Returns false if this device has received another payload under the same id.
     package mutating func take(_ push: PushID, device: DeviceID, payload: [UInt8]) -> Bool {
         let name = Name(push: push, device: device)
         var hasher = Hasher()
@@ -32,7 +32,7 @@ package struct PushNames: Sendable {
         return true
     }
 
-    /// Forgets a push that was not accepted.
+    /// Discards the record of a push that was not accepted.
     package mutating func forget(_ push: PushID, device: DeviceID) {
         let name = Name(push: push, device: device)
         newest[name] = nil

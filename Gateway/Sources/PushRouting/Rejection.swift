@@ -1,4 +1,4 @@
-/// A reason for which a provider's request is refused: the documented statuses and reasons of APNs.
+/// The reason for which a provider's request is refused, with the statuses and names that APNs documents.
 package enum Rejection: String, Error, Sendable, Hashable, CaseIterable {
     case badCollapseId = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"

@@ -1,9 +1,9 @@
 /// The rate limit of silent pushes from one app to one device.
 package struct TokenBucket: Sendable, Hashable, Codable {
     package struct Settings: Sendable, Hashable {
-        /// The number of pushes that pass at once.
+        /// The maximum number of pushes in a burst.
         package var capacity: Double
-        /// The average seconds between two pushes over a long time.
+        /// The average time between two pushes over a long time, in seconds.
         package var interval: Double
 
         package init(capacity: Double, interval: Double) {
@@ -11,19 +11,19 @@ package struct TokenBucket: Sendable, Hashable, Codable {
             self.interval = interval
         }
 
-        /// Two pushes an hour, which may come together.
+        /// The limit of two pushes an hour, which may come together.
         package static let standard = Settings(capacity: 2, interval: 1_800)
     }
 
-    /// The answer to whether one more push passes.
+    /// The result of a request for one more push.
     package enum Verdict: Sendable, Hashable {
         case passes
-        /// Seconds until one more push would pass.
+        /// The push must wait for this time, in seconds.
         case waits(Double)
     }
 
     private var level: Double
-    /// The time for which `level` holds, in seconds of the caller's clock.
+    /// The time at which `level` was computed, in seconds of the caller's clock.
     private var since: Double
 
     package init(_ settings: Settings, now: Double) {
@@ -39,7 +39,7 @@ package struct TokenBucket: Sendable, Hashable, Codable {
         return true
     }
 
-    /// Returns the seconds until one more push passes.
+    /// Returns the seconds until one more push is allowed.
     package func wait(_ settings: Settings, now: Double) -> Double {
         max(0, (1 - level(settings, now)) * settings.interval)
     }
@@ -49,7 +49,7 @@ package struct TokenBucket: Sendable, Hashable, Codable {
     }
 
     private func level(_ settings: Settings, _ now: Double) -> Double {
-        // Rounding must not hold a push at exactly the time that was announced for it.
+        // Add a small value, so that rounding does not hold a push at exactly its announced time.
         min(settings.capacity, level + max(0, now - since) / settings.interval + 1e-9)
     }
 }

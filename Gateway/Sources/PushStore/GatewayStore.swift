@@ -1,11 +1,11 @@
 package import PushProtocol
 package import PushRouting
 
-/// The operations of a store that a gateway uses. A store holds providers, devices, pending pushes and the delivery
+/// The operations of a store that a gateway uses. A store contains providers, devices, pending pushes and the delivery
 /// log.
 ///
 /// An operation with a completion returns at once, and calls the completion only after it has returned. Operations for
-/// one device are executed in the order in which they were requested.
+/// one device are executed in the order of the requests.
 package protocol GatewayStore: Sendable {
     /// The number of operations that are not yet durable.
     var depth: Int { get }
@@ -16,7 +16,7 @@ package protocol GatewayStore: Sendable {
 
     func providers() async throws(StoreError) -> ProviderRecords
     func addTeam(_ id: String, name: String, at: Int64) async throws(StoreError)
-    /// - Parameter time: the time of the suspension; nil ends it.
+    /// - Parameter time: the time of the suspension; nil to end the suspension.
     func suspendTeam(_ id: String, at time: Int64?) async throws(StoreError)
     func addKey(_ key: KeyRecord) async throws(StoreError)
     func revokeKey(_ id: String, at: Int64) async throws(StoreError)
@@ -33,8 +33,8 @@ package protocol GatewayStore: Sendable {
         _ id: DeviceID, hash: [UInt8], key: [UInt8], name: String?, now: Int64
     ) async throws(StoreError) -> DeviceRecord?
     func device(_ id: DeviceID) async throws(StoreError) -> DeviceRecord?
-    /// Returns the record of a device that wants to connect. It writes nothing, so that devices can connect although
-    /// the disk is full.
+    /// Returns the record of a device that wants to connect. Writes nothing, so that devices can connect although the
+    /// disk is full.
     func deviceConnects(_ id: DeviceID) async throws(StoreError) -> DeviceRecord?
     func devices(limit: Int) async throws(StoreError) -> [DeviceRecord]
     /// Revokes the device. Its tokens are unregistered, and its stored pushes are removed and logged as discarded.
@@ -43,32 +43,33 @@ package protocol GatewayStore: Sendable {
     func revokeDevice(_ id: DeviceID, at: Int64) async throws(StoreError) -> [String]
     func token(_ token: String) async throws(StoreError) -> TokenRecord?
     func tokens(of device: DeviceID) async throws(StoreError) -> [TokenRecord]
-    /// Returns the token of `topic` on `device`. If no token exists, or `isFreshWanted` is set, it stores `fresh` as the
-    /// token in use. A revoked device gets none.
+    /// Returns the token of `topic` on `device`. If no token exists, or if `isFreshWanted` is set, stores `fresh` as
+    /// the token in use. Refuses a revoked device.
     ///
     /// - Parameters:
-    ///   - limit: the most tokens in use of a device, and the most ended tokens that are remembered.
-    ///   - isFreshWanted: ends the token in use and replaces it.
+    ///   - limit: the maximum number of a device's tokens in use, and the maximum number of its ended tokens that are
+    ///     remembered.
+    ///   - isFreshWanted: whether to end the token in use and to replace it.
     /// - Returns: the token in use, and the token that it replaced.
     func register(
         _ topic: String, device: DeviceID, fresh: String, isFreshWanted: Bool, limit: Int, at: Int64
     ) async throws(StoreError) -> (token: String, ended: String?)
-    /// Ends the token of an app that is gone. Its stored pushes are removed and logged as discarded.
+    /// Ends the token of an app that was removed. Its stored pushes are removed and logged as discarded.
     func unregister(_ topic: String, device: DeviceID, at: Int64) async throws(StoreError) -> String?
 
     // MARK: Pushes
 
-    /// Stores `push` in its slot and writes `note` to the log. Completes when both are durable, with the pushes that
-    /// were replaced, so far as the store knows them.
+    /// Stores `push` in its slot and writes `note` to the log. Completes when the push and the note are durable. The
+    /// result contains the replaced pushes, as far as the store knows them.
     func store(
         _ push: Push, slot: Slot, heldUntil: Int64?, note: LogNote,
         completion: @escaping @Sendable (Result<Stored, StoreError>) -> Void)
     /// Reads the pushes stored for `device`.
     func waiting(for device: DeviceID, completion: @escaping @Sendable (Result<[QueuedPush], StoreError>) -> Void)
-    /// Removes one push from storage, but never a push that replaced it, and writes `note` to the log.
+    /// Removes one push from storage, and writes `note` to the log. A push that has replaced it is not removed.
     func remove(
         _ place: StoredPlace, device: DeviceID, note: LogNote, completion: @escaping @Sendable (StoreError?) -> Void)
-    /// Removes a message of UnifiedPush from storage and logs this. Completes with whether the message was stored.
+    /// Removes a UnifiedPush message from storage and logs this. Completes with true if the message was stored.
     func withdraw(
         _ push: PushID, topic: String, device: DeviceID, at: Int64,
         completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void)
@@ -78,16 +79,18 @@ package protocol GatewayStore: Sendable {
     func write(_ note: LogNote, completion: @escaping @Sendable (StoreError?) -> Void)
     /// Returns all log entries of `push`, oldest first.
     func log(of push: PushID) async throws(StoreError) -> [LogEntry]
-    /// Returns about `limit` entries after `entry`, oldest first. The result is empty only at the end of the log.
+    /// Returns about `limit` entries after the entry with the number `entry`, oldest first. The result is empty only at
+    /// the end of the log.
     func log(after entry: Int64, limit: Int) async throws(StoreError) -> [LogEntry]
     func lastLogEntry() async throws(StoreError) -> Int64
-    /// Sets whether the log is being followed. A shared store reports new entries only during that time.
+    /// Sets whether someone follows the log. A shared store reports new entries only while the log is followed.
     func logIsFollowed(_ isFollowed: Bool)
 
     // MARK: The whole
 
     func counts() async throws(StoreError) -> StoreCounts
-    /// Writes durably without changing anything. Throws the error that prevents pushes from being stored.
+    /// Performs a durable write that changes nothing. Throws the error that currently prevents pushes from being
+    /// stored.
     func probe() async throws(StoreError)
     /// Deletes expired pushes and old log entries.
     func tidy(now: RouteTime, logLimit: Int) async throws(StoreError)
@@ -99,49 +102,50 @@ package protocol GatewayStore: Sendable {
 
     // MARK: Shared
 
-    /// Sets the listener for changes by other gateways. Called once, before any other operation.
+    /// Sets the listener for changes by other gateways. Must be called once, before any other operation.
     func listen(_ listener: any StoreListener)
     /// Reads changes by other gateways that were not yet reported, and reports them to the listener.
     ///
-    /// A change is reported once, and the report may be lost. A caller that relies on reports must call this from time
-    /// to time.
+    /// A change is reported only once, and the report may be lost. A caller that relies on reports must call this
+    /// function from time to time.
     func catchUp() async throws(StoreError)
-    /// Records that the device is connected to this gateway. From now on the listener receives the device's pushes.
+    /// Records that the device is connected to this gateway. From then on, the listener receives the device's pushes.
     func attach(_ device: DeviceID, connection: UInt64, at: Int64)
     func detach(_ device: DeviceID, connection: UInt64)
-    /// Takes a token for a silent push from the bucket that all gateways share.
+    /// Uses one token of the bucket for silent pushes, which all gateways share. The result says whether one was left.
     func takeSilent(
         _ topic: String, device: DeviceID, _ settings: TokenBucket.Settings, wallSeconds: Double,
         completion: @escaping @Sendable (Result<TokenBucket.Verdict, StoreError>) -> Void)
-    /// Completes with whether each alert of `topic` is kept for the device: the result of ``DeviceRoute/keepsEach(_:)``
-    /// at the gateway to which it is connected.
+    /// Asks the gateway to which the device is connected whether each alert of `topic` is kept. Completes with the
+    /// result of ``DeviceRoute/keepsEach(_:)`` there.
     func keepsEach(
         _ topic: String, of device: DeviceID, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void)
-    /// Offers a push that has one attempt to the gateway to which its device is connected. Completes with the reason
-    /// for which it was not sent; nil if it was.
+    /// Offers a push with only one attempt to the gateway to which its device is connected. Completes with the reason
+    /// for which the push was not sent; nil if it was sent.
     func offer(
         _ push: Push, completion: @escaping @Sendable (Result<DeliveryEvent.Discard?, StoreError>) -> Void)
 }
 
-/// Receives changes that other gateways make to a shared store.
+/// A receiver of changes that other gateways make to a shared store.
 package protocol StoreListener: AnyObject, Sendable {
-    /// Reports that a push for an attached device is in the store.
+    /// Handles the report that a push for an attached device is in the store.
     func arrived(_ stored: QueuedPush)
     /// Returns whether each alert of `topic` is kept for a device that may be attached.
     func keepsEach(_ topic: String, of device: DeviceID) -> Bool
-    /// Handles a push with one attempt for a device that may be attached. Returns the reason for which it is not sent;
-    /// nil if it is.
+    /// Handles a push with only one attempt for a device that may be attached. Returns the reason for which the push is
+    /// not sent; nil if it is sent.
     func offered(_ push: Push) -> DeliveryEvent.Discard?
-    /// Reports that the device has connected to another gateway, or that the store cannot rule this out.
+    /// Handles the report that the device has connected to another gateway. The store also sends this report when it
+    /// cannot rule out such a connection.
     func superseded(_ device: DeviceID, connection: UInt64, _ refusal: Refusal)
-    /// Reports that earlier reports may have been lost.
+    /// Handles the report that earlier reports may have been lost.
     func mayHaveMissed()
     func providersChanged()
     func changed(_ device: DeviceID, tokens: [String], isRevoked: Bool)
     func logGrew()
 }
 
-/// The teams, keys and topics, which are needed to check every push.
+/// The teams, keys and topics that are needed to check every push.
 package struct ProviderRecords: Sendable, Hashable {
     package var teams: [TeamRecord] = []
     package var keys: [KeyRecord] = []
@@ -154,7 +158,7 @@ package struct ProviderRecords: Sendable, Hashable {
     }
 }
 
-/// A push that is durable, with the pushes that it replaced and those that were removed to make room.
+/// A push that is durable, with the pushes that it replaced and the pushes that were removed to make room.
 package struct Stored: Sendable, Hashable {
     package var stored: QueuedPush
     package var replaced: [PushID]
@@ -167,12 +171,12 @@ package struct Stored: Sendable, Hashable {
     }
 }
 
-/// A note for the log on one push at one time.
+/// A note for the delivery log: one or several events of one push at the same time.
 package struct LogNote: Sendable, Hashable {
     package var push: PushID
-    /// Milliseconds since 1970.
+    /// The time of the events, in milliseconds since 1970.
     package var at: Int64
-    /// The push itself, if this is its first log entry.
+    /// The push itself, if this note is its first log entry.
     package var received: Push?
     package var withPayload = false
     package var events: [DeliveryEvent]

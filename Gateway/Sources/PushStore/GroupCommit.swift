@@ -1,17 +1,17 @@
 import GRDB
 import Synchronization
 
-/// Collects the operations that arrive while a transaction syncs, and executes them in one further transaction, in the
-/// order of the requests.
+/// A queue that combines operations into transactions. It collects the operations that arrive while a transaction
+/// syncs, and executes them in one further transaction, in the order of the requests.
 final class GroupCommit: Sendable {
     private struct Operation {
-        /// Does the work inside the transaction. The result is called when the outcome of the transaction is known.
-        /// Throws if the work fails.
+        /// Does the work within the transaction. The caller calls the returned function when the outcome of the
+        /// transaction is known. Throws an error if the work fails.
         var perform: @Sendable (Database) throws -> Settlement
-        /// Does the work within a savepoint. Work that fails is rolled back, and the rest of the transaction remains.
-        /// Throws if the failure has ended the whole transaction, as on a full disk.
+        /// Does the work within a savepoint. If the work fails, only the work is rolled back, and the transaction
+        /// continues. Throws an error if the failure has ended the whole transaction, as on a full disk.
         var performAlone: @Sendable (Database) throws -> Settlement
-        /// Completes an operation whose transaction failed. An operation that only reads is executed again on the data
+        /// Completes an operation whose transaction failed. An operation that only reads is executed again, on the data
         /// that is on the disk.
         var refuse: @Sendable (Database, StoreError) -> Void
     }
@@ -28,9 +28,10 @@ final class GroupCommit: Sendable {
     /// The number of operations that wait for their transaction.
     var depth: Int { pending.withLock { $0.count } }
 
-    /// Queues `body`, and calls `completion` when its transaction is on the disk, or has failed. Returns at once.
+    /// Queues `body` and returns at once. Calls `completion` when the transaction of `body` is on the disk, or has
+    /// failed.
     ///
-    /// - Parameter isReading: whether `body` only reads. It then gets a result even if the transaction fails.
+    /// - Parameter isReading: whether `body` only reads. If so, `body` gets a result even if the transaction fails.
     func enqueue<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value, isReading: Bool = false,
         completion: @escaping @Sendable (Result<Value, StoreError>) -> Void
@@ -52,8 +53,8 @@ final class GroupCommit: Sendable {
             operations.append(operation)
             return operations.count == 1
         }
-        // Later operations join the same commit. The writer's queue is serial, so a flush takes all operations that
-        // have gathered.
+        // Later operations join the same commit. The writer's queue is serial, so a flush executes all operations
+        // that are pending when it starts.
         if isFirst { flush() }
     }
 
@@ -72,11 +73,11 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Does all of the work in one transaction, and returns the functions to call after it has committed.
+    /// Executes all operations in one transaction, and returns the functions to call after the commit.
     ///
-    /// A savepoint per operation would cost as much as a small operation, and is rarely needed. If an operation fails,
-    /// the transaction is rolled back, and all operations are executed again, each within a savepoint. So `body` may
-    /// run twice, but the changes of its first run are rolled back.
+    /// A savepoint for each operation would cost as much as a small operation, and is rarely needed. If an operation
+    /// fails, the transaction is rolled back, and all operations are executed again, each within a savepoint. Therefore
+    /// `body` may run twice, but the changes of its first run are rolled back.
     private static func commit(_ operations: [Operation], _ db: Database) throws -> [Settlement] {
         var settlements: [Settlement] = []
         settlements.reserveCapacity(operations.count)

@@ -1,6 +1,6 @@
 import GRDB
 
-/// The steps that create the schema. A released step is never changed.
+/// The steps that create the schema. A step must not be changed after its release.
 enum Migrations {
     static let all: DatabaseMigrator = {
         var migrator = DatabaseMigrator()
@@ -11,7 +11,7 @@ enum Migrations {
             try db.execute(sql: second)
         }
         migrator.registerMigration("3") { db in
-            // Without this index, each registration reads the tokens of all devices.
+            // Without this index, each registration would read the tokens of all devices.
             try db.execute(sql: "CREATE INDEX tokenOfDevice ON token (device)")
         }
         return migrator
@@ -91,7 +91,7 @@ enum Migrations {
         CREATE INDEX logPush ON log (push);
         """
 
-    /// The second schema. Slots are texts, and registrations for UnifiedPush have tokens for topics that belong to no
+    /// The second schema. Slots are stored as text. Tokens of UnifiedPush registrations have topics that belong to no
     /// team.
     private static let second = """
         CREATE TABLE slottedPush (

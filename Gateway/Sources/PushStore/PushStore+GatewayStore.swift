@@ -2,7 +2,7 @@ import GRDB
 package import PushProtocol
 package import PushRouting
 
-/// The store of a single machine. Operations that come together share a transaction and a sync of the disk.
+/// The store of a single machine. Operations that arrive together share a transaction and a sync of the disk.
 extension PushStore: GatewayStore {
     package var isShared: Bool { false }
 
@@ -45,7 +45,7 @@ extension PushStore: GatewayStore {
     }
 
     package func deviceConnects(_ id: DeviceID) async throws(StoreError) -> DeviceRecord? {
-        // The read is queued after earlier writes, so that it finds a device that was just created.
+        // Queue the read after earlier writes, so that it finds a device that was just created.
         let result: Result<DeviceRecord?, StoreError> = await withCheckedContinuation { continuation in
             enqueueReading({ try $0.device(id) }, completion: { continuation.resume(returning: $0) })
         }
@@ -180,7 +180,7 @@ extension PushStore: GatewayStore {
     }
 
     package func attach(_ device: DeviceID, connection: UInt64, at: Int64) {
-        // A failure to record the time does not matter: the device is connected all the same.
+        // Ignore a failure to record the time, because the device is connected nevertheless.
         enqueue({ try $0.sawDevice(device, at: at) }, completion: { _ in })
     }
 
@@ -211,7 +211,8 @@ extension PushStore: GatewayStore {
 }
 
 extension PushTransaction {
-    /// Reads the table of pushes, and rewrites the unused `user_version` of the file's header with its present value.
+    /// Reads the table of pushes, and rewrites the unused `user_version` in the file's header with the value that it
+    /// has.
     fileprivate func probe() throws {
         _ = try Row.fetchOne(db, sql: "SELECT id FROM push LIMIT 1")
         let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0

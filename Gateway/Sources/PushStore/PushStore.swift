@@ -2,17 +2,17 @@ import Foundation
 import GRDB
 import Glibc
 
-/// The gateway's SQLite database. It holds providers, devices, pending pushes and the delivery log.
+/// The gateway's SQLite database. It contains providers, devices, pending pushes and the delivery log.
 ///
-/// Operations are executed in the order in which they were requested. Operations of several callers share one
-/// transaction and one sync of the disk. Thread-safe.
+/// Operations are executed in the order of the requests. Operations of several callers share one transaction and one
+/// sync of the disk. Thread-safe.
 package final class PushStore: Sendable {
     private let writer: any DatabaseWriter
     private let commits: GroupCommit
 
     /// Opens or creates the database at `path`.
     ///
-    /// - Throws: ``StoreError``. A database of a newer version is refused and not changed.
+    /// - Throws: ``StoreError``. A database that a newer version wrote is refused and not changed.
     package convenience init(path: String) throws(StoreError) {
         Self.keepPrivate(path)
         do {
@@ -22,15 +22,15 @@ package final class PushStore: Sendable {
         }
     }
 
-    /// Makes the file accessible only to its owner, whatever the directory's mode. SQLite gives its other files the
-    /// same mode.
+    /// Makes the file accessible only to its owner, even if others may enter the directory. SQLite gives its other
+    /// files the same mode.
     private static func keepPrivate(_ path: String) {
         let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor < 0 else {
             Glibc.close(descriptor)
             return
         }
-        // Do not open an existing database to change its mode: closing it would release this process's SQLite locks. If
+        // Change the mode without opening the file: closing it would release the SQLite locks of this process. If
         // the mode cannot be changed, SQLite reports whether the file is usable.
         for file in [path, path + "-wal", path + "-shm"] { chmod(file, 0o600) }
     }
@@ -54,8 +54,8 @@ package final class PushStore: Sendable {
                 .newerVersion,
                 "The database was written by a newer version and was not changed. Install that version again.")
         }
-        // A transaction survives a power cut once its commit has returned. GRDB's pool would set NORMAL, which does not
-        // sync a commit.
+        // With FULL, a transaction survives a power cut once its commit has returned. GRDB's pool would set NORMAL,
+        // which does not sync a commit.
         let level = try writer.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = FULL")
             return try Int.fetchOne(db, sql: "PRAGMA synchronous")
@@ -89,8 +89,8 @@ package final class PushStore: Sendable {
         commits.enqueue({ try body(PushTransaction(db: $0)) }, completion: completion)
     }
 
-    /// Runs `body`, which only reads, after all earlier operations, and calls `completion`. It gets a result even if
-    /// the transaction that it shared could not be written. Returns at once.
+    /// Runs `body`, which only reads, after all earlier operations, and calls `completion`. Returns at once. `body`
+    /// gets a result even if the transaction that it shares cannot be written.
     package func enqueueReading<Value: Sendable>(
         _ body: @escaping @Sendable (PushTransaction) throws -> Value,
         completion: @escaping @Sendable (Result<Value, StoreError>) -> Void
@@ -112,7 +112,7 @@ package final class PushStore: Sendable {
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (PushTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
-        // GRDB cancels a read with its task, so the read runs in an unstructured task.
+        // GRDB cancels a read when the task is cancelled, so run the read in an unstructured task.
         let reading = Task { [writer] in try await writer.read { try body(PushTransaction(db: $0)) } }
         do {
             return try await reading.value

@@ -70,12 +70,13 @@ extension PushTransaction {
         ).compactMap(TokenRecord.init(row:))
     }
 
-    /// Returns the token of `topic` on `device`. If no token exists, or `isFreshWanted` is set, it stores `fresh` as the
-    /// token in use. A revoked device gets none.
+    /// Returns the token of `topic` on `device`. If no token exists, or if `isFreshWanted` is set, stores `fresh` as
+    /// the token in use. Refuses a revoked device.
     ///
     /// - Parameters:
-    ///   - limit: the most tokens in use of a device, and the most ended tokens that are remembered.
-    ///   - isFreshWanted: ends the token in use and replaces it.
+    ///   - limit: the maximum number of a device's tokens in use, and the maximum number of its ended tokens that are
+    ///     remembered.
+    ///   - isFreshWanted: whether to end the token in use and to replace it.
     /// - Returns: the token in use, and the token that it replaced.
     package func register(
         _ topic: String, device: DeviceID, fresh: String, isFreshWanted: Bool, limit: Int, at: Int64
@@ -99,8 +100,8 @@ extension PushTransaction {
         try run(
             "INSERT INTO token (token, device, topic, createdAt) VALUES (?, ?, ?, ?)",
             [fresh, device.data, topic, at])
-        // Ended tokens answer 410 for some time. The limits keep a device from filling the disk with requests for new
-        // tokens or topics.
+        // Requests with an ended token get status 410 for some time. The limits prevent a device from filling the
+        // disk by requesting many tokens or topics.
         try run(
             """
             DELETE FROM token WHERE token IN (
@@ -116,7 +117,7 @@ extension PushTransaction {
         return (fresh, current)
     }
 
-    /// Ends the token of an app that is gone, and removes its stored pushes.
+    /// Ends the token of an app that was removed, and removes its stored pushes.
     package func unregister(
         _ topic: String, device: DeviceID, at: Int64
     ) throws -> (token: String?, pushes: [PushID]) {

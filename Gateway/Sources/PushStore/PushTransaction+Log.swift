@@ -7,11 +7,11 @@ package import PushRouting
 package struct LogEntry: Sendable, Hashable {
     package var entry: Int64
     package var push: PushID
-    /// Milliseconds since 1970.
+    /// The time of the entry, in milliseconds since 1970.
     package var at: Int64
     package var event: String
     package var detail: String?
-    /// The device; only in the first entry of a push.
+    /// The device to which the push is addressed; nil in all but the first entry of a push.
     package var device: DeviceID?
     package var topic: String?
     package var payload: [UInt8]?
@@ -32,13 +32,14 @@ package struct LogEntry: Sendable, Hashable {
 }
 
 extension [LogEntry] {
-    /// The entries of one push, with one outcome for each time that it was received: its delivery, or otherwise the
-    /// first reason for which it was discarded. A store that cannot read before it writes needs this filter.
+    /// The entries of one push, with only one outcome for each time that the push was received. The outcome is the
+    /// delivery, if any, and otherwise the first reason for which the push was discarded. This filter is for a store
+    /// that cannot read before it writes.
     package var withOneFate: [LogEntry] {
-        // If an id was sent to several devices, its entries do not say which device they concern.
+        // If a push id was sent to several devices, most entries do not say which device they concern.
         guard Set(compactMap(\.device)).count < 2 else { return self }
         var kept: [LogEntry] = []
-        // The index in `kept` of the outcome of this reception.
+        // The index in `kept` of the outcome since the push was last received.
         var known: Int?
         for entry in self {
             if entry.event == DeliveryEvent.received.name { known = nil }
@@ -58,8 +59,8 @@ extension [LogEntry] {
 }
 
 extension PushTransaction {
-    /// Logs an event of a push and keeps only one outcome. A device may acknowledge a push while the push is replaced
-    /// or expires; then only the delivery is kept.
+    /// Logs an event of a push, and keeps only one outcome. If a device acknowledges a push while the push is being
+    /// replaced or expires, only the delivery is kept.
     package func log(_ push: PushID, _ event: DeliveryEvent, at: Int64) throws {
         if let fate = event.fate {
             let earlier = try fates(of: push)
@@ -71,8 +72,8 @@ extension PushTransaction {
             [push.data, at, event.name, event.detail])
     }
 
-    /// Returns the entries with an outcome of `push` since its provider last sent it. The result is empty if the id was
-    /// sent to several devices, because the entries do not say which device they concern.
+    /// Returns the entries with an outcome of `push` since its provider last sent it. If the push id was sent to
+    /// several devices, the result is empty, because the entries do not say which device they concern.
     private func fates(of push: PushID) throws -> [(entry: Int64, fate: DeliveryEvent.Fate)] {
         let select = try db.cachedStatement(
             sql: """

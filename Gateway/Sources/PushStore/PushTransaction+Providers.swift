@@ -13,7 +13,7 @@ extension PushTransaction {
         try run("INSERT INTO team (id, name, createdAt) VALUES (?, ?, ?)", [id, name, at])
     }
 
-    /// - Parameter time: the time of the suspension; nil ends it.
+    /// - Parameter time: the time of the suspension; nil to end the suspension.
     package func suspendTeam(_ id: String, at time: Int64?) throws {
         try run("UPDATE team SET suspendedAt = ? WHERE id = ?", [time, id])
         guard db.changesCount == 1 else { throw StoreError.noTeam(id) }

@@ -4,9 +4,9 @@ package import PushProtocol
 package import PushRouting
 
 extension PushTransaction {
-    /// Stores `push` in its slot. Returns the pushes that it replaced, and the pushes that were removed to make room.
+    /// Stores `push` in its slot. Returns the replaced pushes, and the pushes that were removed to make room.
     ///
-    /// A silent push that passes also replaces the push that was held for its topic.
+    /// A silent push that the rate limit allows also replaces the held push of its topic.
     package func store(
         _ push: Push, slot: Slot, heldUntil: Int64?
     ) throws -> Stored {
@@ -17,7 +17,7 @@ extension PushTransaction {
         for slot in slots {
             let delete = try db.cachedStatement(
                 sql: "DELETE FROM push WHERE device = ? AND topic = ? AND slot = ? RETURNING id")
-            // Fetch all rows, so that the statement finishes. There is at most one.
+            // Fetch all rows, so that the statement finishes. It returns at most one row.
             let ids = try Data.fetchAll(delete, arguments: [device, push.topic, slot.text])
             replaced += ids.compactMap { PushID(bytes: $0) }
         }
@@ -36,9 +36,10 @@ extension PushTransaction {
         return Stored(stored: stored, replaced: replaced, evicted: evicted)
     }
 
-    /// Removes the oldest of the alerts that came while the device was connected, down to the limit.
+    /// Removes the oldest of the alerts that arrived while the device was connected, until the others are within the
+    /// limit.
     private func makeRoomForAlerts(of device: DeviceID) throws -> [PushID] {
-        // A full stop sorts directly after the hyphen, so the range covers all slots with the prefix.
+        // A full stop sorts directly after a hyphen, so this range covers all slots with the prefix.
         let alerts = try db.cachedStatement(
             sql: """
                 SELECT sequence, id, length(payload) AS size FROM push WHERE device = ? AND slot >= 'a-' AND slot < 'a.'
@@ -47,8 +48,8 @@ extension PushTransaction {
         return try evict(alerts, [device.data], KeptMessages.countOfDevice, KeptMessages.bytesOfDevice)
     }
 
-    /// Removes the oldest messages of UnifiedPush, first down to the limit of the registration, then to that of the
-    /// device.
+    /// Removes the oldest UnifiedPush messages until the others are within the limit of the registration, and then
+    /// within the limit of the device.
     private func makeRoom(for stored: QueuedPush) throws -> [PushID] {
         let device = stored.push.device.data
         let ofRegistration = try db.cachedStatement(
@@ -57,7 +58,7 @@ extension PushTransaction {
                 """)
         var evicted = try evict(
             ofRegistration, [device, stored.push.topic], KeptMessages.count, KeptMessages.bytes)
-        // A semicolon sorts directly after the colon, so the range covers all topics with the prefix and uses the
+        // A semicolon sorts directly after a colon. So this range covers all topics with the prefix, and uses the
         // index.
         let prefix = UnifiedPushTopic.prefix
         let ofDevice = try db.cachedStatement(
@@ -70,7 +71,7 @@ extension PushTransaction {
         return evicted
     }
 
-    /// - Parameter newest: the rows, sorted from the newest to the oldest.
+    /// - Parameter newest: the rows, from the newest to the oldest.
     private func evict(
         _ newest: Statement, _ arguments: StatementArguments, _ count: Int, _ bytes: Int
     ) throws -> [PushID] {
@@ -99,7 +100,7 @@ extension PushTransaction {
             [place.sequence, device.data, place.id.data])
     }
 
-    /// Removes a message of a registration from storage without reading it. Returns false if it is not stored.
+    /// Removes a UnifiedPush message from storage without reading it. Returns false if the message is not stored.
     package func withdraw(_ push: PushID, topic: String, device: DeviceID) throws -> Bool {
         try run("DELETE FROM push WHERE device = ? AND topic = ? AND id = ?", [device.data, topic, push.data])
         return db.changesCount > 0
@@ -125,13 +126,13 @@ extension PushTransaction {
     }
 }
 
-/// The numbers of objects in the store.
+/// The numbers of teams, devices, tokens and pushes in the store.
 package struct StoreCounts: Sendable, Hashable {
     package var teams: Int
     package var devices: Int
     package var tokens: Int
     package var stored: Int
-    /// The number of held pushes; nil if they are counted as stored.
+    /// The number of pushes held by the rate limit; nil if `stored` includes them.
     package var held: Int?
 
     package init(teams: Int, devices: Int, tokens: Int, stored: Int, held: Int?) {

@@ -2,7 +2,7 @@ package import PushProtocol
 
 /// A team of providers, to which keys and topics belong.
 package struct TeamRecord: Sendable, Hashable, Codable {
-    /// The team's id of ten characters, which a provider's token names.
+    /// The team's id of ten characters, which appears in the provider's tokens.
     package var id: String
     package var name: String
     package var createdAt: Int64
@@ -22,7 +22,7 @@ package struct KeyRecord: Sendable, Hashable, Codable {
         case any, development, production
     }
 
-    /// The key's id of ten characters, which a provider's token names.
+    /// The key's id of ten characters, which appears in the provider's tokens.
     package var id: String
     package var team: String
     package var environment: Environment
@@ -76,7 +76,8 @@ package struct TokenRecord: Sendable, Hashable {
         case replaced
     }
 
-    /// The most ended tokens per device and topic for which the gateway still answers that they have ended.
+    /// The maximum number of remembered ended tokens for each device and topic. For these tokens the gateway still
+    /// reports that they have ended.
     package static let endedOfTopic = 8
 
     package var token: String

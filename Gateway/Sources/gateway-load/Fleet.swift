@@ -5,24 +5,24 @@ import NIOSSL
 import PushGateway
 import PushProtocol
 
-/// Enrolled devices, and their connections.
+/// The simulated devices and their connections.
 actor Fleet {
     private struct Device: Sendable {
         var id: DeviceID
         var key: Curve25519.Signing.PrivateKey
     }
 
-    /// The first pause before a reconnection, in seconds, as for a real device. Failures double it.
+    /// The pause before the first reconnection, in seconds, as for a real device. Each failure doubles the pause.
     private static let firstPause = 5.0
     private static let longestPause = 1_800.0
     private static let attemptTimeout = TimeAmount.seconds(60)
-    /// The most connections from one source address, which has some 28,000 ports.
+    /// The maximum number of connections from one source address, which has some 28,000 ports.
     private static let perAddress = 20_000
 
     nonisolated let deliveries = Deliveries()
-    /// Connections that ended without being closed by this program.
+    /// The number of connections that ended without being closed by this program.
     private(set) var lost = 0
-    /// Devices that reconnected after such an end.
+    /// The number of devices that reconnected after such an end.
     private(set) var returned = 0
     private let host: String
     private let port: Int
@@ -30,9 +30,9 @@ actor Fleet {
     private let context: NIOSSLContext
     private let group = MultiThreadedEventLoopGroup.singleton
     private var devices: [Device] = []
-    /// The connections, by the index of their device.
+    /// The connections, by the index of the device.
     private var channels: [any Channel] = []
-    /// The tasks of devices that are reconnecting, by index.
+    /// The tasks of devices that are reconnecting, by the index of the device.
     private var returning: [Int: Task<Void, Never>] = [:]
     private var isEnding = false
 
@@ -90,7 +90,7 @@ actor Fleet {
             })
     }
 
-    /// Disconnects the first `count` devices at once, and lets them reconnect after pauses with jitter.
+    /// Disconnects the first `count` devices at the same time, and lets them reconnect after pauses with jitter.
     func storm(_ count: Int) async throws -> LoadReport.Storm {
         let devices = devices
         for index in 0..<count { returning.removeValue(forKey: index)?.cancel() }
@@ -116,7 +116,7 @@ actor Fleet {
         try await cut(channels[...])
     }
 
-    /// Ends connections as a network failure does: silently, without an alert of TLS.
+    /// Ends connections silently, without a TLS alert, as a network failure does.
     private func cut(_ channels: ArraySlice<any Channel>) async throws {
         for channel in channels {
             try await channel.eventLoop.submit {
@@ -147,10 +147,11 @@ actor Fleet {
         }
     }
 
-    /// Handles the end of a connection that this program did not close: a gateway restarted, or closed it.
+    /// Handles the end of a connection that this program did not close: a gateway has restarted or has closed the
+    /// connection.
     private func connectionLost(_ index: Int) {
         lost += 1
-        // Before all devices have connected once, the list is empty.
+        // The list is empty until all devices have connected once.
         if channels.indices.contains(index) { bringBack(index) }
     }
 
@@ -167,7 +168,7 @@ actor Fleet {
             guard let channel else { return }
             channels[index] = channel
             returned += 1
-            // The connection may have ended before it was listed here.
+            // The connection may have ended before it was added to the list.
             if !channel.isActive { bringBack(index) }
         }
     }
@@ -181,7 +182,7 @@ actor Fleet {
 
     // MARK: - One connection
 
-    /// Makes a connection, and returns when its purpose is achieved.
+    /// Opens a connection, and returns when the connection has done what it was opened for.
     private nonisolated func open(
         _ purpose: DeviceChannel.Purpose, key: Curve25519.Signing.PrivateKey, index: Int
     ) async throws -> (channel: any Channel, device: DeviceID?) {
@@ -225,7 +226,8 @@ actor Fleet {
 
     // MARK: - Many at once
 
-    /// Runs `body` for each index, `parallel` at a time. Returns the results in the order of the indices.
+    /// Runs `body` for each index, at most `parallel` at the same time. Returns the results in the order of the
+    /// indices.
     private static func each<Value: Sendable>(
         _ count: Int, _ parallel: Int, _ body: @escaping @Sendable (Int) async throws -> Value
     ) async -> [Result<Value, any Error>] {
@@ -263,7 +265,7 @@ extension Result {
 }
 
 extension ContinuousClock.Instant {
-    /// Seconds that have passed since this time.
+    /// The seconds that have passed since this time.
     fileprivate var seconds: Double {
         let passed = duration(to: .now).components
         return Double(passed.seconds) + Double(passed.attoseconds) / 1e18
@@ -271,7 +273,7 @@ extension ContinuousClock.Instant {
 }
 
 extension AdministrationClient {
-    /// Asks the gateway for a code that enrols one device.
+    /// Requests a code from the gateway that enrols one device.
     fileprivate func enrolmentCode() throws -> String {
         var code: String?
         var refusal = "The gateway returned no code."

@@ -4,7 +4,8 @@ import Foundation
 import Glibc
 import PushGateway
 
-/// A load generator with many devices. They enrol, connect, stay connected, acknowledge pushes, and reconnect together.
+/// A load generator that simulates many devices. The devices enrol, connect, stay connected, acknowledge pushes, and
+/// reconnect together.
 @main struct GatewayLoad: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gateway-load",
@@ -54,7 +55,7 @@ import PushGateway
         guard descriptors >= devices + 200 else {
             throw GatewayError("\(devices) devices need as many descriptors, but the limit is \(descriptors).")
         }
-        // Set up first, so that an early signal is not lost.
+        // Set up the signal handlers first, so that an early signal is not lost.
         let stop = StopSignals()
         let fleet = try Fleet(host: "127.0.0.1", port: port, authority: authority, parallel: parallel)
         var report = LoadReport(devices: devices)
@@ -76,12 +77,12 @@ import PushGateway
     private func register(_ topic: String, _ fleet: Fleet) async throws {
         let all = try await fleet.register(topic)
         guard let tokens else { return }
-        // Write atomically, so that a reader of the file finds all tokens in it.
+        // Write atomically, so that a reader of the file finds either no file or all tokens.
         try Data((all.joined(separator: "\n") + "\n").utf8).write(to: URL(filePath: tokens), options: .atomic)
     }
 
-    /// Returns the gateway's resident memory in bytes, after recent changes of connections have taken effect; nil if it
-    /// is not measured.
+    /// Returns the gateway's resident memory in bytes, after a pause in which recent connections and disconnections
+    /// take effect. Returns nil if the memory is not measured.
     private func settledMemory() async throws -> Int? {
         guard let gateway else { return nil }
         try await Task.sleep(for: .seconds(2))
@@ -94,7 +95,7 @@ import PushGateway
     }
 }
 
-/// The signals SIGTERM and SIGINT as an event to wait for.
+/// An event that occurs when the process receives SIGTERM or SIGINT.
 private struct StopSignals {
     private let signals: AsyncStream<Void>
     private let sources: [any DispatchSourceSignal]

@@ -4,7 +4,7 @@ import NIOCore
 import PushProtocol
 import Synchronization
 
-/// A device's connection. It passes bytes to and from its ``DeviceChannel``.
+/// A device's connection. It passes bytes between the network and its ``DeviceChannel``.
 ///
 /// Confined to its event loop.
 final class LoadConnection: ChannelInboundHandler {
@@ -27,11 +27,11 @@ final class LoadConnection: ChannelInboundHandler {
     private var why: Refusal?
     /// Whether the gateway has accepted the device.
     private var isOpen = false
-    /// Whether this program closes the connection.
+    /// Whether this program is closing the connection.
     var isCut = false
 
     /// - Parameters:
-    ///   - outcome: succeeds when the device is enrolled, or connected.
+    ///   - outcome: succeeds when the device is enrolled or connected.
     ///   - lost: called when an open connection ends that this program did not close.
     init(
         _ purpose: DeviceChannel.Purpose, key: Curve25519.Signing.PrivateKey, deliveries: Deliveries,

@@ -8,10 +8,10 @@ struct LoadReport: Encodable {
     var connection: Phase?
     var memory: Memory?
     var storm: Storm?
-    /// The times from the gateway's receipt of a push to its arrival, measured in whole milliseconds and given in
-    /// seconds.
+    /// The times from the gateway's receipt of a push to the arrival of the push, in seconds. They are measured in
+    /// whole milliseconds.
     var deliveries: Spread?
-    /// Connections that ended without being closed by this program.
+    /// The number of connections that ended without being closed by this program.
     var lost = 0
     /// The number of reconnections after such an end.
     var returned = 0
@@ -20,7 +20,7 @@ struct LoadReport: Encodable {
         var seconds: Double
         var perSecond: Double
         var failures: Int
-        /// The distinct messages of failures.
+        /// The error messages of the failures, each once.
         var reasons: [String]
 
         init(count: Int, seconds: Double, errors: [any Error]) {
@@ -43,17 +43,17 @@ struct LoadReport: Encodable {
         }
     }
 
-    /// The devices that were disconnected at once.
+    /// The measurements of devices that were disconnected at the same time.
     struct Storm: Encodable {
         var devices: Int
         /// The time from the disconnection until the last device had reconnected.
         var seconds: Double
-        /// The times from the disconnection until each device had reconnected, including its pause.
+        /// The times from the disconnection until each device had reconnected, including the pauses.
         var away: Spread?
-        /// The durations of the successful attempts.
+        /// The durations of the successful attempts to reconnect.
         var attempt: Spread?
         var failedAttempts: Int
-        /// The most handshakes in any one second.
+        /// The maximum number of handshakes in one second.
         var handshakesPerSecond: Int
     }
 
@@ -71,7 +71,7 @@ struct Spread: Encodable {
     var p99: Double
     var highest: Double
 
-    /// Summarizes values; nil if there are none.
+    /// Summarizes the values. Returns nil if the list is empty.
     init?(_ values: [Double]) {
         guard !values.isEmpty else { return nil }
         let sorted = values.sorted()
@@ -84,7 +84,7 @@ struct Spread: Encodable {
 
 /// The delivery times of all pushes that arrived.
 final class Deliveries: Sendable {
-    /// The most values that are stored, which take 16 MB.
+    /// The maximum number of stored values. They take 16 MB.
     private static let limit = 2_000_000
 
     private let latencies = Mutex<[Double]>([])

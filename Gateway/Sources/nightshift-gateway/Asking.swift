@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import PushGateway
 
-/// A command that sends a request to a running gateway.
+/// A command that sends a request to a running gateway, and prints the answer.
 protocol AskingCommand: ParsableCommand {
     var asking: AskingOptions { get }
     var request: AdministrationRequest { get throws }
@@ -90,8 +90,8 @@ struct Report {
         write(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 
-    /// Writes one line for people. Devices choose their names, and a terminal obeys control characters, so they are
-    /// written as `\u{1b}`.
+    /// Writes one line for people. Devices choose their names, and a terminal obeys control characters. Therefore
+    /// control characters are written as `\u{1b}`.
     private func line(_ text: String) {
         var line = ""
         for scalar in text.unicodeScalars {

@@ -7,7 +7,7 @@ struct PlaceOptions: ParsableArguments {
         help: "The socket for administration. Default: in the state folder, or in systemd's runtime folder.")
     var socket: String?
 
-    /// The state folder, which systemd creates. A gateway that is run by hand uses it too.
+    /// The default state folder. systemd creates it for the service. A gateway that is started by hand also uses it.
     static let defaultState = "/var/lib/nightshift-gateway"
     static let serviceSocket = "/run/nightshift-gateway/admin.sock"
 

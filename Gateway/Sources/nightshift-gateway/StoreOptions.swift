@@ -26,7 +26,7 @@ struct StoreOptions: ParsableArguments {
     var storeCredentials: String?
 
     func check() throws {
-        // The text may contain passwords, so the error does not quote it.
+        // The error does not quote the URLs, because they may contain passwords.
         #if NATS
             guard let store, NATSSettings.servers(store) == nil else { return }
             throw ValidationError("--store must be a list of nats:// or tls:// URLs.")
@@ -36,7 +36,7 @@ struct StoreOptions: ParsableArguments {
         #endif
     }
 
-    /// Opens the shared store; nil if everything is stored on this machine.
+    /// Opens the shared store. Returns nil if everything is stored on this machine.
     func open(logLimit: Int?) async throws -> (any GatewayStore)? {
         #if NATS
             guard let servers = store.flatMap({ NATSSettings.servers($0) }) else { return nil }

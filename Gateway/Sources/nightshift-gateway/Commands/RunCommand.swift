@@ -88,7 +88,7 @@ struct Run: AsyncParsableCommand {
         LoggingSystem.bootstrap(StreamLogHandler.standardError)
         var logger = Logger(label: "nightshift-gateway")
         logger.logLevel = .info
-        // Each connection needs a descriptor.
+        // Each connection needs a descriptor, so raise the limit.
         DescriptorLimit.raise()
         let (gateway, ports) = try await start(logger)
         let plain = ports.plainProviders.map { " plain=\($0)" } ?? ""
@@ -99,8 +99,8 @@ struct Run: AsyncParsableCommand {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await gateway.maintain() }
             group.addTask { for await _ in signals { break } }
-            // The first result ends the program: a signal stops it as requested, and maintenance stops it by throwing
-            // an error.
+            // The first result ends the program: a signal stops it as requested, and an error in the maintenance
+            // stops it.
             try await group.next()
             group.cancelAll()
         }
@@ -109,7 +109,8 @@ struct Run: AsyncParsableCommand {
         try await gateway.stop()
     }
 
-    /// `EX_CONFIG` of sysexits.h: another start would fail in the same way. The unit does not restart after it.
+    /// The exit status `EX_CONFIG` of sysexits.h: every further start would fail with the same error. systemd does not
+    /// restart the service after it.
     private static let configurationError: Int32 = 78
 
     private func start(_ logger: Logger) async throws -> (Gateway, Gateway.Ports) {
@@ -148,7 +149,8 @@ struct Run: AsyncParsableCommand {
         return settings
     }
 
-    /// Removes the slashes at the end of a URL. An endpoint has at most 1,000 bytes, of which the token needs some.
+    /// Checks a URL, and removes the slashes at its end. The URL may have 512 bytes, because an endpoint has at most
+    /// 1,000 bytes, including the token.
     private static func publicURL(_ text: String) throws -> String {
         var url = text[...]
         while url.hasSuffix("/") { url = url.dropLast() }
@@ -167,7 +169,7 @@ struct Run: AsyncParsableCommand {
         return address
     }
 
-    /// Returns a stream with one element for each request to stop.
+    /// Returns a stream with one element for each SIGTERM or SIGINT.
     private static func stopSignals() -> (AsyncStream<Void>, [any DispatchSourceSignal]) {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         let sources = [SIGTERM, SIGINT].map { number in
