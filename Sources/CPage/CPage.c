@@ -1,6 +1,6 @@
 #include "CPage.h"
 
-// #embed is of C23; every compiler for this target has it.
+// #embed belongs to C23. Every compiler that builds this target supports it.
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const unsigned char api_js[] = {

@@ -1,19 +1,19 @@
-// Adding transfers: URLs, their destination, and details such as checksums.
+// The dialog that adds transfers: URLs, their destination, and details such as checksums.
 
 import { h, fill, text, dialog, act, toast } from "./dom.js";
 import { post } from "./api.js";
 import { words } from "./format.js";
 
-/** The URLs in pasted text. */
+/** Returns the URLs in pasted text. */
 export function urls(typed) {
   return typed.split(/\s+/).filter(word => /^https?:\/\/\S+$/i.test(word));
 }
 
-/** The most transfers in one request: a longer list takes several, one after the other. */
+/** The maximum number of transfers in one request. A longer list is sent in several requests, one after the other. */
 const mostPerRequest = 1000;
 
 /**
- * Reads a list of URLs. A line may have several. Lines that begin with `#` are comments.
+ * Reads a list of URLs. A line may have several URLs. Lines that begin with `#` are comments.
  *
  * Returns {found: [{url, line}], wrong: [{line, words}]}.
  */
@@ -45,14 +45,14 @@ export function parseFields(typed) {
     const match = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t\r]*$/.exec(line.trim());
     if (match) fields.push({ name: match[1], value: match[2] });
     else wrong.push({ line: index + 1, words:
-        `A header field is written as Name: value. This is not: ${clipped(line)}` });
+        `A header field must have the form Name: value. This line does not: ${clipped(line)}` });
   });
   return { fields, wrong };
 }
 
 const lengths = { 32: "md5", 40: "sha-1", 64: "sha-256", 96: "sha-384", 128: "sha-512" };
 
-/** Reads a checksum, with or without its algorithm. Null if it is not valid. */
+/** Reads a checksum, with or without its algorithm. Returns null if the checksum is not valid. */
 export function parseChecksum(typed) {
   const match = /^(?:(md5|sha-?(?:1|256|384|512))[:= ])?\s*([0-9a-f]+)$/i.exec(typed.trim());
   const algorithm = match && lengths[match[2].length];
@@ -60,7 +60,7 @@ export function parseChecksum(typed) {
   return algorithm && (!named || named === algorithm) ? { algorithm, hex: match[2].toLowerCase() } : null;
 }
 
-/** The folder, with `~` replaced by the home folder; null if it is not an absolute path. */
+/** Returns the path of a folder, with `~` replaced by the home folder; null if the path is not absolute. */
 export function absoluteFolder(typed) {
   const path = typed.trim();
   if (path === "~" || path.startsWith("~/")) return words.home ? words.home + path.slice(1) : null;
@@ -73,7 +73,7 @@ export function addDialog(pasted = "") {
   area.value = pasted;
   const folder = h("input", { class: "field", id: "folder", value: words.downloads, autocomplete: "off",
     "aria-describedby": "add-errors" });
-  const name = h("input", { class: "field", id: "filename", autocomplete: "off", placeholder: "as the server says" });
+  const name = h("input", { class: "field", id: "filename", autocomplete: "off", placeholder: "the server's name for the file" });
   const checksum = h("input", { class: "field", id: "checksum", autocomplete: "off", spellcheck: "false",
     placeholder: "sha-256:…" });
   const fields = h("textarea", { class: "field", id: "fields", rows: 2, spellcheck: "false",
@@ -87,7 +87,7 @@ export function addDialog(pasted = "") {
       class: "stack" },
     h("label", { for: "filename" }, "File name, for one URL"), name,
     h("label", { for: "checksum" }, "Checksum, for one URL"), checksum,
-    h("label", { for: "fields" }, "Header fields, one to a line"), fields));
+    h("label", { for: "fields" }, "Header fields, one per line"), fields));
   const recount = () => {
     const found = parseList(area.value).found.length;
     text(count, found === 1 ? "1 URL" : `${found} URLs`);
@@ -109,7 +109,7 @@ export function addDialog(pasted = "") {
     }
   }
 
-  /** The tasks to add; null if there are mistakes, which are shown. */
+  /** Returns the tasks to add. Shows mistakes, if any, and then returns null. */
   function tasks() {
     const list = parseList(area.value);
     const header = parseFields(fields.value);
@@ -118,8 +118,8 @@ export function addDialog(pasted = "") {
     const filename = name.disabled ? "" : name.value.trim();
     if (list.wrong.length) complain(list.wrong, area, list.wrong[0].line);
     else if (!list.found.length) complain([{ words: "Type or paste at least one URL." }], area);
-    else if (!directory) complain([{ words: "The folder is not an absolute path. Begin with / or ~." }], folder);
-    else if (filename.includes("/")) complain([{ words: "A file name has no /. Type the folder above." }], name);
+    else if (!directory) complain([{ words: "The folder is not an absolute path. Begin it with / or ~/." }], folder);
+    else if (filename.includes("/")) complain([{ words: "A file name must not contain /. Type the folder above." }], name);
     else if (checksum.value.trim() && !checksum.disabled && !digest) complain([{ words:
           "The checksum is not one of md5, sha-1, sha-256, sha-384 or sha-512 in hexadecimal digits." }], checksum);
     else if (header.wrong.length) complain(header.wrong, fields, header.wrong[0].line);
@@ -151,10 +151,10 @@ export function addDialog(pasted = "") {
       return;
     }
     node.close();
-    toast(list.length === 1 ? "1 transfer is added." : `${list.length} transfers are added.`);
+    toast(list.length === 1 ? "1 transfer was added." : `${list.length} transfers were added.`);
   }
 
-  /** Shows which line was refused. Lines that have been added before it are removed from the list. */
+  /** Shows which line the service refused. The lines that were added before it are removed from the text. */
   function refused(error, left, added) {
     const index = /^\/tasks\/(\d+)(\/.*)?$/.exec(error.pointer ?? "");
     const one = index && left[Number(index[1])];
@@ -162,7 +162,7 @@ export function addDialog(pasted = "") {
     const part = index?.[2] ?? "";
     const other = part.startsWith("/destination/filename") ? name : part.startsWith("/destination") ? folder :
       Object.entries(control).find(([path]) => part.startsWith(path))?.[1];
-    const before = added ? [{ words: `${added} transfers are added. These lines are not:` }] : [];
+    const before = added ? [{ words: `${added} transfers were added. These lines were not:` }] : [];
     let line = one?.line ?? 0;
     if (added) {
       area.value = left.map(other => other.task.url).join("\n");
@@ -179,7 +179,7 @@ export function addDialog(pasted = "") {
         act(submit, add);
       }
     },
-    h("label", { for: "urls" }, "URLs, one to a line"), area, count,
+    h("label", { for: "urls" }, "URLs, one per line"), area, count,
     h("label", { for: "folder" }, "Folder"), folder, more,
     h("label", { class: "check" }, paused, "Add paused"), h("label", { class: "check" }, whole,
       "Wait for power and a network without charges"), errors,

@@ -1,8 +1,8 @@
-// The service's API, as the page's server passes it on.
+// The client of the service's API. The page's server forwards the requests.
 
 const token = document.querySelector('meta[name="nightshift-token"]').content;
 
-/** A refusal by the service or by the page's server. */
+/** The error of a request that the service or the page's server refuses. */
 export class Refused extends Error {
   constructor(problem, status) {
     super(problem.detail || problem.title || `The answer was HTTP ${status}.`);
@@ -10,7 +10,7 @@ export class Refused extends Error {
     this.type = problem.type ?? "about:blank";
     this.pointer = problem.pointer ?? "";
   }
-  /** Whether the service does not know the path or the thing. */
+  /** Whether the service does not know the path or the requested object. */
   get isMissing() {
     return this.status === 404;
   }
@@ -35,7 +35,7 @@ async function send(method, path, body, keepalive = false) {
     let problem = { title: words.trim() };
     try {
       problem = JSON.parse(words);
-    } catch { /* The answer is plain text. */ }
+    } catch { /* The response is plain text. */ }
     throw new Refused(problem, response.status);
   }
   return response.status === 204 ? null : response.json();
@@ -43,7 +43,7 @@ async function send(method, path, body, keepalive = false) {
 
 export const get = path => send("GET", path);
 export const post = (path, body) => send("POST", path, body);
-/** A POST that the browser completes even if the page is closed meanwhile. */
+/** Sends a POST request that the browser completes even if the page is closed meanwhile. */
 export const postLeaving = (path, body) => send("POST", path, body, true);
 export const patch = (path, body) => send("PATCH", path, body);
 export const remove = path => send("DELETE", path);
@@ -51,7 +51,7 @@ export const segment = encodeURIComponent;
 
 let paths = null;
 
-/** Whether the service has this route, according to its OpenAPI description, which is read once. */
+/** Returns whether the service has this route, according to its OpenAPI document. The document is read only once. */
 export async function has(path) {
   paths ??= get("/v1/openapi.json").then(description => new Set(Object.keys(description.paths ?? {})));
   try {
@@ -62,7 +62,7 @@ export async function has(path) {
   }
 }
 
-/** The answer, or null if the service does not know the thing. */
+/** Returns the answer; null if the service does not know the requested object. */
 export async function optional(path) {
   try {
     return await get(path);

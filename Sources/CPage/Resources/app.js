@@ -41,10 +41,10 @@ function route() {
   leave = view[3](main, rest.length ? decodeURIComponent(rest.join("/")) : undefined) ?? (() => {});
 }
 
-const links = { connecting: "Connecting…", live: "Live", away: "Service away", ended: "Page ended",
+const links = { connecting: "Connecting…", live: "Live", away: "Service not running", ended: "Page process ended",
   locked: "No access" };
 
-const lastHeard = () => state.heardAt ? `. What you see is from ${clock(state.heardAt)}.` : "";
+const lastHeard = () => state.heardAt ? `. The page shows the state at ${clock(state.heardAt)}.` : "";
 
 function showLink() {
   text(link, links[state.link]);
@@ -80,7 +80,7 @@ document.addEventListener("keydown", event => {
   }
 });
 
-// URLs that are pasted outside a field are offered for download.
+// If you paste URLs outside a field, the page offers to download them.
 document.addEventListener("paste", event => {
   if (/^(INPUT|TEXTAREA)$/.test(event.target.tagName) || document.querySelector("dialog[open]")) return;
   const found = urls(event.clipboardData.getData("text"));

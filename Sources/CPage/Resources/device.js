@@ -1,4 +1,4 @@
-// The device: its values and their sources, doze, what keeps it awake, and test values.
+// The device view: the readings and their sources, doze, the apps that keep the device awake, and test values.
 
 import { h, fill, button, act, toast } from "./dom.js";
 import { get, has, patch, post } from "./api.js";
@@ -11,7 +11,7 @@ const names = {
   warning: "Battery warning",
   lowPower: "Saving power",
   network: "Network",
-  connectivity: "Reaches the internet",
+  connectivity: "Internet access",
   interface: "Kind of network",
   expensive: "Metered",
   constrained: "Data saver",
@@ -27,7 +27,7 @@ const change = (node, body, done) => act(node, () => patch("/v1/device", body).t
 
 export function device(root) {
   const now = h("section", { class: "panel hero", "aria-label": "Doze" });
-  const holders = h("section", { class: "panel", "aria-label": "What keeps it awake" });
+  const holders = h("section", { class: "panel", "aria-label": "Kept awake by" });
   const values = h("section", { class: "panel", "aria-label": "Values" });
   const trials = h("section", { class: "panel", "aria-label": "Test values" });
   const more = h("div", { class: "panels-more" });
@@ -43,7 +43,7 @@ export function device(root) {
       fill(now, h("p", { class: "faint" }, "Reading…"));
       return;
     }
-    // An unchanged answer redraws nothing: a button must not vanish under the pointer.
+    // Do not redraw after an unchanged answer, because a button must not vanish under the pointer.
     const answer = JSON.stringify(device);
     if (answer === told) return;
     told = answer;
@@ -65,7 +65,7 @@ export function device(root) {
 }
 
 const phases = { awake: ["Awake", "Background work runs."], dozing: ["Dozing", "Background work is paused."],
-  window: ["Maintenance window", "Background work that waited runs."] };
+  window: ["Maintenance window", "Deferred background work runs."] };
 
 function showPhase(node, device) {
   const doze = device.doze;
@@ -86,10 +86,10 @@ function showPhase(node, device) {
 }
 
 function showHolders(node, device) {
-  fill(node, h("h2", {}, "What keeps it awake"), device.holders.length ?
+  fill(node, h("h2", {}, "Kept awake by"), device.holders.length ?
     h("ul", { class: "plain" }, device.holders.map(holder => h("li", {}, h("strong", {}, state.apps.get(holder
       .app)?.name ?? holder.app), ` for ${holder.tasks.join(", ")}, since ${moment(holder.since)}`))) :
-    h("p", { class: "faint" }, "No app keeps it awake."),
+    h("p", { class: "faint" }, "No app keeps the device awake."),
     h("p", { class: "faint" },
       `Background time of apps: ${policy(device.settings.backgroundPolicy)}; apps are warned ${duration(device.settings.expirationLead)} before it ends.`
       ));
@@ -150,7 +150,7 @@ function trialForm() {
             return;
           }
           change(event.submitter, { overrides: {
-              [key.value]: value.value.trim() } }, `${names[key.value] ?? key.value} has a test value now.`);
+              [key.value]: value.value.trim() } }, `${names[key.value] ?? key.value} now has a test value.`);
         }
       }, h("p", { class: "faint" },
         "The service uses these values instead of the device's until you remove them."),
@@ -163,7 +163,7 @@ function trialForm() {
       onsubmit: event => {
         event.preventDefault();
         change(event.submitter, { backgroundPolicy: seconds.value ? `${background.value}:${seconds.value}` :
-            background.value }, "The background time is changed.");
+            background.value }, "The background time was changed.");
       }
     }, h("div", { class: "row" }, h("label", { for: "policy" }, "Background time"), background, h(
     "label", { class: "sr", for: "policy-seconds" }, "Seconds"), seconds, h("button", { type: "submit",
@@ -171,7 +171,7 @@ function trialForm() {
   return {
     node,
     show(device) {
-      // A value without a source can also have a test value.
+      // Offer keys without a source too, because they can also have a test value.
       const keys = [...new Set([...device.values.map(value => value.key), ...Object.keys(words.deviceKeys)])];
       if (key.options.length !== keys.length) {
         fill(key, keys.map(name => h("option", { value: name }, names[name] ?? name)));
@@ -186,12 +186,12 @@ function trialForm() {
   };
 }
 
-/** Shows a feature's section, if the service has the feature. */
+/** Shows the section of a feature if the service has the feature. */
 async function section(root, path, title, list) {
   let answer = null;
   try {
     answer = await has(path) ? await get(path) : null;
-  } catch { /* The banner says that the service is away. */ }
+  } catch { /* The banner already says that the service does not respond. */ }
   const rows = answer && list(answer);
   if (!rows?.length) return;
   root.append(h("section", { class: "panel" }, h("h2", {}, title), h("ul", { class: "plain" }, rows.map(item => h(

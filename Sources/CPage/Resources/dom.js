@@ -1,14 +1,14 @@
-// Builds elements. A string is always text: nothing here makes markup of one.
+// Functions that build elements. They insert every string as text, and never parse it as markup.
 
 const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** The text with invisible characters and direction marks written as `\u{202e}`. */
+/** Returns the text with invisible characters and direction marks escaped, as in `\u{202e}`. */
 export const visible = value => String(value).replace(invisible, character =>
   `\\u{${character.codePointAt(0).toString(16)}}`);
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An element with properties, listeners (`onclick`), `data-`, `aria-` and other attributes, and children. */
+/** Creates an element with properties, listeners (`onclick`), `data-`, `aria-` and other attributes, and children. */
 export function h(tag, properties = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -34,7 +34,7 @@ export function fill(node, ...children) {
   add(node, children);
 }
 
-/** Sets a node's text if it differs: an unchanged text costs no layout. */
+/** Sets the text of a node if it has changed. An unchanged text then causes no layout. */
 export function text(node, value) {
   const words = visible(value ?? "");
   if (node.textContent !== words) node.textContent = words;
@@ -79,7 +79,7 @@ export function icon(name) {
   return svg;
 }
 
-/** A button with a picture, and a label that is shown or left to screen readers and the tooltip. */
+/** Creates a button with an icon and a label. The label is shown, or is only for screen readers and the tooltip. */
 export function button(name, words, onclick, options = {}) {
   const { showsWords = false, kind = "", ...others } = options;
   return h("button", {
@@ -92,7 +92,7 @@ export function button(name, words, onclick, options = {}) {
   }, icon(name), showsWords ? h("span", {}, words) : null);
 }
 
-/** A dialog that is removed when it closes, and returns the focus to where it was. */
+/** Opens a dialog. When it closes, the dialog is removed, and the previous element gets the focus again. */
 export function dialog(title, ...children) {
   const id = `dialog-${Math.random().toString(36).slice(2)}`;
   const node = h("dialog", { class: "dialog", "aria-labelledby": id },
@@ -111,7 +111,7 @@ export function dialog(title, ...children) {
   return node;
 }
 
-/** Asks before something that cannot be undone. The focus is on the button that changes nothing. */
+/** Asks for confirmation of an action that cannot be undone. The button that changes nothing has the focus. */
 export function confirm(title, words, action, keep = "Keep it") {
   return new Promise(resolve => {
     const safe = h("button", { type: "button", class: "button", "data-keep": true, onclick: () => node.close() }, keep);
@@ -138,12 +138,12 @@ export function toast(words, isBad = false) {
   setTimeout(() => node.remove(), isBad ? 12000 : 5000);
 }
 
-/** The milliseconds in which an action can be undone. The time is paused while the pointer or the focus is on the button. */
+/** The time in which an action can be undone, in milliseconds. It is paused while the button has the pointer or the focus. */
 const undoTime = 8000;
 const pendingActions = new Set();
 
 /**
- * Runs `action` after some seconds, unless *Undo* is pressed before. Closing the page runs it at once, with `true`.
+ * Runs `action` after some seconds, unless you press *Undo* before. If the page is closed, runs `action(true)` at once.
  *
  * Returns {words(text), restart(), undo()}.
  */
@@ -180,14 +180,14 @@ window.addEventListener("pagehide", () => {
   for (const pending of [...pendingActions]) pending.run(true);
 });
 
-/** Undoes the last action that still can be undone; false if no such action exists. */
+/** Undoes the last action that can still be undone. Returns false if no such action exists. */
 export function undoLast() {
   const last = [...pendingActions].pop();
   last?.undo();
   return last !== undefined;
 }
 
-/** Runs an action while its button is busy, and shows what the service refuses. */
+/** Runs an action, and marks its button as busy meanwhile. Shows the error if the service refuses the action. */
 export async function act(node, action, done) {
   if (node?.getAttribute("aria-busy") === "true") return undefined;
   node?.setAttribute("aria-busy", "true");

@@ -1,4 +1,4 @@
-// Words and numbers for people.
+// Functions that format numbers, times and states for people.
 
 export const words = { home: "", decisions: {}, waits: {}, exits: {}, wakes: {}, stintEnds: {}, awake: {}, windows: {},
   kills: [], deviceKeys: {}, downloads: "" };
@@ -32,7 +32,7 @@ const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 export const clock = date => `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 export const day = date => `${date.getDate()} ${months[date.getMonth()]}`;
 
-/** The time, with the day unless it is today. */
+/** Returns the time. Includes the day if it is not today. */
 export function moment(value) {
   const date = new Date(value);
   return date.toDateString() === new Date().toDateString() ? clock(date) : `${day(date)}, ${clock(date)}`;
@@ -50,7 +50,7 @@ export function fileName(path) {
   return path.split("/").filter(Boolean).pop() ?? path;
 }
 
-/** The transfer's name: that of its file, else the end of its URL, else the host. */
+/** Returns the name of a transfer: the name of its file, else the last part of its URL's path, else the host. */
 export function taskName(task) {
   const file = task.file ?? task.source;
   if (file) return fileName(file);
@@ -66,7 +66,7 @@ export function taskName(task) {
   }
 }
 
-/** The name, with its middle left out if it is long: for headings and sentences. */
+/** Returns the name of a transfer for headings and sentences. The middle of a long name is left out. */
 export function shortName(task, most = 80) {
   const letters = [...taskName(task)];
   if (letters.length <= most) return letters.join("");
@@ -83,10 +83,10 @@ const shortWaits = {
   slow: "it was very slow, and others run instead",
 };
 
-/** Whether a task has ended. */
+/** Returns whether a task has ended. */
 export const isOver = task => ["completed", "failed", "cancelled"].includes(task.state);
 
-/** One sentence about the state of a transfer and its reason. */
+/** Returns a sentence about the state of a transfer and the reason for the state. */
 export function taskSentence(task) {
   switch (task.state) {
     case "waiting": {
@@ -104,7 +104,7 @@ export function taskSentence(task) {
     case "finishing":
       return "All bytes have arrived. The file is being checked and moved to its destination.";
     case "suspended":
-      return "It is paused. Resume continues it.";
+      return "It is paused. Press Resume to continue.";
     case "completed":
       return task.file ? `Saved as ${task.file}` : task.kind === "upload" ? "It was sent." : "It is complete.";
     case "failed":
@@ -123,7 +123,7 @@ export function capital(sentence) {
   return /[.!?…]$/.test(whole) ? whole : `${whole}.`;
 }
 
-/** Bytes done and expected; a total of -1 is not known. */
+/** Returns the numbers of transferred and expected bytes. A total of -1 means that the total is unknown. */
 export function amounts(task) {
   const up = task.kind === "upload";
   return {
@@ -136,7 +136,7 @@ export function timeLeft(task) {
   const { done, total } = amounts(task);
   if (task.state !== "running" || !(task.bytesPerSecond > 0) || !(total > 0)) return "";
   const seconds = (total - done) / task.bytesPerSecond;
-  // An estimate: shown exactly, it would change all the time.
+  // Round the estimate, because an exact value would change all the time.
   return `${duration(seconds < 600 ? seconds : Math.round(seconds / 60) * 60)} left`;
 }
 
@@ -159,12 +159,12 @@ export const appStateNames = {
   suspended: "suspended",
 };
 
-/** A sentence of the service with its times in this machine's time zone. */
+/** Returns a sentence of the service, with its times converted to this machine's time zone. */
 export function localTimes(sentence) {
   return (sentence ?? "").replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, time => moment(time));
 }
 
-/** An explanation: why, and what ends it. */
+/** Returns an explanation: the reason for a state, and the event that ends the state. */
 export function answer(why) {
   return localTimes(why.endedBy ?
     `${why.sentence} What ends it: ${capital(why.endedBy.trim()).replace(/^./, c => c.toLowerCase())}` : why
@@ -176,7 +176,7 @@ export function policy(text) {
   return seconds ? `${kind}, ${duration(Number(seconds))}` : kind;
 }
 
-/** Bytes per second from typed text: 500K, 1.5M; empty or `none` is no limit. NaN if it is neither. */
+/** Reads a rate in bytes per second, such as 500K or 1.5M. Returns 0, no limit, for an empty text or `none`; NaN for other text. */
 export function parseRate(typed) {
   const word = typed.trim().toLowerCase();
   if (word === "" || word === "none" || word === "0") return 0;
@@ -196,7 +196,7 @@ export function typedRate(bytes) {
   return String(bytes);
 }
 
-/** The details of a journal entry, each once. */
+/** Returns the details of a journal entry, without repetitions. */
 export function particulars(entry) {
   const kept = [];
   for (const part of [entry.wait?.detail, entry.detail, entry.error?.message]) {
@@ -215,6 +215,6 @@ export const regionStates = { inside: "inside", outside: "outside", unknown: "no
 const pushStates = { waiting: "waiting", running: "being handled by the app", handled: "handled", shown: "shown",
   discarded: "discarded" };
 
-/** One line about a push and its result. */
+/** Returns a line about a push and its result. */
 export const pushLine = push =>
   `${moment(push.received)}: ${push.isSilent ? "silent" : "alert"}, ${pushStates[push.state]}. ${push.sentence}`;

@@ -1,16 +1,16 @@
-// A copy of the service's journal, as the page reads it and as it grows.
+// The page's copy of the service's journal, which is updated as the journal grows.
 
 import { get } from "./api.js";
 import { state, listen } from "./store.js";
 
-/** Milliseconds after which a journal that could not be read to its end is read again. */
+/** The time after which an incomplete read of the journal is repeated, in milliseconds. */
 const patience = 5000;
 
 /**
- * The entries since a moment: in order, each once, and without a gap.
+ * The journal entries since some point in time: in order, each once, and without a gap.
  *
- * Entries that arrive while the pages are read wait until the pages have been read. If the pages could not be read to the end, or if
- * entries were missed, all are read again.
+ * The journal is read in pages. Entries that arrive during a read are added after the last page. If the read fails, or if entries
+ * were missed, the whole journal is read again.
  */
 export class JournalCopy {
   entries = [];
@@ -20,11 +20,11 @@ export class JournalCopy {
   #seconds = 0;
   #reading = 0;
   #isWhole = false;
-  /** The number of the newest entry that was read, even if it was too old to be kept. */
+  /** The number of the newest entry that was read, including entries that were too old to keep. */
   #last = 0;
   #timer = 0;
 
-  /** @param {() => void} changed is called after each page, at the end, and for new entries */
+  /** @param {() => void} changed the function to call after each page, after the last page, and for new entries */
   constructor(changed) {
     this.#changed = changed;
     this.#ends = [
@@ -36,12 +36,12 @@ export class JournalCopy {
     ];
   }
 
-  /** Whether the copy ends with the newest entry. */
+  /** Whether the copy has been read up to the newest entry. */
   get isWhole() {
     return this.#isWhole;
   }
 
-  /** Reads all entries of the last `seconds` again, or of all time for 0. */
+  /** Reads the entries of the last `seconds` again, or all entries if `seconds` is 0. */
   async read(seconds) {
     const mine = ++this.#reading;
     clearTimeout(this.#timer);
@@ -61,7 +61,7 @@ export class JournalCopy {
       }
       this.#isWhole = true;
     } catch {
-      // The banner says that the service is away.
+      // The banner already says that the service does not answer.
       if (mine !== this.#reading) return;
       this.#timer = setTimeout(() => this.read(seconds), patience);
     }
@@ -69,17 +69,17 @@ export class JournalCopy {
     if (!this.#follow()) this.#changed();
   }
 
-  /** Adds new entries, and returns whether there were any. */
+  /** Adds new entries. Returns true if there were any. */
   #follow() {
     if (this.isReading || !this.#isWhole) return false;
-    // The page was hidden for so long that some of the newest entries are missing.
+    // If the page was hidden for long, some of the newest entries are missing, so read the journal again.
     if (state.forgotten > this.#last) {
       this.read(this.#seconds);
       return true;
     }
     const more = state.entries.filter(entry => entry.id > this.#last);
     if (!more.length) return false;
-    // Together with the learned use, earlier entries of the journal were deleted.
+    // A deletion of the learned use also deletes earlier journal entries, so read the journal again.
     if (more.some(entry => entry.decision === "learnedForgotten")) {
       this.read(this.#seconds);
       return true;

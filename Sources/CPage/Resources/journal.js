@@ -1,4 +1,4 @@
-// The journal: every decision with its reason, newest first, with filters.
+// The journal view: every decision with its reason, newest first, with filters.
 
 import { h, fill, text } from "./dom.js";
 import { JournalCopy } from "./journal-copy.js";
@@ -15,7 +15,7 @@ const spans = [
 
 const said = new WeakMap();
 
-/** The text of an entry; equal for entries that repeat each other. */
+/** Returns the text of an entry. Entries that repeat each other have equal texts. */
 function saying(entry) {
   let known = said.get(entry);
   if (known === undefined) {
@@ -27,10 +27,10 @@ function saying(entry) {
   return known;
 }
 
-/** The longest repeated group: a start, a remark, and the wait after its failure. */
+/** The number of entries in the longest repeated group: a start, a remark, and the wait after the failure. */
 const longestRound = 3;
 
-/** The number of times that `length` entries repeat; 1 if none of them is a wait. */
+/** Returns how many times `length` entries occur in a row; 1 if none of the entries is a wait. */
 function repetitions(entries, from, length) {
   let end = from + length;
   if (!entries.slice(from, end).some(entry => entry.decision === "held")) return 1;
@@ -38,7 +38,7 @@ function repetitions(entries, from, length) {
   return Math.floor((end - from) / length);
 }
 
-/** Groups repeated entries of a transfer or app: [{entry, since, count}], in the order of the last entries. */
+/** Groups repeated entries of a transfer or app. Returns [{entry, since, count}] in the order of the last entries. */
 export function runs(entries) {
   const subjects = new Map();
   for (const entry of entries) {
@@ -66,11 +66,11 @@ export function runs(entries) {
 
 export function journal(root) {
   let shown = 0;
-  // Drawing takes time in proportion to the entries. While they are read, the list is drawn only when it has doubled.
+  // The time to draw grows with the number of entries. During a read, draw the list only when their number has doubled.
   const copy = new JournalCopy(() => {
     if (!copy.isReading || copy.entries.length >= 2 * shown) show();
   });
-  const since = h("select", { class: "field", id: "journal-since", "aria-label": "How far back" }, spans.map(([
+  const since = h("select", { class: "field", id: "journal-since", "aria-label": "Time range" }, spans.map(([
     seconds, name
   ]) => h("option", { value: String(seconds) }, name)));
   since.value = "86400";

@@ -1,20 +1,20 @@
-// A list of any length with rows of one height. Only rows in sight exist, and they are reused as the list scrolls.
-// While somebody points at it or uses keys in it, the order is held: a row stays where it is.
+// A list of any length, whose rows have the same height. Only visible rows exist, and they are reused as the list scrolls.
+// While you point at the list or use keys in it, the list keeps its order, so that no row moves.
 
 import { h, attribute } from "./dom.js";
 
-/** The milliseconds for which the order is held after the last movement of a pointer or key. */
+/** The time for which the list keeps its order after the last pointer movement or key press, in milliseconds. */
 const holdTime = 10_000;
 
 export class VirtualList {
   /**
-   * @param label what a screen reader calls it
-   * @param create makes an empty row's content: (row) => parts
-   * @param update shows an item in it: (parts, item, row)
-   * @param open is called for a row that is chosen with Enter or a click
-   * @param identify the identity of an item, without which nothing is held
-   * @param left the item to show in a held row when its item has left the list: (identity, item) => item
-   * @param released is called when the order is no longer held
+   * @param label the name of the list for screen readers
+   * @param create creates the content of an empty row: (row) => parts
+   * @param update shows an item in a row: (parts, item, row)
+   * @param open called for a row that you choose with Enter or a click
+   * @param identify returns the identity of an item; without this function, the list does not keep its order
+   * @param left returns the item to show in place of an item that has left the list while the order is kept: (identity, item) => item
+   * @param released called when the list no longer keeps its order
    */
   constructor({ label, create, update, open, keys, identify, left, released }) {
     Object.assign(this, { create, update, open, keys, identify, left, released, items: [], rows: [], active: 0,
@@ -44,7 +44,7 @@ export class VirtualList {
     return this.holdTimer !== 0;
   }
 
-  /** Keeps rows where they are, until the last movement is some seconds ago. */
+  /** Keeps the order of the rows until some seconds after the last call. */
   hold() {
     clearTimeout(this.holdTimer);
     this.holdTimer = setTimeout(() => this.release(), holdTime);
@@ -57,7 +57,7 @@ export class VirtualList {
     this.released();
   }
 
-  /** The new items in the order of the held rows, with those that are new at the end. */
+  /** Returns the items in the order of the current rows. Items without a row are at the end. */
   inHeldOrder(items) {
     const fresh = new Map(items.map(item => [this.identify(item), item]));
     const kept = this.items.map(old => {
@@ -69,7 +69,7 @@ export class VirtualList {
     return [...kept, ...fresh.values()];
   }
 
-  /** Shows other items. `isChosen` says that the user asked for this order, which ends a hold. */
+  /** Replaces the items. If you chose their order (`isChosen`), the list no longer keeps the previous order. */
   set(items, isChosen = false) {
     if (isChosen) {
       clearTimeout(this.holdTimer);
@@ -84,7 +84,7 @@ export class VirtualList {
     this.measure();
   }
 
-  /** The focus follows its item when the item gets another place. */
+  /** Moves the focus with its item if the item's position has changed. */
   moveActive(identity, focused) {
     const index = this.items.findIndex(item => this.identify(item) === identity);
     if (index < 0 || index === this.active) return;
@@ -96,7 +96,7 @@ export class VirtualList {
     (control < 0 ? row : row?.querySelectorAll("button, input")[control])?.focus({ preventScroll: true });
   }
 
-  /** The rows' height in pixels; the style sheet gives it in rem, which grows with the user's type. */
+  /** Returns the height of a row in pixels. The style sheet sets it in rem, which grows with your font size. */
   rowHeight() {
     const height = parseFloat(getComputedStyle(this.node).getPropertyValue("--row"));
     return height * parseFloat(getComputedStyle(document.documentElement).fontSize) || 64;
@@ -122,7 +122,7 @@ export class VirtualList {
       .height) + 4);
     const count = Math.max(0, last - first);
     while (this.rows.length < count) this.rows.push(this.makeRow());
-    // An item keeps its row while it is in sight, so that scrolling moves few nodes.
+    // A visible item keeps its row, so that scrolling moves few nodes.
     const size = this.rows.length;
     for (let index = 0; index < size; index += 1) {
       const row = this.rows[index];

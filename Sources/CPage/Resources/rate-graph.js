@@ -21,7 +21,7 @@ export class RateGraph {
     this.draw(0);
   }
 
-  /** Takes the rate at `now`, in milliseconds; at most one sample a second is kept. */
+  /** Adds a sample of the rate at the time `now`, in milliseconds. Keeps at most one sample per second. */
   add(bytesPerSecond, now) {
     const last = this.samples.at(-1);
     if (last && now - last.time < 1000) last.rate = bytesPerSecond;
@@ -30,7 +30,7 @@ export class RateGraph {
     this.draw(now);
   }
 
-  /** Deletes all samples, which are out of date. */
+  /** Deletes all samples, because they are out of date. */
   clear() {
     this.samples = [];
     this.draw(0);

@@ -1,23 +1,23 @@
-// The page's knowledge, as the service has confirmed it: read once, then kept up to date by the stream of events.
+// The page's copy of the service's state. The page reads the state once, and then updates it from the stream of events.
 
 import { get, optional, segment, Refused } from "./api.js";
 
 export const state = {
-  /** connecting, live, away (no service), ended (the page's program has ended), locked (this browser has no access) */
+  /** The state of the connection: connecting, live, away (no service), ended (no page program), locked (no access). */
   link: "connecting",
   detail: "",
   status: null,
   device: null,
   tasks: new Map(),
-  /** Numbers of transfers that are removed unless the user undoes it. */
+  /** The numbers of transfers that will be removed unless you undo it. */
   hidden: new Set(),
   apps: new Map(),
-  /** Background refresh of each app that takes part in it. */
+  /** The background refresh state of each app that uses background refresh. */
   refresh: new Map(),
   sessions: new Map(),
-  /** The newest entries of the journal that came while this page was open. */
+  /** The newest journal entries that arrived while this page was open. */
   entries: [],
-  /** The number of the last entry that this page missed or no longer keeps. */
+  /** The number of the last journal entry that this page missed or no longer keeps. */
   forgotten: 0,
   /** The time of the last message from the service. */
   heardAt: null,
@@ -31,7 +31,7 @@ let frame = 0;
 let lastProgress = 0;
 let progressTimer = 0;
 
-/** Calls `listener` in a frame after one of the topics has changed. Returns a function that stops this. */
+/** Calls `listener` in the next frame after one of the topics has changed. Returns a function that ends the calls. */
 export function listen(topics, listener) {
   for (const topic of topics) {
     if (!listeners.has(topic)) listeners.set(topic, new Set());
@@ -47,7 +47,7 @@ function changed(topic) {
   if (!frame) frame = requestAnimationFrame(tell);
 }
 
-/** Announces progress, at most four times a second. */
+/** Notifies the listeners of progress, at most four times a second. */
 function progressed() {
   if (progressTimer) return;
   const wait = Math.max(0, lastProgress + 250 - performance.now());
@@ -85,7 +85,7 @@ function want() {
   if (!readTimer && !isReading) readTimer = setTimeout(read, 250);
 }
 
-/** Reads everything that events have touched since the last time, in few requests. */
+/** Reads again everything that events have changed since the last read, in few requests. */
 async function read() {
   readTimer = 0;
   isReading = true;
@@ -110,13 +110,13 @@ function failed(error) {
   else if (error.isAway) link("away", error.message);
 }
 
-/** Numbers of removed tasks. A number is never used again, and an answer under way must not bring the task back. */
+/** The numbers of removed tasks. A late answer must not bring a removed task back, and no new task gets its number. */
 const removed = new Set();
 
-/** Applies a task from an answer. */
+/** Updates a task from an answer of the service. */
 export function tellTask(task) {
   if (removed.has(task.id)) return;
-  // A token of a cancelled download may be long, and is shown nowhere.
+  // Drop the resume data of a cancelled download. It may be long, and the page does not show it.
   delete task.resumeData;
   state.tasks.set(task.id, task);
   changed("tasks");
@@ -196,7 +196,7 @@ let retryTimer = 0;
 let pause = 1000;
 let generation = 0;
 
-/** Reads everything, then follows. */
+/** Reads the complete state, and then follows the stream of events. */
 export async function start() {
   const mine = ++generation;
   clearTimeout(retryTimer);
@@ -206,7 +206,7 @@ export async function start() {
   try {
     await readStatus();
     lastID = state.status.lastJournalEntry;
-    // No event brings what came before: a view that has read less of the journal reads it again.
+    // Events do not repeat earlier journal entries. A view that lacks some of them must read the journal again.
     state.forgotten = Math.max(state.forgotten, lastID);
     changed("journal");
     await Promise.all([readApps(), readDevice()]);
@@ -227,7 +227,7 @@ export async function start() {
   }
 }
 
-/** Tries again, later each time up to half a minute, and only while the page is visible. */
+/** Schedules another attempt, while the page is visible. The delay grows with each attempt, up to half a minute. */
 function again() {
   clearTimeout(retryTimer);
   if (["locked", "ended"].includes(state.link) || document.hidden) return;
@@ -235,7 +235,7 @@ function again() {
   pause = Math.min(pause * 2, 30000);
 }
 
-/** Tries again at once. */
+/** Tries to connect again at once. */
 export function tryNow() {
   pause = 1000;
   if (state.isLoaded && state.link !== "ended") follow();
@@ -268,7 +268,7 @@ function follow() {
     lastID = Number(event.lastEventId);
     state.entries = [];
     state.forgotten = 0;
-    // A journal that begins again uses its numbers again.
+    // After a reset, the service may use the numbers of removed tasks again.
     removed.clear();
     changed("reset");
     start();
@@ -278,7 +278,7 @@ function follow() {
   });
 }
 
-/** Handles the end of the stream. A request tells whether the service or the page's program is missing. */
+/** Handles the end of the stream. Sends a request to find out whether the service or the page's program has ended. */
 async function broken(mine) {
   mine.close();
   source = null;
@@ -322,7 +322,7 @@ function progress(now) {
   const task = state.tasks.get(now.id);
   if (!task) return;
   Object.assign(task, now);
-  // Only a running task has progress; its entry in the journal follows.
+  // Only a running task has progress. The journal entry about its start follows.
   if (task.state === "waiting") {
     wanted.tasks.add(task.id);
     want();
@@ -330,12 +330,12 @@ function progress(now) {
   progressed();
 }
 
-/** How often a hidden page asks for a file: the page's program ends ten minutes after the last request. */
+/** The interval at which a hidden page requests a file. The page's program ends ten minutes after the last request. */
 const openInterval = 240_000;
 let openTimer = 0;
 
-// A browser has six connections to a server for all its tabs. A hidden page closes its stream, and catches up from its last
-// event when it is visible again.
+// A browser opens at most six connections to a server, for all its tabs together. Therefore a hidden page closes its stream. When
+// the page is visible again, the stream continues from the last event.
 document.addEventListener("visibilitychange", () => {
   if (!state.isLoaded || ["locked", "ended"].includes(state.link)) return;
   clearInterval(openTimer);

@@ -1,5 +1,5 @@
-// The app switcher: a card for each app with its last picture. A mouse or a pen can throw a card upwards, which force-quits
-// the app unless it is undone within some seconds. A finger on a card scrolls.
+// The app switcher: a card for each app with its last snapshot. Throwing a card upwards with a mouse or a pen force-quits the app,
+// unless you undo it within some seconds. A finger on a card scrolls.
 
 import { h, fill, text, attribute, button, confirm, act, dialog, undoable } from "./dom.js";
 import { get, post } from "./api.js";
@@ -14,7 +14,7 @@ const fetchResults = { newData: "new data", noData: "nothing new", failed: "fail
 const front = app => post(appPath(app.id, "activate")).then(tellApp);
 const leave = app => post(appPath(app.id, "background")).then(tellApp);
 const quit = app => post(appPath(app.id, "quit"), { force: false }).then(tellApp);
-/** What a force quit destroys, with the number of transfers. */
+/** Returns the consequences of a force quit in words, with the number of transfers that are cancelled. */
 function forceQuitWords(app) {
   const prefix = `${app.id.replaceAll("%", "%25").replaceAll(":", "%3A")}:`;
   let count = 0;
@@ -54,7 +54,7 @@ export function switcher(root) {
       showCard(card, app);
       if (deck.children[index] !== card.node) deck.insertBefore(card.node, deck.children[index] ?? null);
     });
-    // The clock runs only while it is visible and an app has background time left.
+    // The timer runs only while the view is visible and an app has background time left.
     const runs = apps.some(app => app.background?.remaining !== undefined && !app.background.standsStill && app
       .state === "background");
     clearInterval(clock);
@@ -110,7 +110,7 @@ app())), { showsWords: true, "data-action": "front" });
   card.node = h("li", { class: "card", "data-app": id }, card.hint, h("article", { class: "card-body" },
     card.pane, h("div", { class: "card-text" }, h("div", { class: "line" }, card.title, card.badge), card.waits,
       h("dl", { class: "facts tight" }, h("dt", {}, "Background time"), card.time, card.nextName, card.next, h(
-        "dt", {}, "Last end"), card.last)),
+        "dt", {}, "Last exit"), card.last)),
     h("div", { class: "actions row" }, card.front, card.leave, card.quit, card.force, card.why)));
   card.picture.addEventListener("error", () => {
     card.picture.hidden = true;
@@ -147,7 +147,7 @@ function showCard(card, app) {
   card.force.disabled = app.isForceQuit;
 }
 
-/** One sentence on what the app does or waits for. */
+/** Returns a sentence that says what the app does or waits for. */
 function waitingFor(app) {
   const open = app.background?.tasks ?? [];
   if (app.wakes?.length) {
@@ -163,7 +163,7 @@ function waitingFor(app) {
     active: "It is in the foreground.",
     inactive: "It is changing between foreground and background.",
     background: "It runs in the background.",
-    suspended: "It is suspended, and uses no processor time.",
+    suspended: "It is suspended and uses no processor time.",
     notRunning: app.isForceQuit ? "You force-quit it. It does not run until you open it." : "It does not run."
   } [app.state] ?? "";
 }
@@ -176,14 +176,14 @@ function timeLeft(app, readAt) {
   return duration(background.remaining - (performance.now() - readAt) / 1000);
 }
 
-/** The time of the next background fetch; null for an app without background refresh. */
+/** Returns the time of the next background fetch; null for an app without background refresh. */
 function nextFetch(app) {
   const refresh = state.refresh.get(app.id);
   if (!refresh || refresh.interval === "never") return null;
   return refresh.expected ? moment(refresh.expected) : refresh.sentence || null;
 }
 
-/** Lets a mouse or a pen throw the card upwards. Released early, it falls back. */
+/** Lets a mouse or a pen throw the card upwards. A card that is released too early returns to its place. */
 function throwable(card, app) {
   let start = null;
   const pane = card.node;
@@ -215,7 +215,7 @@ function throwable(card, app) {
     card.pending = undoable(`${thrown.name || thrown.id} will be force-quit. ${forceQuitWords(thrown)}`, isLeaving => {
       card.pending = null;
       pane.classList.remove("leaving");
-      // A page that is closed no longer offers to undo.
+      // If the page is closed, the force quit can no longer be undone.
       return isLeaving ? undefined : act(card.force, () => forceQuit(thrown));
     }, () => {
       card.pending = null;
@@ -256,7 +256,7 @@ export function appFacts(app) {
     ["Scheduled tasks", state.refresh.get(app.id)?.scheduled.map(scheduled => [
       scheduled.task.title ?? scheduled.task.identifier, scheduled.sentence ?? (scheduled.began ? "Running." : "")
     ].join(": ")).join(" ")],
-    ["Last end", app.lastExit && capital(
+    ["Last exit", app.lastExit && capital(
       `${moment(app.lastExit.time)}: ${words.exits[app.lastExit.cause] ?? app.lastExit.cause} ${app.lastExit.detail ?? ""}`
       )]
   ];
@@ -267,7 +267,7 @@ export function appFacts(app) {
     stints.length ? h("details", {}, h("summary", {}, "Its last background runs"), h(
     "ol", { class: "past" }, stints.slice(-10).reverse().map(stint => h("li", {},
         h("time", { class: "number", datetime: stint.began }, moment(stint.began)),
-        ` ${duration(stint.seconds)}${stint.heldAwake ? ", the device was held awake" : ""}${stint.windows ? `, ${stint.windows} windows` : ""}. `,
+        ` ${duration(stint.seconds)}${stint.heldAwake ? ", the device was kept awake" : ""}${stint.windows ? `, ${stint.windows} windows` : ""}. `,
         stint.end ? words.stintEnds[stint.end] ?? stint.end : "It continues.", " ", h(
         "span", { class: "faint" }, [...stint.tasks, ...stint.wakes.map(wake => words.wakes[wake] ?? wake)]
           .join(", ")))))) : null

@@ -1,4 +1,4 @@
-// Paints a timeline on a canvas, and keeps the areas of its bars for the pointer.
+// The painter of a timeline on a canvas. It remembers the areas of the bars, to find the bar under the pointer.
 
 import { state } from "./store.js";
 import { visible } from "./dom.js";
@@ -9,7 +9,7 @@ const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10
   604800
 ];
 
-/** Okabe and Ito's palette, which colour-blind people can tell apart; position, height and hatching repeat what colour shows. */
+/** The palette of Okabe and Ito, which colour-blind people can tell apart. Position, height and hatching also show what colour shows. */
 const light = {
   ink: "#1f2328",
   faint: "#57606a",
@@ -62,10 +62,10 @@ const dark = {
   active: "#2b8fd0"
 };
 
-/** The colours of the current scheme. */
+/** The colours of the current colour scheme. */
 export const palette = scheme => scheme.matches ? dark : light;
 
-/** Paints the time from `view.from` to `view.to`. */
+/** Paints the part of the timeline from `view.from` to `view.to`. */
 export function painter(canvas, view, scheme) {
   const pen = canvas.getContext("2d");
   let picture = null;
@@ -91,7 +91,7 @@ export function painter(canvas, view, scheme) {
     return list;
   }
 
-  /** A removed transfer has only its number. */
+  /** Returns the label of a transfer. A removed transfer has only its number. */
   const name = id => {
     const task = state.tasks.get(id);
     return task ? taskName(task) : `Transfer ${id}`;
@@ -303,7 +303,7 @@ export function painter(canvas, view, scheme) {
     return `${short}…`;
   }
 
-  /** The topmost bar or mark at a position. */
+  /** Returns the topmost bar or mark at a position. */
   const at = (x, y) => hits.findLast(hit => x >= hit.x && x <= hit.x + hit.width && y >= hit.y && y <= hit.y + hit.height);
   return { paint, at, margin: () => left + right, left: () => left };
 }

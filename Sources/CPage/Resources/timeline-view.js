@@ -1,4 +1,4 @@
-// The timeline as a live picture: zoom with the wheel, the keys + and -, or two fingers; pan by dragging or with the arrows.
+// The timeline view, a live picture. The wheel, the keys + and -, and two fingers zoom. Dragging and the arrow keys pan.
 
 import { h, fill, button } from "./dom.js";
 import { state, listen } from "./store.js";
@@ -17,7 +17,7 @@ export function timeline(root) {
   const canvas = h("canvas", { class: "timeline", tabindex: 0,
 role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
   const tip = h("div", { class: "tip", hidden: true, role: "tooltip" });
-  const range = h("select", { class: "field", id: "timeline-range", "aria-label": "How far back" }, ranges.map(([
+  const range = h("select", { class: "field", id: "timeline-range", "aria-label": "Time range" }, ranges.map(([
     seconds, name
   ]) => h("option", { value: String(seconds) }, name)));
   const app = h("select", { class: "field", id: "timeline-app", "aria-label": "App" });
@@ -34,7 +34,7 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
       button("add", "Zoom in", () => zoom(0.5), { id: "zoom-in" }), h("button", { type: "button", class: "button",
         id: "zoom-out", "aria-label": "Zoom out", title: "Zoom out", onclick: () => zoom(2) }, "−"), live),
     frame, legend, h("p", { class: "faint", id: "timeline-help" },
-      "Wheel, + and − zoom; dragging and the arrow keys pan; point at a bar to see when, how long and why."),
+      "Zoom with the wheel, + and −. Pan by dragging or with the arrow keys. Point at a bar to see its time, duration and reason."),
     table);
 
   const copy = new JournalCopy(() => again(true));
@@ -102,13 +102,13 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
       isStale = false;
     }
     pen.paint(picture);
-    // The present moves by a pixel at a time, and only while the page is visible.
+    // Redraw when the current time has moved by a pixel, but only while the page is visible.
     clearTimeout(timer);
     if (view.isLive && !document.hidden) timer = setTimeout(() => again(false), Math.max(1000, (view.to - view
       .from) / Math.max(1, canvas.clientWidth)));
   }
 
-  /** If the journal is shorter than the range, it fills the picture until the user zooms. */
+  /** If the journal covers less time than the range, the journal fills the picture until you zoom. */
   function fitYoung(start, now) {
     if (isFitted || !copy.entries.length) return;
     isFitted = true;

@@ -1,6 +1,6 @@
-// Reads a timeline from the journal: the activity of the device, its apps and its transfers, as spans. 'nightshift timeline' reads it
-// in the same way. Unknown times are not drawn: the time before the service's first entry, and the time from the last entry of one run
-// to the start of the next.
+// The computation of a timeline from the journal: the activity of the device, its apps and its transfers, as spans.
+// 'nightshift timeline' computes it in the same way. Unknown times are not drawn: the time before the service's first entry, and the
+// time from the last entry of one run of the service to the start of the next run.
 
 export const deviceWords = { inUse: "in use", awake: "awake", held: "kept awake by an app", window: "maintenance window",
   dozing: "dozing", asleep: "asleep" };
@@ -23,7 +23,7 @@ class Track {
     Object.assign(this, { value, key, note });
   }
   close(at) {
-    // Spans without length are not drawn. A clock that was set back must not make spans of negative length.
+    // Omit spans without length. After the clock was set back, a span could even have a negative length.
     if (at <= this.since) return;
     if (this.value !== null) this.spans.push({ from: this.since, to: at, value: this.value, note: this.note });
     this.since = at;
@@ -42,13 +42,13 @@ const appStates = { inactive: "inactive", active: "active", background: "backgro
 const starts = new Set(["started", "continued", "restarted", "uploadKept", "uploadContinued", "uploadRestarted"]);
 const ends = new Set(["completed", "failed", "cancelled", "removed", "suspended"]);
 
-/** Whether the entry contains all conditions of the device, as the first entry of a run of the service does. */
+/** Whether the entry contains all device conditions, as the first entry of a run of the service does. */
 const describesWholeDevice = entry => entry.decision === "deviceChanged" &&
   ["power", "network", "idle", "sleeping"].every(key => key in (entry.inputs ?? {}));
 
 /**
- * The entries, with each start of the service moved before the first device state of that run. The service records the device state a
- * moment before its start.
+ * Returns the entries, with each start of the service moved before the first device state of that run. The service records that device
+ * state shortly before its start.
  */
 function startsFirst(entries) {
   const result = [];
@@ -66,7 +66,7 @@ function startsFirst(entries) {
   return result;
 }
 
-/** The entries up to the next start of the service or deletion of the learned use. */
+/** Returns the entries up to the next start of the service, or up to the next deletion of the learned use. */
 function stretch(entries, index) {
   const end = entries.findIndex((entry, at) => at >= index && (entry.decision === "serviceStarted" || entry.decision ===
     "learnedForgotten" && !entry.app));
@@ -74,8 +74,8 @@ function stretch(entries, index) {
 }
 
 /**
- * The state of the device before the entry `index`, derived from later entries: a condition with two values had the opposite value
- * before its first change, and a condition without a change has its current value.
+ * Returns the device state before the entry `index`, derived from later entries. A condition with two values had the opposite value
+ * before its first change. A condition that does not change has its current value.
  */
 function knownBefore(entries, index, current) {
   const { entries: later, isLast } = stretch(entries, index);
@@ -100,9 +100,9 @@ function knownBefore(entries, index, current) {
 }
 
 /**
- * The timeline of journal entries, which are in order, between two times in milliseconds.
+ * Returns the timeline of journal entries between two times, in milliseconds. The entries must be in order.
  *
- * `current` is the current state of the device.
+ * `current` is the current device state.
  */
 export function readTimeline(journal, from, to, words, onlyApp = "", current = null) {
   const entries = startsFirst(journal);
@@ -120,7 +120,7 @@ export function readTimeline(journal, from, to, words, onlyApp = "", current = n
     if (conditions.sleeping === "yes") return "asleep";
     if (phase === "window" || phase === "dozing") return phase;
     if (conditions.idle === "no") return "inUse";
-    // With external power the device does not doze, so its phase is known.
+    // On external power the device does not doze, so its phase is known.
     if (conditions.idle === undefined || !phase && conditions.power !== "external") return null;
     return isHeld ? "held" : "awake";
   }
@@ -140,12 +140,12 @@ export function readTimeline(journal, from, to, words, onlyApp = "", current = n
     show(at);
   }
 
-  /** Handles a start of the service, and a deletion of the learned use. */
+  /** Handles a start of the service, or a deletion of the learned use. */
   function readBoundary(index) {
     const entry = entries[index],
       at = Date.parse(entry.time);
     if (entry.decision === "serviceStarted") {
-      // It is unknown how long the previous run continued after its last entry.
+      // The time from the last entry of the previous run to its end is unknown.
       const last = index ? Date.parse(entries[index - 1].time) : -Infinity;
       if (last >= at) return;
       if (index) endRun(last, at);
@@ -228,7 +228,7 @@ export function readTimeline(journal, from, to, words, onlyApp = "", current = n
         app.states.change(appStates[entry.detail] ?? null, at);
         break;
       case "appAdopted":
-        // The previous run may have left the app suspended. After its adoption the app runs.
+        // The previous run may have left the app suspended. After the service has adopted the app, the app runs.
         app.states.change(["suspended", "standing"].includes(app.left) ? "background" : app.left ?? null, at);
         break;
       case "appWoken":
@@ -290,7 +290,7 @@ export function readTimeline(journal, from, to, words, onlyApp = "", current = n
     else if (entry.decision === "resumed" || entry.decision === "retargeted") track.change("waiting", at);
   }
 
-  // If the first entry is not a start of the service, the service was already running.
+  // If the first entry is not a start of the service, the service was running before it.
   if (entries.length ? entries[0].decision !== "serviceStarted" : current)
     begin(knownBefore(entries, 0, current), entries[0]?.id === 1 ? Date.parse(entries[0].time) : from);
   for (const [index, entry] of entries.entries()) {
@@ -320,7 +320,7 @@ export function readTimeline(journal, from, to, words, onlyApp = "", current = n
   };
 }
 
-/** Combines many transfers into one row for each app. It runs while any of them runs, and otherwise waits while any of them waits. */
+/** Combines many transfers into one row for each app. The row shows *running* while any transfer runs, else *waiting* while any waits. */
 function grouped(rows) {
   const groups = new Map();
   for (const row of rows) {
@@ -346,7 +346,7 @@ function grouped(rows) {
   });
 }
 
-/** Moves the end of a timeline to a later time, without any other change. */
+/** Moves the end of a timeline to a later time, and changes nothing else. */
 export function extend(timeline, to) {
   const all = [timeline.device, timeline.power, timeline.network, ...timeline.transfers.map(row => row.spans)];
   for (const app of timeline.apps) all.push(app.states, app.tasks);

@@ -5,20 +5,20 @@ import { get, post, postLeaving } from "./api.js";
 import { state, tellTask, forgetTask, hideTasks, showTasks, taskPath } from "./store.js";
 import { shortName, isOver, size, amounts } from "./format.js";
 
-/** The most transfers in one request. */
+/** The maximum number of transfers in one request. */
 const mostPerRequest = 1000;
 const waitsThatRetryEnds = ["retry", "retryAfter", "hostBackoff", "slow"];
 
-/** Whether the transfer waits for its next attempt. */
+/** Whether the transfer is waiting for its next attempt. */
 export const waitsForRetry = task => task.state === "waiting" && waitsThatRetryEnds.includes(task.wait?.reason);
-/** Whether a failed transfer can start again with the bytes it has. */
+/** Whether a failed transfer can start again and keep the bytes that it has. */
 export const canRestart = task => task.state === "failed" && task.kind !== "upload" && !task.file;
 export const canPause = task => task.state === "waiting" || task.state === "running";
 export const canCancel = task => !isOver(task) && task.state !== "finishing" && task.state !== "removed";
 
 const transfers = count => count === 1 ? "1 transfer" : `${count} transfers`;
 
-/** Changes the address of a transfer; without one, a failed transfer starts again at the address it has. */
+/** Changes the URL of a transfer. Without a new URL, a failed transfer starts again at its current URL. */
 export const retarget = (task, url) => post(taskPath(task.id, "retarget"), url ? { url } : {}).then(tellTask);
 
 export const single = {
@@ -30,7 +30,7 @@ export const single = {
   restore: async () => removal?.pending.undo()
 };
 
-/** The main button of a row: {icon, words, run}. */
+/** The main action of a row: {icon, words, run}. */
 export function mainAction(task) {
   if (task.state === "removed") return { icon: "undo", words: "Undo the removal", run: single.restore };
   if (task.state === "suspended") return { icon: "play", words: "Resume", run: single.resume };
@@ -63,7 +63,7 @@ export async function cancel(task, node) {
 
 let removal = null;
 
-/** Removes ended transfers from the list at once, and from the service when the time to undo is over. */
+/** Removes ended transfers from the list at once, and from the service after the time in which you can undo it. */
 export function removeTasks(tasks) {
   if (!tasks.length) return;
   if (!removal) {
@@ -82,7 +82,7 @@ export function removeTasks(tasks) {
   removal.pending.restart();
 }
 
-/** Whether the complete file is in the service's own folder, and is deleted with the transfer. */
+/** Whether the complete file is in the service's own folder. Such a file is deleted with the transfer. */
 const isKeptByService = task => task.kind !== "upload" && task.state === "completed" && !task.destination;
 
 function removalWords(tasks) {
@@ -119,7 +119,7 @@ async function finishRemoval(ids, isLeaving) {
 
 const done = { suspend: "paused", resume: "resumed", cancel: "cancelled" };
 
-/** Pauses, resumes or cancels. */
+/** Pauses, resumes or cancels the transfers. */
 export async function actOnAll(action, tasks, node) {
   if (action === "cancel" && !await confirm(`Cancel ${transfers(tasks.length)}?`, cancelWords(tasks),
       `Cancel ${transfers(tasks.length)}`, "Keep them")) return;
@@ -137,7 +137,7 @@ export async function actOnAll(action, tasks, node) {
   });
 }
 
-/** Ends waits for the next attempt, and starts failed downloads again. */
+/** Starts the next attempt of waiting transfers now, and starts failed downloads again. */
 export async function retryAll(tasks, node) {
   await act(node, async () => {
     const waiting = tasks.filter(waitsForRetry).map(task => task.id);
@@ -163,8 +163,8 @@ export async function retryAll(tasks, node) {
 
 function report(count, what, refused) {
   const said = count === 0 ? "" : `${transfers(count)} ${count === 1 ? "is" : "are"} ${what}. `;
-  const not = refused.length ? `${transfers(refused.length)} refused it: ${refused[0].detail ?? refused[0].title}` :
-    count === 0 ? "Nothing had to be done." : "";
+  const not = refused.length ? `The service refused this for ${transfers(refused.length)}: ${refused[0].detail ?? refused[0].title}` :
+    count === 0 ? "There was nothing to do." : "";
   toast(said + not, refused.length > 0);
 }
 

@@ -1,4 +1,4 @@
-// One transfer: its state with the reason, its settings, its address, and its history.
+// The dialog about one transfer: its state with the reason, its settings, its URL and its history.
 
 import { h, fill, text, button, dialog, act, toast } from "./dom.js";
 import { patch } from "./api.js";
@@ -18,7 +18,7 @@ export async function details(id) {
       node.close();
       return;
     }
-    // Text that is being typed stays: only another state draws the dialog again.
+    // Redraw the dialog only if one of these values has changed, so that text that you are typing stays.
     const now = `${task.state} ${task.priority} ${task.rateLimit} ${task.wait?.reason} ${task.url}`;
     if (now === last) return;
     last = now;
@@ -48,7 +48,7 @@ function settings(task) {
   const shown = h("output", { for: "priority", class: "number" }, task.priority.toFixed(2));
   priority.addEventListener("input", () => text(shown, Number(priority.value).toFixed(2)));
   priority.addEventListener("change", () => act(priority, () => patch(taskPath(task.id), { priority: Number(priority
-      .value) }).then(tellTask), "The priority is changed."));
+      .value) }).then(tellTask), "The priority was changed."));
   const limit = h("input", { class: "field", id: "limit", value: typedRate(task.rateLimit), placeholder: "none",
     autocomplete: "off", "aria-describedby": "limit-help" });
   return h("form", {
@@ -61,7 +61,7 @@ function settings(task) {
           return;
         }
         act(limit, () => patch(taskPath(task.id), { rateLimit: bytes }).then(tellTask),
-          "The limit is changed.");
+          "The limit was changed.");
       }
     },
     h("label", { for: "priority" }, "Priority"), h("div", { class: "row" }, priority, shown),
@@ -70,7 +70,7 @@ function settings(task) {
       "bytes per second: 500K, 1.5M")));
 }
 
-/** The new address of a download, such as a mirror or a renewed link. */
+/** The form for a new URL of a download, such as a mirror or a renewed link. */
 function address(task) {
   if (task.state === "completed" || task.state === "cancelled" || task.kind === "upload" || task.file) return null;
   const url = h("input", { class: "field", id: "retarget", type: "url", required: true, placeholder: "https://…",
@@ -85,7 +85,7 @@ function address(task) {
       }
     }, h("label", { for: "retarget" }, "New address"), h("div", { class: "row" }, url, submit),
     h("p", { class: "faint", id: "retarget-help" },
-      "What is downloaded is kept if the file at the new address is the same."));
+      "The downloaded data is kept if the file at the new address is the same."));
 }
 
 function actions(task) {

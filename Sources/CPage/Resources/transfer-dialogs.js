@@ -1,4 +1,4 @@
-// Dialogs about many transfers: limits of all, and one action for all.
+// The dialogs about many transfers: the limits of all transfers together, and actions on all of them.
 
 import { h, button, dialog, act, toast } from "./dom.js";
 import { post, patch } from "./api.js";
@@ -27,7 +27,7 @@ export async function limits() {
         const change = { rateLimit, ...(most.value ? { maximumTransfers: Number(most.value) } : {}) };
         if (await act(submit, () => patch("/v1/settings", change))) {
           node.close();
-          toast("The limits are changed.");
+          toast("The limits were changed.");
           readStatus();
         }
       }
@@ -46,11 +46,11 @@ export function everything() {
     entry("pause", "Pause all", "pause-all", all(canPause), (tasks, node) => actOnAll("suspend", tasks, node)),
     entry("play", "Resume all", "resume-all", all(task => task.state === "suspended"), (tasks, node) => actOnAll(
       "resume", tasks, node)),
-    entry("retry", "Try again now: those that wait after an error", "retry-all", all(waitsForRetry), (tasks, node) =>
+    entry("retry", "Retry all that wait after an error", "retry-all", all(waitsForRetry), (tasks, node) =>
       act(node, async () => {
         const { count } = await post("/v1/retry", {});
         toast(count === 1 ? "1 transfer is being tried again." : `${count} transfers are being tried again.`);
       })),
     entry("retry", "Try failed downloads again", "restart-all", all(canRestart), retryAll),
-    entry("remove", "Remove all that ended", "remove-all", all(isOver), tasks => removeTasks(tasks))));
+    entry("remove", "Remove all that have ended", "remove-all", all(isOver), tasks => removeTasks(tasks))));
 }

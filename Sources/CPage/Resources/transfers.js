@@ -1,4 +1,4 @@
-// Transfers: a live, sorted list of any length, with actions on one, several or all.
+// The transfers: a live, sorted list of any length, with actions on one transfer, several or all of them.
 
 import { h, fill, text, attribute, button, act } from "./dom.js";
 import { state, listen } from "./store.js";
@@ -25,7 +25,7 @@ const part = task => {
 const currentRate = task => state.link === "live" && task.state === "running" ? task.bytesPerSecond ?? 0 : 0;
 const collator = new Intl.Collator(undefined, { numeric: true });
 
-/** Orders of the list. Each ends with the number, so that equal rows have a fixed order. */
+/** The orders of the list. Each order compares the numbers last, so that equal rows have a fixed order. */
 const orders = [
   ["state", "By state", (a, b) => order[a.state] - order[b.state] || (isOver(a) ? b.id - a.id : a.id - b.id)],
   ["newest", "Newest first", (a, b) => b.id - a.id],
@@ -39,7 +39,7 @@ const orders = [
 let chosen = "active";
 let chosenOrder = "state";
 let sought = "";
-/** Numbers of selected transfers. */
+/** The numbers of the selected transfers. */
 const selected = new Set();
 const graph = new RateGraph();
 
@@ -105,13 +105,13 @@ export function transfers(root) {
       button("add", "Add", () => addDialog(), { showsWords: true, kind: "primary", id: "add" }),
       button("limit", "Limits of all transfers", limits, { id: "limits" }), button("more", "All transfers",
         everything, { id: "everything" })),
-    h("div", { class: "toolbar second" }, h("div", { class: "chips", role: "group", "aria-label": "Which transfers" },
+    h("div", { class: "toolbar second" }, h("div", { class: "chips", role: "group", "aria-label": "Filter of transfers" },
       tabs), sorting, search),
     empty, list.node, selection.node);
 
   let anchor = null;
 
-  /** Selects or deselects a transfer; with `isRange`, all from the last one selected. */
+  /** Selects or deselects a transfer. With `isRange`, selects all transfers from the last selected one to this one. */
   function select(task, isSelected, isRange = false) {
     const ids = list.items.map(item => item.id);
     const [from, to] = [ids.indexOf(anchor), ids.indexOf(task.id)].sort((a, b) => a - b);
@@ -176,7 +176,7 @@ const isSought = task => taskName(task).toLowerCase().includes(sought) || task.u
 
 // MARK: - Several
 
-/** The actions on the selected transfers. They cover the end of the list, so that no row moves when they appear. */
+/** The toolbar for the selected transfers. It covers the end of the list, so that no row moves when the toolbar appears. */
 function selectionBar(items, changed) {
   const count = h("span", { class: "number", role: "status" });
   const chosenTasks = isIn => [...selected].map(id => state.tasks.get(id)).filter(task => task && isIn(task));
@@ -259,7 +259,7 @@ function makeRow(node, item, select) {
   return parts;
 }
 
-/** Sets the picture and the label of a button if they differ. */
+/** Sets the icon and the label of a button if they have changed. */
 function relabel(node, shape, words) {
   if (node.dataset.shape === `${shape} ${words}`) return;
   node.dataset.shape = `${shape} ${words}`;
@@ -283,7 +283,7 @@ function showRow(parts, task, node) {
   text(parts.sentence, sentence);
   attribute(parts.sentence, "title", sentence);
   text(parts.amount, total > 0 ? `${size(done)} of ${size(total)}` : done > 0 ? size(done) : "");
-  // Without the service the rate of a transfer is unknown.
+  // The rate of a transfer is unknown while the page has no connection to the service.
   text(parts.rate, currentRate(task) > 0 ? rate(task.bytesPerSecond) : "");
   text(parts.left, isLive ? timeLeft(task) : "");
   const scale = `scaleX(${part(task).toFixed(4)})`;

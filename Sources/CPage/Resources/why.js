@@ -1,4 +1,4 @@
-// Why: the service's explanation of the state of a transfer, an app, a push or a region.
+// The Why view: the service's explanation of the state of a transfer, an app, a push or a region.
 
 import { h, fill } from "./dom.js";
 import { get, optional, segment } from "./api.js";
@@ -10,7 +10,7 @@ import { appFacts } from "./switcher.js";
 export function why(root, argument) {
   const suggestions = h("datalist", { id: "why-list" });
   const input = h("input", { class: "field big", id: "question", list: "why-list", autocomplete: "off",
-    placeholder: "A transfer's number or name, an app, a push, a region", "aria-label": "About what",
+    placeholder: "A transfer's number or name, an app, a push, a region", "aria-label": "What to explain",
     value: argument ?? "" });
   const answer = h("section", { class: "panel", "aria-live": "polite", "aria-label": "The explanation",
     hidden: true });
@@ -78,7 +78,7 @@ async function explain(question) {
   return await pushNamed(wanted) ?? await regionNamed(wanted);
 }
 
-/** The explanation of a push, found by its id. */
+/** Returns the explanation of a push, which is found by its id. */
 async function pushNamed(wanted) {
   const apps = (await optional("/v1/push"))?.apps ?? [];
   for (const app of apps) {
@@ -88,7 +88,7 @@ async function pushNamed(wanted) {
   return null;
 }
 
-/** The explanation of a region, for every app with a region of this identifier. */
+/** Returns the explanation of a region, for every app that has a region with this identifier. */
 async function regionNamed(wanted) {
   const apps = (await optional("/v1/location"))?.apps ?? [];
   const found = apps.flatMap(app => app.regions.filter(region => region.region.identifier.toLowerCase() === wanted)
@@ -101,7 +101,7 @@ async function regionNamed(wanted) {
   ]) : null;
 }
 
-/** Further facts about an app. */
+/** Returns further facts about an app. */
 async function moreOf(id) {
   const [push, location] = await Promise.all([optional(`/v1/push/${segment(id)}`), optional(
     `/v1/location/${segment(id)}`)]);

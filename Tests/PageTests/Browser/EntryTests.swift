@@ -86,7 +86,7 @@ struct EntryTests {
             document.querySelector("dialog form").requestSubmit();
             return true;
             """)
-        try await browser.wait("document.getElementById('toasts').textContent.includes('2499 transfers are added.')")
+        try await browser.wait("document.getElementById('toasts').textContent.includes('2499 transfers were added.')")
         try await browser.wait("document.querySelector('.virtual').getAttribute('aria-rowcount') === '2499'")
     }
 
