@@ -156,7 +156,7 @@ extension TransferFailure {
         error == 0 ? nil : String(cString: strerror(error))
     }
 
-    /// Returns the host and port of a URL for people.
+    /// Returns the host and port of a URL for display in messages.
     private static func host(_ url: String) -> String {
         guard let start = url.firstRange(of: "://") else { return "the server" }
         let authority = url[start.upperBound...].prefix { !"/?#".contains($0) }

@@ -79,7 +79,7 @@ package enum Admission {
 
         /// The start of the slowness in boot seconds.
         package var since: Double
-        /// The number of seconds for which the transfer keeps its place although others wait.
+        /// The number of seconds for which the slow transfer keeps its slot while others wait.
         package var slice: Double
         package var loss: Loss
 

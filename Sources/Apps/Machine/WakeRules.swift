@@ -136,7 +136,7 @@ package enum WakeOutcome: Hashable, Sendable {
     package func end(at time: Double) -> WakeEnd {
         let detail: String? =
             switch self {
-            case .exited(let status) where result == .failed: "Its exit status was \(status)."
+            case .exited(let status) where result == .failed: "The program exited with status \(status)."
             case .acknowledged, .exited: nil
             case .dropped(let why), .unseen(let why): why
             }

@@ -197,7 +197,7 @@ struct DoctorChecks: Sendable {
         guard now.timeIntervalSince1970 > 1_790_000_000 else {
             return .fail(
                 "clock", "it shows \(invocation.times.absolute(now)), which is in the past",
-                advice: "Set the clock. Certificates are not valid at this time.")
+                advice: "Set the clock. With this date, valid certificates are refused as not yet valid.")
         }
         return .ok("clock", invocation.times.absolute(now))
     }

@@ -42,8 +42,8 @@ extension TransferService {
             .conflict("Transfer \(record.id) is complete, so its URL cannot change.")
         case .cancelled:
             .conflict(
-                "Transfer \(record.id) was cancelled. To continue it, add a new one with its resume data; the "
-                    + "URL may be another one."
+                "Transfer \(record.id) was cancelled. To continue it, add a new transfer with its resume data. "
+                    + "You can use a different URL."
             )
         case .failed where record.app != nil:
             .conflict(

@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (Int32(0), RefreshResult.newData, nil), (10, .noData, nil), (3, .failed, "Its exit status was 3."),
+        (Int32(0), RefreshResult.newData, nil), (10, .noData, nil), (3, .failed, "The program exited with status 3."),
     ])
     func `R1: A program's exit status is the result of its fetch`(
         status: Int32, result: RefreshResult, detail: String?
