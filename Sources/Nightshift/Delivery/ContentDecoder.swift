@@ -11,12 +11,14 @@ import NightshiftAPI
 /// A decoder for bodies that a server has sent with a content coding although the request named none. Apps receive the
 /// decoded content, as on Apple's systems.
 ///
-/// The service stores the bytes of an app's tasks as received, because ranges and validators refer to those bytes.
+/// The service stores the bytes of an app's tasks as received, because ranges and validators refer to those bytes. The
+/// library therefore decodes the content.
 enum ContentDecoder {
     /// Writes the decoded bytes of one file to another. Returns false if the file does not have this coding, or is
     /// incomplete.
     ///
-    /// - Parameter mayContinue: Called before each piece. If it returns false, decoding is cancelled.
+    /// - Parameter mayContinue: A closure that is called before each piece. If the closure returns false, decoding is
+    ///   cancelled.
     /// - Throws: `EFBIG` if the output would exceed ``ContentCoding/allows(_:of:)``. `ECANCELED` if `mayContinue`
     ///   returned false. `ENOSPC` or `EDQUOT` if decoding may succeed after disk space is freed.
     static func decode(

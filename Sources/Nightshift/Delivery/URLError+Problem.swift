@@ -2,14 +2,13 @@ import Foundation
 import NightshiftAPI
 
 extension Problem {
-    /// The code of `NSURLErrorDomain` for the reason why the service refuses a task or a session. The code is never
+    /// The code of `NSURLErrorDomain` for the service's reason to refuse a task or a session. The code is never
     /// `NSURLErrorUnknown`.
     var urlErrorCode: Int {
         if let code { return code.urlErrorCode }
         if type == Problem.sessionInUseType { return NSURLErrorBackgroundSessionInUseByAnotherProcess }
         if pointer?.hasSuffix("/source") == true { return NSURLErrorFileDoesNotExist }
-        // The resume data was already used, or belongs to another kind of task. Data that this library did not create
-        // gets the same code.
+        // The resume data was already used, belongs to another kind of task, or was not created by this library.
         if pointer?.hasSuffix("/resumeData") == true { return NSURLErrorUnsupportedURL }
         if pointer?.hasSuffix("/description") == true { return NSURLErrorDataLengthExceedsMaximum }
         return switch status {

@@ -2,8 +2,8 @@ public import Foundation
 import FoundationNetworking
 import NightshiftAPI
 
-/// The key of a download's resume data in the user information of an error. In FoundationNetworking, the name lacks the
-/// prefix `NS`.
+/// The key of a download's resume data in the user information of an error. FoundationNetworking declares this key
+/// without the prefix `NS`.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 public let NSURLSessionDownloadTaskResumeData = URLSessionDownloadTaskResumeData
 
@@ -27,7 +27,7 @@ extension URLError {
         (userInfo[NSURLErrorBackgroundTaskCancelledReasonKey] as? Int).flatMap(BackgroundTaskCancelledReason.init)
     }
 
-    /// The reasons for which a background task is cancelled. They are the values of
+    /// The reasons for which a background task can be cancelled, with the values of
     /// `NSURLErrorBackgroundTaskCancelledReasonKey`.
     public enum BackgroundTaskCancelledReason: Int, Sendable {
         case userForceQuitApplication = 0
@@ -55,7 +55,7 @@ extension URLError {
         return URLError(_nsError: NSError(domain: NSURLErrorDomain, code: code, userInfo: information))
     }
 
-    /// Creates the error of a task that the service has ended. Returns nil if the task completed.
+    /// Creates the error of a task that the service has ended. Returns nil if the task ended successfully.
     init?(_ status: TaskStatus, url: URL?, resumeData: Data?) {
         switch status.state {
         case .suspended, .waiting, .running, .finishing, .completed: return nil
@@ -76,8 +76,8 @@ extension URLError {
 extension TransferFailure.Code {
     /// The corresponding code of `NSURLErrorDomain`.
     ///
-    /// The codes come from `URLError.Code`, whose numbers are the same as Apple's. FoundationNetworking's constants for
-    /// certificates are off by one.
+    /// The codes come from `URLError.Code`, whose numbers are the same as Apple's. FoundationNetworking's separate
+    /// constants are not used, because those for certificates are off by one.
     var urlErrorCode: Int {
         let code: URLError.Code =
             switch self {

@@ -4,7 +4,7 @@ import NightshiftAPI
 import Synchronization
 
 /// An object that loads the data tasks of one background session with a session of FoundationNetworking. It passes the
-/// callbacks of that session on to the app's delegate.
+/// callbacks of FoundationNetworking to the app's delegate.
 ///
 /// FoundationNetworking calls this object on the loader's own queue, one callback at a time. The next callback waits
 /// until the app's delegate has returned. After a response, callbacks wait until the app has decided about the body.
@@ -16,7 +16,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
     private struct State {
         var session: URLSession?
         var isInvalid = false
-        /// The loads. The keys are the task identifiers of FoundationNetworking.
+        /// The loads by the task identifiers of FoundationNetworking.
         var loads: [Int: Load] = [:]
     }
 
@@ -53,7 +53,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         guard let loading else {
             return queue.addOperation { [core] in core.ended(task, error: URLError.cancelled(task)) }
         }
-        // The task may have been cancelled before it had a load. In that case, the load is stopped here.
+        // The task may have been cancelled before its load was created. In that case, the load is stopped here.
         if !task.take(loading) { stop(loading) }
     }
 
@@ -63,7 +63,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
             delegateQueue: queue)
     }
 
-    /// Ends the task as cancelled, in any state.
+    /// Cancels the task, in any state, and ends it with the error for cancelled tasks.
     func cancel(_ task: BackgroundDataTask) {
         queue.addOperation { [self] in
             if let loading = task.content.withLock(\.loading) { stop(loading) }
@@ -100,7 +100,8 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         guard let load = load(dataTask) else { return }
         storeCookies(response, of: load.task)
         if let answer = response as? HTTPURLResponse, answer.statusCode == 401 {
-            // FoundationNetworking asks for credentials after the body; Apple's systems ask before the response.
+            // FoundationNetworking asks for credentials after the body. Apple's systems ask before the response, so the
+            // response is not passed to the app yet.
             load.held = (answer, Data())
         } else {
             present(response, of: load)
@@ -115,7 +116,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         if load.rest == 0 { finish(load, stopping: dataTask) }
     }
 
-    /// Finishes a load whose body is complete, although FoundationNetworking still waits for the connection to close.
+    /// Finishes a load whose body is complete. FoundationNetworking would still wait for the connection to close.
     private func finish(_ load: Load, stopping loading: URLSessionTask) {
         stop(loading)
         deliver(.end(nil), of: load)
@@ -141,15 +142,14 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         guard let load = load(task) else { return }
         if error == nil { showHeld(load) }
         if error == nil, let rest = load.rest, rest > 0 {
-            let words = "The connection was closed with \(rest) bytes missing."
+            let words = "The connection was closed before the last \(rest) bytes arrived."
             let url = task.currentRequest?.url
             return deliver(.end(URLError.make(NSURLErrorNetworkConnectionLost, words, url: url)), of: load)
         }
         deliver(.end(error), of: load)
     }
 
-    /// Passes the response to the app, which decides about the body. Callbacks that arrive before the app's decision
-    /// wait.
+    /// Passes the response to the app, which decides about the body. Later callbacks wait for the app's decision.
     private func present(_ response: URLResponse, of load: Load) {
         let task = load.task
         load.isDeciding = true
@@ -210,8 +210,8 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         core.ended(load.task, error: error)
     }
 
-    /// Turns a data task into a download. A download must survive this process, so the service loads the file with a
-    /// new request.
+    /// Turns a data task into a download. The service loads the file with a new request, because a download must
+    /// survive this process.
     private func becomeDownload(_ task: BackgroundDataTask) {
         let request = task.content.withLock { content -> URLRequest? in
             guard content.phase == .open else { return nil }
@@ -219,7 +219,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
             content.loading = nil
             return content.request
         }
-        // If there is no request, the task was cancelled a moment ago, and the cancellation ends it.
+        // The task was just cancelled if it has no request. In that case, the cancellation ends the task.
         guard let request else { return }
         let made = core.add(TaskCore(core, kind: .download, identifier: core.newIdentifier(), request: request))
         guard let download = made as? BackgroundDownloadTask else {
@@ -234,8 +234,8 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
 
     // MARK: - Redirects, cookies and challenges
 
-    /// Removes fields that are not known to be harmless before a redirect to another origin, because
-    /// FoundationNetworking would keep all fields. Each URL gets the cookies that the storage has for it at that time.
+    /// Removes the fields that are not known to be harmless before a redirect to another origin. FoundationNetworking
+    /// would keep all fields. The request for each URL gets the cookies that the storage has for that URL at that time.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @Sendable @escaping (URLRequest?) -> Void
@@ -253,8 +253,8 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         completionHandler(load?.hasOwnCookies == true ? moved : core.configuration.withStoredCookies(moved))
     }
 
-    /// Stores the response's cookies. FoundationNetworking does not store them, because its parser traps on what some
-    /// servers send.
+    /// Stores the response's cookies. FoundationNetworking does not store them, because its cookie parser traps on some
+    /// values that servers send.
     private func storeCookies(_ response: URLResponse, of task: BackgroundDataTask) {
         guard let answer = response as? HTTPURLResponse, let url = answer.url?.absoluteString,
             let text = answer.value(forHTTPHeaderField: "Set-Cookie")
@@ -262,15 +262,15 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
         core.store(SetCookie.fields(joined: text).map { SetCookie(url: url, value: $0) }, of: task)
     }
 
-    /// Handles a challenge in place of FoundationNetworking, whose handling never returns: it traps on Digest, and
-    /// hangs on default handling. If there is a credential, the request is sent again with it. Otherwise, the 401
+    /// Handles a challenge instead of FoundationNetworking, which traps on Digest challenges and hangs on default
+    /// handling. If a credential is available, the request is sent again with the credential. Otherwise, the 401
     /// response becomes the task's response.
     func urlSession(
         _ session: URLSession, task loading: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @Sendable @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
         guard let load = load(loading) else { return }
-        // This is the request to the server that sent the challenge. After a redirect, it may differ from the app's
+        // This request was sent to the server that sent the challenge. After a redirect, it may differ from the app's
         // request.
         let challenged = loading.currentRequest
         stop(loading)
@@ -330,11 +330,11 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
     }
 }
 
-/// The load of one task. Once it is in the loader's list, it is used only on the loader's queue.
+/// The load of one task. After the load is added to the loader's list, it is used only on the loader's queue.
 private final class Load: @unchecked Sendable {
     let task: BackgroundDataTask
-    /// Whether the app set the `Cookie` field itself and that field is still sent. If so, the storage's cookies are not
-    /// added.
+    /// Whether the app set the `Cookie` field itself and that field is still sent. If this value is true, the storage's
+    /// cookies are not added.
     var hasOwnCookies: Bool
     /// Whether the app has not decided about the body yet.
     var isDeciding = false
@@ -342,7 +342,8 @@ private final class Load: @unchecked Sendable {
     var pending: [Message] = []
     /// A 401 response with its body. The app gets this response only if there is no credential for the challenge.
     var held: (response: HTTPURLResponse, body: Data)?
-    /// The number of missing bytes of a body whose length FoundationNetworking ignores. Nil for other bodies.
+    /// The number of missing bytes of a body whose length FoundationNetworking ignores. The number is nil for other
+    /// bodies.
     var rest: Int64?
 
     /// Returns the bytes of `data` that belong to the body.
@@ -365,12 +366,13 @@ private final class Load: @unchecked Sendable {
 }
 
 extension URLResponse {
-    /// Returns the length of the response's body if FoundationNetworking would read until the connection closes. The
-    /// reason is that libcurl ignores `Content-Length` if there is a `Transfer-Encoding`, even if that coding changes
-    /// nothing.
+    /// Returns the length of the response's body if FoundationNetworking would read until the connection closes. This
+    /// happens because libcurl ignores `Content-Length` if there is a `Transfer-Encoding`, even if the transfer coding
+    /// does not change the body.
     fileprivate func unheededLength(for request: URLRequest?) -> Int64? {
         guard let answer = self as? HTTPURLResponse, let coding = answer.value(forHTTPHeaderField: "Transfer-Encoding"),
-            // For a coded body, libcurl delivers decoded bytes, so their count does not match the length.
+            // For a body with a content coding, libcurl delivers decoded bytes, so their number does not match the
+            // length.
             answer.value(forHTTPHeaderField: "Content-Encoding") == nil
         else { return nil }
         let framing = ResponseFraming(
@@ -403,8 +405,8 @@ extension BackgroundConfiguration {
         configuration.timeoutIntervalForResource = timeoutIntervalForResource.limited(
             to: 0...Limits.longestTimeout, or: Limits.longestTimeout)
         configuration.networkServiceType = networkServiceType
-        // The library reads and sends cookies itself. If FoundationNetworking accepted any cookies, it would parse
-        // them, and its parser can trap.
+        // The library reads and sends cookies itself. If FoundationNetworking were allowed to accept cookies, it would
+        // parse them, and its parser can trap.
         configuration.httpShouldSetCookies = false
         configuration.httpCookieAcceptPolicy = .never
         configuration.httpCookieStorage = nil
@@ -418,9 +420,9 @@ extension BackgroundConfiguration {
     }
 }
 
-/// The app's decision about a response, which can be given only once. FoundationNetworking's default implementation of
-/// the delegate method releases the handler without calling it. That counts as
-/// ``URLSession/ResponseDisposition/allow``.
+/// An object that accepts the app's decision about a response. The decision can be given only once.
+/// FoundationNetworking's default implementation of the delegate method releases the handler without calling it. A
+/// released handler counts as ``URLSession/ResponseDisposition/allow``.
 private final class DispositionReply: Sendable {
     private struct State {
         var take: (@Sendable (URLSession.ResponseDisposition) -> Void)?

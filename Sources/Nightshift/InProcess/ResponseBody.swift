@@ -2,7 +2,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// An object that keeps a body's load running. When the last reader releases this object, the load is cancelled.
+/// An object that keeps a body's load running. The load is cancelled when the last reader releases this object.
 final class BodyLoad: Sendable {
     let task: URLSessionDataTask
     let body: ResponseBody
@@ -22,7 +22,7 @@ final class ResponseBody: NSObject, URLSessionDataDelegate, Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// A response that may be followed by a challenge, because FoundationNetworking asks for credentials after the
+        /// A response that may be followed by a challenge. FoundationNetworking asks for credentials only after the
         /// body.
         var held: URLResponse?
         /// The bytes that have not been read yet.
@@ -43,7 +43,7 @@ final class ResponseBody: NSObject, URLSessionDataDelegate, Sendable {
                     if state.end == nil { state.responseReader = continuation }
                     return state.end
                 }
-                // The load may already be cancelled.
+                // The load may have been cancelled already.
                 if case .failure(let error)? = end { return continuation.resume(throwing: error) }
                 task.withLock { $0 }?.resume()
             }
@@ -108,8 +108,8 @@ final class ResponseBody: NSObject, URLSessionDataDelegate, Sendable {
         reader?.resume(returning: [UInt8](data))
     }
 
-    /// Handles a challenge in place of FoundationNetworking, whose handling hangs if there is no credential and traps
-    /// on Digest. In these cases, the 401 response is the result.
+    /// Handles a challenge instead of FoundationNetworking, which hangs if no credential is available and traps on
+    /// Digest challenges. In these cases, the 401 response is the result.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

@@ -2,7 +2,7 @@ import Foundation
 import FoundationNetworking
 import Synchronization
 
-/// Loads data tasks, which end with this process. The service does not know these tasks.
+/// Loads data tasks. Data tasks end with this process, and the service does not know them.
 extension SessionCore {
     func dataTask(with request: URLRequest) -> BackgroundDataTask {
         let task = BackgroundDataTask(self, identifier: newIdentifier(), request: request)
@@ -54,7 +54,7 @@ extension SessionCore {
         }
     }
 
-    /// Ends a data task: notifies the delegate and then releases the task. This method must not be called on the
+    /// Ends a data task. This method notifies the delegate and then releases the task. It must not be called on the
     /// delegate queue.
     func ended(_ task: BackgroundDataTask, error: (any Error)?) {
         let isFirst = task.content.withLock { content in

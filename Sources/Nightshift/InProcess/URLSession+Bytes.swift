@@ -3,16 +3,16 @@ public import FoundationNetworking
 import FoundationSessions
 import Synchronization
 
-// This extension gives access to the body of a response as an asynchronous sequence, which Foundation's `URLSession`
-// lacks on Linux.
+// This extension provides the body of a response as an asynchronous sequence. Foundation's `URLSession` lacks these
+// methods on Linux.
 extension URLSession {
     /// The bytes of a response's body, in the order of their arrival.
     ///
-    /// Use only one iterator at a time. A byte that one iterator has returned is not returned by another iterator.
+    /// Use only one iterator at a time. Iterators share the bytes: each byte is returned by only one iterator.
     public struct AsyncBytes: AsyncSequence, Sendable {
         public typealias Element = UInt8
 
-        /// The task that loads the bytes. If you cancel it, the sequence ends with `URLError.cancelled`.
+        /// The task that loads the bytes. If you cancel the task, the sequence ends with `URLError.cancelled`.
         public let task: URLSessionDataTask
         fileprivate let load: BodyLoad
 
@@ -82,9 +82,9 @@ extension URLSession {
 
     /// Loads a request, and returns when the head of the response has arrived. The load ends with this process.
     ///
-    /// FoundationNetworking does not slow down for a slow reader. Bytes that have arrived and were not read yet are
-    /// kept in memory. Background sessions do not support this method: as on Apple's systems, calling it on a
-    /// background session ends the process, with Apple's message.
+    /// FoundationNetworking does not slow down for a slow reader. Bytes that have arrived but have not been read are
+    /// kept in memory. Background sessions do not support this method. Calling it on a background session ends the
+    /// process with Apple's message, as on Apple's systems.
     ///
     /// - Parameter delegate: The delegate for redirects and credentials. It is retained until the task ends.
     /// - Throws: A `URLError` if no response arrives.

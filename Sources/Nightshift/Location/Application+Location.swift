@@ -5,7 +5,7 @@ extension Application.LaunchOptionsKey {
 }
 
 extension Application {
-    /// Returns whether the service launched the app for a location event, according to the environment variables.
+    /// Returns whether the environment variables show that the service launched the app for a location event.
     static func isLaunchedForLocation(_ environment: [String: String]) -> Bool {
         guard environment["NIGHTSHIFT_LAUNCH"] == "background" else { return false }
         let reasons = environment["NIGHTSHIFT_WAKE"]?.split(separator: ",") ?? []

@@ -2,10 +2,10 @@ import NightshiftAPI
 
 /// The permission of the app to use the device's location.
 public enum CLAuthorizationStatus: Int32, Sendable {
-    /// The status if the user was not asked yet, or has not answered.
+    /// The status if the user has not been asked yet, or has not answered.
     case notDetermined = 0
-    /// The status if the app must not use the location, and the user cannot change that, because the app has no desktop
-    /// entry.
+    /// The status if the app must not use the location because it has no desktop entry. The user cannot change this
+    /// status.
     case restricted = 1
     case denied = 2
     case authorizedAlways = 3
@@ -29,7 +29,7 @@ public enum CLAccuracyAuthorization: Int, Sendable {
     case reducedAccuracy = 1
 }
 
-/// The activity of the user. The value is stored and has no effect.
+/// The activity of the user. The value is stored, but has no effect.
 public enum CLActivityType: Int, Sendable {
     case other = 1
     case automotiveNavigation = 2

@@ -12,8 +12,9 @@ public enum CLProximity: Int, Sendable {
     case far = 3
 }
 
-// The conformance is unchecked because of the subclasses. No property changes after the initialiser.
-/// The identity of one or more beacons. This device cannot receive beacons.
+// The conformance is unchecked because the class can have subclasses. The initialiser sets all properties, and they
+// never change afterwards.
+/// The identity of one or more beacons. This device cannot detect beacons.
 open class CLBeaconIdentityConstraint: NSObject, NSCopying, @unchecked Sendable {
     public let uuid: UUID
     public let major: CLBeaconMajorValue?
@@ -40,11 +41,11 @@ open class CLBeaconIdentityConstraint: NSObject, NSCopying, @unchecked Sendable 
 
     open override var hash: Int { uuid.hashValue }
 
-    /// Returns the object itself, which is immutable.
+    /// Returns this object, because it is immutable.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 }
 
-/// A region around beacons, which cannot be monitored on this device.
+/// A region around beacons. This device cannot monitor such regions.
 open class CLBeaconRegion: CLRegion, @unchecked Sendable {
     public let beaconIdentityConstraint: CLBeaconIdentityConstraint
 
@@ -100,8 +101,9 @@ open class CLBeaconRegion: CLRegion, @unchecked Sendable {
     }
 }
 
-// The conformance is unchecked because of the subclasses. No property changes after the initialiser.
-/// A beacon. This device cannot receive beacons, so no delegate gets one.
+// The conformance is unchecked because the class can have subclasses. The initialiser sets all properties, and they
+// never change afterwards.
+/// A beacon. This device cannot detect beacons, so the delegate never receives one.
 open class CLBeacon: NSObject, NSCopying, @unchecked Sendable {
     public let uuid: UUID
     public let major: NSNumber
@@ -119,7 +121,7 @@ open class CLBeacon: NSObject, NSCopying, @unchecked Sendable {
         self.timestamp = timestamp
     }
 
-    /// Returns the object itself, which is immutable.
+    /// Returns this object, because it is immutable.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 }
 

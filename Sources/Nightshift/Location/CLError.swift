@@ -3,26 +3,26 @@ public import Foundation
 /// The error domain of ``CLError``.
 public let kCLErrorDomain = "kCLErrorDomain"
 
-/// An error that says why the app does not get the location.
+/// An error that explains why the app does not get the location.
 public struct CLError: CustomNSError, Hashable, Sendable {
     /// The error codes, with Apple's numbers.
     public enum Code: Int, Sendable {
-        /// The error that no source provides the location at this time.
+        /// The error code if no source can provide the location at this time.
         case locationUnknown = 0
-        /// The error that this app does not have permission to use the location.
+        /// The error code if the app does not have permission to use the location.
         case denied = 1
         case network = 2
         case headingFailure = 3
-        /// The error that the user does not allow the app to monitor regions.
+        /// The error code if the user does not allow the app to monitor regions.
         case regionMonitoringDenied = 4
-        /// The error that the region is too large or not valid, or that the app already monitors the maximum number of
+        /// The error code if the region is too large or not valid, or the app already monitors the maximum number of
         /// regions.
         case regionMonitoringFailure = 5
-        /// The notice that the region is stored, but not monitored yet. Monitoring begins as soon as a source provides
-        /// the location.
+        /// The error code if the region is stored, but not monitored yet. Monitoring begins when a source provides the
+        /// location.
         case regionMonitoringSetupDelayed = 6
         case regionMonitoringResponseDelayed = 7
-        /// The error that this device cannot receive beacons.
+        /// The error code if this device cannot receive beacons.
         case rangingUnavailable = 16
         case rangingFailure = 17
     }
@@ -45,7 +45,8 @@ public struct CLError: CustomNSError, Hashable, Sendable {
 
     public var errorCode: Int { code.rawValue }
 
-    /// A dictionary with the service's reason, if the service refused.
+    /// The user information, with a description of the error. If the service refused a request, the description is the
+    /// service's reason.
     public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: reason] }
 
     public static var locationUnknown: Code { .locationUnknown }
@@ -61,7 +62,7 @@ public struct CLError: CustomNSError, Hashable, Sendable {
 }
 
 extension CLError.Code {
-    /// Returns whether an error has this code. The operator allows you to catch an error by its code: `catch
+    /// Returns whether an error has this code. With this operator, you can catch an error by its code: `catch
     /// CLError.denied`.
     public static func ~= (code: Self, error: any Error) -> Bool {
         (error as? CLError)?.code == code

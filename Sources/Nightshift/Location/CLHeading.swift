@@ -2,10 +2,10 @@ public import Foundation
 
 public typealias CLHeadingComponentValue = Double
 
-/// The filter value with which the delegate gets every change of the heading.
+/// The filter value for receiving every change of the heading.
 public let kCLHeadingFilterNone: CLLocationDegrees = -1
 
-/// The orientation in which the user holds the device, for headings. The value is stored and has no effect.
+/// The orientation in which the user holds the device, for headings. The value is stored, but has no effect.
 public enum CLDeviceOrientation: Int32, Sendable {
     case unknown = 0
     case portrait = 1
@@ -16,8 +16,9 @@ public enum CLDeviceOrientation: Int32, Sendable {
     case faceDown = 6
 }
 
-// The conformance is unchecked because of the subclasses. No property changes after the initialiser.
-/// The direction in which the device points. No source provides headings, so no delegate gets one.
+// The conformance is unchecked because the class can have subclasses. The initialiser sets all properties, and they
+// never change afterwards.
+/// The direction in which the device points. No source provides headings, so the delegate never receives a heading.
 open class CLHeading: NSObject, NSCopying, @unchecked Sendable {
     public let magneticHeading: CLLocationDirection
     public let trueHeading: CLLocationDirection
@@ -34,7 +35,7 @@ open class CLHeading: NSObject, NSCopying, @unchecked Sendable {
         timestamp = .distantPast
     }
 
-    /// Returns the object itself, which is immutable.
+    /// Returns this object, because it is immutable.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 }
 

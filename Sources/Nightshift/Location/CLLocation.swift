@@ -1,7 +1,8 @@
 public import Foundation
 import NightshiftAPI
 
-// The conformance is unchecked because of the subclasses. No property changes after the initialiser.
+// The conformance is unchecked because the class can have subclasses. The initialiser sets all properties, and they
+// never change afterwards.
 /// A location of the device at a certain time, with its accuracy.
 open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     public let coordinate: CLLocationCoordinate2D
@@ -23,7 +24,7 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
     /// The floor of the building. It is always nil, because no source provides the floor.
     public var floor: CLFloor? { nil }
 
-    /// Makes a location with the current time and an accuracy of 0 m. Its altitude, course and speed are unknown.
+    /// Creates a location with the current time and an accuracy of 0 m. Its altitude, course and speed are unknown.
     public convenience init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
         self.init(
             coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude), altitude: 0,
@@ -114,7 +115,7 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
         return there.distance(to: here)
     }
 
-    /// Returns the object itself, which is immutable.
+    /// Returns this object, because it is immutable.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 
     open override var description: String {

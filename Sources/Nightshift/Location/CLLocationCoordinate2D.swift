@@ -3,7 +3,7 @@ import NightshiftAPI
 public typealias CLLocationDegrees = Double
 /// A distance in metres.
 public typealias CLLocationDistance = Double
-/// An accuracy in metres. A negative value means that the measured value is unknown.
+/// The accuracy of a value in metres. A negative accuracy means that the measured value is unknown.
 public typealias CLLocationAccuracy = Double
 /// A speed in metres per second. A negative value means that the speed is unknown.
 public typealias CLLocationSpeed = Double
@@ -15,7 +15,7 @@ public typealias CLLocationSpeedAccuracy = Double
 /// The accuracy of a direction in degrees. A negative value means that the accuracy is unknown.
 public typealias CLLocationDirectionAccuracy = Double
 
-/// A coordinate on the earth in degrees (WGS 84). Coordinates outside the valid range can be represented too.
+/// A coordinate on the earth in degrees (WGS 84). Its values can be outside the valid range.
 public struct CLLocationCoordinate2D: Sendable {
     public var latitude: CLLocationDegrees
     public var longitude: CLLocationDegrees

@@ -3,33 +3,34 @@ public import Foundation
 import NightshiftAPI
 import Synchronization
 
-// The conformance is unchecked because of the subclasses. Mutable state is in a mutex, and delegates are called only on
-// the main queue.
-/// An object that provides the device's location to a running app. It also lets the app be woken when the device
-/// crosses the boundaries of regions, and when its location changes significantly.
+// The conformance is unchecked because the class can have subclasses. A mutex protects mutable state, and delegates are
+// called only on the main queue.
+/// An object that provides the device's location to a running app. The service can also wake the app when the device
+/// crosses the boundary of a region, or when the location changes significantly.
 ///
 /// You can call the methods on any thread. They return at once, with one exception: the first reading of the state
 /// waits up to 2 s for the service's first response. Make a manager at every launch and give it a delegate, because an
 /// app that was launched for an event receives the event through the delegate. Regions and their events belong to the
-/// app, so the delegate of each manager receives them.
+/// app, so the delegate of every manager receives the events.
 open class CLLocationManager: NSObject, @unchecked Sendable {
     private let handler: LocationHandler
     private let state = Mutex(State())
 
-    // The conformance is unchecked because of the delegate. The delegate is called only on the main queue.
+    // The conformance is unchecked because the delegate may not be sendable. The delegate is called only on the main
+    // queue.
     private struct State: @unchecked Sendable {
         weak var delegate: (any CLLocationManagerDelegate)?
         /// The permission that the delegate was last notified of.
         var told: CLAuthorizationStatus?
         var monitorsChanges = false
-        /// Whether the delegate was notified that the user denies the location, since the manager last started to
-        /// monitor significant changes.
+        /// Whether the delegate has been notified of a denial by the user since the manager last started to monitor
+        /// significant changes.
         var hasHeardDenial = false
-        /// The number of calls of delegate methods that the delegate does not implement.
+        /// The number of recent calls of delegate methods that the delegate does not implement.
         var unheard = 0
         var desiredAccuracy = kCLLocationAccuracyBest
         var distanceFilter = kCLDistanceFilterNone
-        /// The request for continuous updates, if they are on.
+        /// The request for continuous updates. The value is nil if updates are off.
         var updates: PlaceRequest?
         /// The pending request for one location.
         var once: PlaceRequest?
@@ -62,7 +63,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         cancelPlaceRequests()
     }
 
-    /// The delegate. The reference is weak. The first delegate that is set receives the events that the manager has
+    /// The delegate, as a weak reference. The first delegate that you set receives the events that the manager has
     /// missed.
     open var delegate: (any CLLocationManagerDelegate)? {
         get { state.withLock(\.delegate) }
@@ -76,10 +77,10 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
 
     // MARK: - Permission
 
-    /// The user's permission. It is `notDetermined` while the service cannot be reached.
+    /// The user's permission. The value is `notDetermined` while the service cannot be reached.
     open var authorizationStatus: CLAuthorizationStatus { handler.current().status }
 
-    /// Returns the user's permission. This method is the form from before iOS 14.
+    /// Returns the user's permission. This method is the form that apps used before iOS 14.
     open class func authorizationStatus() -> CLAuthorizationStatus {
         ServiceConnection.shared.location.current().status
     }
@@ -88,14 +89,14 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
     open var accuracyAuthorization: CLAccuracyAuthorization { .fullAccuracy }
 
     /// Asks the user whether the app may use the location while the user sees the app. The question shows the reason
-    /// from the app's desktop entry (`X-Nightshift-LocationReason`). This method does nothing if the user was asked
-    /// before.
+    /// from the app's desktop entry (`X-Nightshift-LocationReason`). This method does nothing if the user has been
+    /// asked before.
     open func requestWhenInUseAuthorization() {
         handler.requestAuthorization(.whenInUse)
     }
 
-    /// Asks the user whether the app may always use the location. Only with this permission can location events wake
-    /// the app. This method does nothing if the user has refused or has already given this permission.
+    /// Asks the user whether the app may always use the location. Location events can wake the app only with this
+    /// permission. This method does nothing if the user has already given or refused this permission.
     open func requestAlwaysAuthorization() {
         handler.requestAuthorization(.always)
     }
@@ -108,21 +109,21 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         return known?.canMonitorRegions == true || known?.canMonitorSignificantChanges == true
     }
 
-    /// Returns whether regions of this class can be monitored. This is true for circles if a source provides the
+    /// Returns whether regions of this class can be monitored. The result is true for circles if a source provides the
     /// location.
     open class func isMonitoringAvailable(for regionClass: AnyClass) -> Bool {
         guard regionClass is CLCircularRegion.Type else { return false }
         return ServiceConnection.shared.location.currentAndNext().known?.canMonitorRegions == true
     }
 
-    /// Returns whether significant changes can be detected, which requires a modem or a network location.
+    /// Returns whether significant changes can be detected. This requires a modem or a source of network locations.
     open class func significantLocationChangeMonitoringAvailable() -> Bool {
         ServiceConnection.shared.location.currentAndNext().known?.canMonitorSignificantChanges == true
     }
 
-    /// The last location that the service has sent to the app. It is nil if the app is not allowed to use the location.
-    /// Check its `timestamp`. Reading this property also makes a request to the service, whose result is returned at
-    /// the next reading.
+    /// The last location that the service has sent to the app. The value is nil if the app is not allowed to use the
+    /// location. Check the `timestamp` of the location, because it may be old. Reading this property also requests a
+    /// new location from the service, which the next reading returns.
     open var location: CLLocation? { handler.currentAndNext().place.map { CLLocation($0) } }
 
     // MARK: - Regions
@@ -130,7 +131,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
     /// The largest radius in metres that can be monitored.
     open var maximumRegionMonitoringDistance: CLLocationDistance { MonitoredRegion.largestRadius }
 
-    /// Copies of the monitored regions. Changes that were not sent to the service yet are included. Compare the regions
+    /// Copies of the monitored regions. The set includes changes that were not sent to the service yet. Compare regions
     /// by their identifiers.
     open var monitoredRegions: Set<CLRegion> {
         Set(handler.currentAndNext().regions.map { CLCircularRegion($0) })
@@ -139,8 +140,9 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
     /// Starts monitoring a region. The service wakes the app when the device enters or leaves the region. Monitoring
     /// continues after relaunches and reboots. An app can monitor 20 regions.
     ///
-    /// A region with the same identifier is replaced. `didStartMonitoringFor` or `monitoringDidFailFor` reports the
-    /// result. Without the user's permission, the region is stored and is monitored when the user gives permission.
+    /// The region replaces a monitored region with the same identifier. The delegate gets the result in
+    /// `didStartMonitoringFor` or `monitoringDidFailFor`. Without the user's permission, the service stores the region,
+    /// and monitors it after the user has given permission.
     open func startMonitoring(for region: CLRegion) {
         guard let monitored = region.monitored else { return handler.refuse(region) }
         handler.add(.monitor(monitored))
@@ -151,9 +153,9 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         handler.add(.stopMonitoring(region.identifier))
     }
 
-    /// Requests a region's state. This manager's delegate gets the state in `didDetermineState`. For a new region, the
-    /// method is called when the first location fix is available. The state is `unknown` if no fix arrives within about
-    /// a minute.
+    /// Requests a region's state. This manager's delegate receives the state in `didDetermineState`. For a new region,
+    /// the delegate receives the state when the first location fix is available. The state is `unknown` if no fix
+    /// arrives within about a minute.
     open func requestState(for region: CLRegion) {
         handler.requestState(of: region, for: self)
     }
@@ -161,7 +163,8 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
     // MARK: - Significant changes
 
     /// Starts monitoring significant changes. The service wakes the app when the location has changed by about 500 m,
-    /// or when the device has entered another cell, at most every five minutes. Call this method at every launch.
+    /// or when the device has entered another mobile network cell. The service wakes the app at most every five
+    /// minutes. Call this method at every launch.
     open func startMonitoringSignificantLocationChanges() {
         state.withLock { state in
             state.monitorsChanges = true
@@ -181,9 +184,9 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
 
     // MARK: - Locations for a running app
 
-    /// The accuracy in metres that `requestLocation()` and `startUpdatingLocation()` request. It has no effect on
-    /// regions and significant changes. If no location of this accuracy is found within seconds, the delegate gets a
-    /// less accurate location.
+    /// The accuracy in metres that `requestLocation()` and `startUpdatingLocation()` request. If no location of this
+    /// accuracy is found within seconds, the delegate receives a less accurate location. This property has no effect on
+    /// regions and significant changes.
     open var desiredAccuracy: CLLocationAccuracy {
         get { state.withLock(\.desiredAccuracy) }
         set { change { $0.desiredAccuracy = newValue } }
@@ -196,13 +199,13 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         set { change { $0.distanceFilter = newValue } }
     }
 
-    /// Requests one location. Within seconds, the delegate gets the location in `didUpdateLocations`. If no location is
-    /// found, `didFailWithError` is called with ``CLError/locationUnknown``.
+    /// Requests one location. Within seconds, the delegate receives the location in `didUpdateLocations`. If no
+    /// location is found, the delegate's method `didFailWithError` is called with ``CLError/locationUnknown``.
     ///
-    /// A second call replaces the first. While updates are on, the call does nothing ([Apple](
+    /// A second call replaces the first request. While updates are on, this method does nothing ([Apple](
     /// https://developer.apple.com/documentation/corelocation/cllocationmanager/requestlocation())). Use this method in
-    /// the foreground or within the app's background time. A suspended app gets the location when it runs again. If the
-    /// user was not asked for permission yet, and sees the app, the user is asked.
+    /// the foreground or within the app's background time. A suspended app receives the location when it is resumed. If
+    /// the user sees the app and has not been asked for permission yet, the library asks for permission.
     open func requestLocation() {
         guard let request = newRequest(isOnce: true) else { return }
         let old = state.withLock { state -> PlaceRequest? in
@@ -214,11 +217,12 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         if old !== request { request.start() }
     }
 
-    /// Starts updates. The delegate gets locations as they arrive, until you call `stopUpdatingLocation()`. This method
-    /// does nothing if updates are on. It cancels a pending `requestLocation()`.
+    /// Starts continuous updates. The delegate receives locations as they arrive, until you call
+    /// `stopUpdatingLocation()`. This method cancels a pending `requestLocation()`. It does nothing if updates are
+    /// already on.
     ///
-    /// Use this method in the foreground or within the app's background time. While an app is suspended, its use of the
-    /// receiver ends, and updates continue when it runs again. Apps are not woken or launched for updates.
+    /// Use this method in the foreground or within the app's background time. A suspended app does not use the location
+    /// receiver. Updates continue when the app is resumed. Updates do not wake or launch the app.
     open func startUpdatingLocation() {
         guard let request = newRequest(isOnce: false) else { return }
         let old = state.withLock { state -> PlaceRequest? in
@@ -230,7 +234,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         if old !== request { request.start() }
     }
 
-    /// Stops the updates, and cancels a pending `requestLocation()`.
+    /// Stops updates, and cancels a pending `requestLocation()`.
     open func stopUpdatingLocation() { cancelPlaceRequests() }
 
     private func cancelPlaceRequests() {
@@ -263,7 +267,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         return handler.placeRequest(wanted) { [weak self] request, update in self?.hear(update, of: request) }
     }
 
-    /// The open requests.
+    /// The open requests of this manager for the device's location.
     var placeRequests: [PlaceRequest] { state.withLock { [$0.updates, $0.once].compactMap(\.self) } }
 
     // MARK: - Settings without an effect
@@ -318,7 +322,7 @@ extension CLLocationManager {
         }
     }
 
-    /// Notifies the delegate that this device does not support the updates that the app has started.
+    /// Notifies the delegate that this device does not support a feature that the app has started.
     func fail(_ error: CLError) {
         DispatchQueue.main.async { [self] in delegate?.locationManager(self, didFailWithError: error) }
     }
@@ -382,7 +386,7 @@ extension CLLocationManager {
         }
     }
 
-    /// Records a call of a method that the delegate does not implement.
+    /// Counts a call of a delegate method that the delegate does not implement.
     func countUnheard() {
         state.withLock { $0.unheard += 1 }
     }
@@ -399,8 +403,8 @@ extension CLLocationManager {
         delegate?.locationManager(self, monitoringDidFailFor: region, withError: error)
     }
 
-    /// Notifies the delegate that significant changes are not available. A denial by the user is reported once for each
-    /// start of monitoring, even if the response to the start arrives after the denial.
+    /// Notifies the delegate that significant changes are not available. A denial by the user is reported only once for
+    /// each start of monitoring, even if the service responds to the start after the denial.
     ///
     /// - Parameter reason: The reason as a sentence.
     func hearNoChanges(_ code: CLError.Code, _ reason: String) {

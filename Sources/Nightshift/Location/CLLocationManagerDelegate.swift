@@ -1,47 +1,49 @@
 public import Foundation
 
-/// The methods with which an app receives location events. Every method has a default implementation and is called on
-/// the main queue.
+/// The methods with which an app receives location events. Every method has a default implementation. All methods are
+/// called on the main queue.
 public protocol CLLocationManagerDelegate: NSObjectProtocol {
-    /// Called once after the manager was made, and then whenever the user's permission has changed.
+    /// Called once after the manager was created, and again whenever the user's permission has changed.
     func locationManagerDidChangeAuthorization(_ manager: CLLocationManager)
 
-    /// The form of the method for delegates from before iOS 14. It is called if the delegate does not implement the
-    /// other form.
+    /// The form of the method that apps used before iOS 14. The library calls this form if the delegate does not
+    /// implement `locationManagerDidChangeAuthorization(_:)`.
     func locationManager(_ manager: CLLocationManager, didChangeAuthorization status: CLAuthorizationStatus)
 
-    /// Called with locations that were requested. If the manager monitors significant changes, also called with these.
-    /// The newest location is last.
+    /// Called with locations that the app requested. This method also receives significant changes if the manager
+    /// monitors them. The newest location is last.
     ///
-    /// The first call after the start of monitoring has the last known location. Check its `timestamp`.
+    /// The first call after the start of monitoring has the last known location. Check the `timestamp` of that
+    /// location, because it may be old.
     func locationManager(_ manager: CLLocationManager, didUpdateLocations locations: [CLLocation])
 
-    /// Called if the app is not allowed to use the location (`denied`), or if no source provides the location at this
-    /// time (`locationUnknown`). If updates are on, the manager continues to request the location.
+    /// Called if the app is not allowed to use the location (`denied`), or if no source can provide the location at
+    /// this time (`locationUnknown`). If updates are on, the manager continues to request the location.
     ///
     /// - Parameter error: A ``CLError``.
     func locationManager(_ manager: CLLocationManager, didFailWithError error: any Error)
 
     func locationManager(_ manager: CLLocationManager, didStartMonitoringFor region: CLRegion)
 
-    /// Called when the device has entered the region. The app then has about 10 s, or more with a background task.
+    /// Called when the device has entered the region. The app then has about 10 s, or more if it begins a background
+    /// task.
     ///
-    /// - Parameter region: A copy of the monitored region. Compare the copy by its identifier.
+    /// - Parameter region: A copy of the monitored region. Compare regions by their identifiers.
     func locationManager(_ manager: CLLocationManager, didEnterRegion region: CLRegion)
 
     /// Called when the device has left the region.
     func locationManager(_ manager: CLLocationManager, didExitRegion region: CLRegion)
 
-    /// Called with the side of the region's boundary on which the device is. This method is called after every region
-    /// event, and as the response to ``CLLocationManager/requestState(for:)``.
+    /// Called with the state of a region: whether the device is inside or outside. This method is called after every
+    /// region event, and as the response to ``CLLocationManager/requestState(for:)``.
     func locationManager(_ manager: CLLocationManager, didDetermineState state: CLRegionState, for region: CLRegion)
 
-    /// Called with a ``CLError`` if the region is not monitored.
+    /// Called with a ``CLError`` if the region cannot be monitored, or is not monitored yet.
     func locationManager(
         _ manager: CLLocationManager, monitoringDidFailFor region: CLRegion?, withError error: any Error)
 
-    // The following methods are never called. Updates are never paused, and this device has no source of headings,
-    // visits or beacons.
+    // The library never calls the following methods. Updates are never paused, and this device has no source of
+    // headings, visits or beacons.
     func locationManagerDidPauseLocationUpdates(_ manager: CLLocationManager)
     func locationManagerDidResumeLocationUpdates(_ manager: CLLocationManager)
     func locationManager(_ manager: CLLocationManager, didUpdateHeading newHeading: CLHeading)

@@ -2,11 +2,11 @@ public import Foundation
 import NightshiftAPI
 import Synchronization
 
-// The conformance is unchecked because of the subclasses. Mutable state is in a mutex.
-/// A region that can be monitored. The subclass says which kind of region it is.
+// The conformance is unchecked because the class can have subclasses. A mutex protects mutable state.
+/// A region that can be monitored. The subclass determines the kind of region.
 ///
-/// Two regions of one class with the same identifier are equal. If you start monitoring one of them, it replaces the
-/// other.
+/// Two regions of one class are equal if they have the same identifier. If you start monitoring a region, it replaces
+/// the equal region that is monitored.
 open class CLRegion: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     /// The identifier, which is unique in the app.
     public let identifier: String
@@ -70,8 +70,8 @@ open class CLCircularRegion: CLRegion, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - radius: The radius in metres. A circle can be monitored up to a radius of
-    ///     ``CLLocationManager/maximumRegionMonitoringDistance``. For a radius below some hundred metres, the accuracy
-    ///     of the device's location decides how soon an event is certain.
+    ///     ``CLLocationManager/maximumRegionMonitoringDistance``. Events for a radius below some hundred metres may be
+    ///     late, depending on the accuracy of the device's location.
     ///   - identifier: The identifier, which is unique in the app and has at most 256 bytes.
     public init(center: CLLocationCoordinate2D, radius: CLLocationDistance, identifier: String) {
         self.center = center
@@ -126,7 +126,7 @@ open class CLCircularRegion: CLRegion, @unchecked Sendable {
     }
 }
 
-/// The side of a region's boundary on which the device is.
+/// The state of a region: whether the device is inside or outside.
 public enum CLRegionState: Int, Sendable {
     case unknown = 0
     case inside = 1

@@ -1,11 +1,12 @@
 public import Foundation
 
-// The conformance is unchecked because of the subclasses. No property changes after the initialiser.
-/// A stay of the device at one location. This device cannot detect visits, so no delegate gets one.
+// The conformance is unchecked because the class can have subclasses. The initialiser sets all properties, and they
+// never change afterwards.
+/// A stay of the device at one location. This device cannot detect visits, so the delegate never receives a visit.
 open class CLVisit: NSObject, NSCopying, @unchecked Sendable {
     /// The time of arrival, or `Date.distantPast` if it is unknown.
     public let arrivalDate: Date
-    /// The time of departure, or `Date.distantFuture` while the visit lasts.
+    /// The time of departure, or `Date.distantFuture` if the visit has not ended.
     public let departureDate: Date
     public let coordinate: CLLocationCoordinate2D
     public let horizontalAccuracy: CLLocationAccuracy
@@ -17,7 +18,7 @@ open class CLVisit: NSObject, NSCopying, @unchecked Sendable {
         horizontalAccuracy = -1
     }
 
-    /// Returns the object itself, which is immutable.
+    /// Returns this object, because it is immutable.
     open func copy(with zone: NSZone? = nil) -> Any { self }
 }
 

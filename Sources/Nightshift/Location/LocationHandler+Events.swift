@@ -6,7 +6,7 @@ import Synchronization
 struct HeldEvent: Sendable {
     var number: Int
     var event: LocationEvent
-    /// A closure that completes the wake of the event. Nil if the wake is complete.
+    /// A closure that completes the wake for the event. The value is nil if the wake is complete.
     var done: Completion?
 
     typealias Completion = @Sendable (_ isHeard: Bool) -> Void
@@ -16,17 +16,18 @@ extension LocationHandler {
     /// The time limit of a wake in seconds, if the service has not set one.
     private static let usualLimit = 10.0
 
-    /// Delivers an event to the delegates. If the app was launched for the event, the event is delivered when the app
-    /// has made its manager.
+    /// Delivers an event to the delegates. If the app was launched for the event, the event is delivered after the app
+    /// has created its manager.
     ///
     /// - Parameters:
     ///   - limit: The time limit in seconds for completing the wake. If no delegate has received the event after half
     ///     of this time, the wake is completed, and the event is kept for delegates that are set later.
-    ///   - done: A closure that is called once: when the delegates have returned, or when the event is given up.
+    ///   - done: A closure that is called once. It is called when the delegates have returned, or when the wake is
+    ///     completed without a delegate.
     func deliver(_ event: LocationEvent, within limit: Double?, done: @escaping HeldEvent.Completion) {
         if let place = event.place { state.withLock { $0.book.learn(place) } }
-        // This runs after `didFinishLaunching`, because an `Application` is launched before the main thread serves its
-        // queue.
+        // This block runs after `didFinishLaunching`, because an `Application` is launched before the main thread
+        // serves its queue.
         DispatchQueue.main.async { [self] in
             if tell(event) { return done(true) }
             let (number, superseded) = hold(event, done)
@@ -36,9 +37,9 @@ extension LocationHandler {
         }
     }
 
-    /// Sends an event to the delegates, on the main queue.
+    /// Sends an event to the delegates. This method must be called on the main queue.
     ///
-    /// - Returns: Whether a delegate received it.
+    /// - Returns: Whether a delegate received the event.
     private func tell(_ event: LocationEvent) -> Bool {
         let listeners = managers.filter { $0.hears(event) }
         for manager in listeners { manager.hear(event) }
@@ -57,8 +58,8 @@ extension LocationHandler {
             let old = state.held.firstIndex { $0.event.region?.identifier == event.region?.identifier }
             let superseded = old.map { state.held.remove(at: $0) }?.done
             state.held.append(HeldEvent(number: state.lastHeld, event: event, done: done))
-            // The limit is one event for each region that can be monitored, and one significant change. Further events
-            // would have no receiver.
+            // One event is kept for each region that can be monitored, and one for a significant change. If more events
+            // are kept, the oldest event whose wake is complete is removed.
             if state.held.count > Limits.regions + 1, let oldest = state.held.firstIndex(where: { $0.done == nil }) {
                 state.held.remove(at: oldest)
             }
@@ -70,8 +71,7 @@ extension LocationHandler {
     func tellHeld() {
         DispatchQueue.main.async { [self] in
             for held in state.withLock(\.held) where managers.contains(where: { $0.hears(held.event) }) {
-                // The event is removed first, so that the code that gives up events does not find it while delegates
-                // handle it.
+                // The event is removed before delegates handle it, so that ``giveUp(_:)`` does not find it meanwhile.
                 let taken = state.withLock { state -> HeldEvent? in
                     guard let index = state.held.firstIndex(where: { $0.number == held.number }) else { return nil }
                     return state.held.remove(at: index)
@@ -83,7 +83,7 @@ extension LocationHandler {
         }
     }
 
-    /// Completes the wake of an event that no delegate has received, because the app would otherwise be terminated.
+    /// Completes the wake for an event that no delegate has received. Otherwise, the service would terminate the app.
     private func giveUp(_ number: Int) {
         let (held, isFirst) = state.withLock { state -> (HeldEvent?, Bool) in
             guard let index = state.held.firstIndex(where: { $0.number == number && $0.done != nil }) else {
@@ -100,8 +100,8 @@ extension LocationHandler {
         held.done?(false)
     }
 
-    /// Prints once that the delegate does not implement the method for an event. The delegate may have such a method
-    /// where the library cannot call it.
+    /// Prints, once, that the delegate does not implement the method for an event. Such a delegate may have a method
+    /// that the library cannot call.
     func adviseMethods(of delegate: any CLLocationManagerDelegate, for subject: String, method: String) {
         let isFirst = state.withLock { state in
             defer { state.hasAdvisedMethods = true }
@@ -131,7 +131,8 @@ extension LocationEvent {
         }
     }
 
-    /// The message that shows the missing line of code to the developer of an app that has no delegate for the event.
+    /// The message for the developer of an app that has no delegate for the event. The message shows the missing line
+    /// of code.
     fileprivate var advice: String {
         let lines =
             "let manager = CLLocationManager(); manager.delegate = self"

@@ -3,14 +3,14 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// The part that all location managers of an app share. It keeps the service's state, sends requests, and calls the
+/// An object that all location managers of an app share. It stores the service's state, sends requests, and calls the
 /// delegates.
 ///
-/// Requests are sent one after the other and asynchronously. Delegates are called on the main queue.
+/// Requests are sent asynchronously, one after the other. Delegates are called on the main queue.
 final class LocationHandler: Sendable {
     private let queue = DispatchQueue(label: "nightshift.location")
-    /// The queue for permission requests. A separate queue is used because the service may not respond before the user
-    /// has answered.
+    /// The queue for permission requests. These requests have their own queue, because the service may not respond
+    /// before the user has answered.
     private let authorizationQueue = DispatchQueue(label: "nightshift.location.authorization")
     let state = Mutex(State())
 
@@ -18,11 +18,11 @@ final class LocationHandler: Sendable {
         weak var connection: ServiceConnection?
         var book = LocationManagers()
         var managers: [WeakManager] = []
-        /// Whether a caller has waited for the service without a response, and the service has not been reached since.
-        /// While this is true, callers do not wait.
+        /// Whether a caller has waited for the service without receiving a response, and the service has not been
+        /// reached since. Callers do not wait if this value is true.
         var isUnheard = false
         var isAskingAgain = false
-        /// The permission to request from the user, until the request was sent.
+        /// The permission to request from the user. The value is nil after the request was sent.
         var authorization: LocationPermission?
         /// The regions that the service has, if the delegates were not notified yet whether these regions are
         /// monitored.
@@ -33,7 +33,7 @@ final class LocationHandler: Sendable {
         var hasAdvisedDelegate = false
         var hasAdvisedMethods = false
 
-        /// Whether the permission can be reported. It can be if it is known, or if the wait for it has ended without a
+        /// Whether the permission can be reported, because it is known or because the wait for it has ended without a
         /// response.
         fileprivate var isSettled: Bool { book.isKnown || isUnheard }
     }
@@ -45,8 +45,8 @@ final class LocationHandler: Sendable {
     /// The longest time that a caller waits for the service's response.
     private static let timeout: Duration = .seconds(2)
     private static let requestTimeout: Duration = .seconds(30)
-    /// The pauses in seconds between the readings of a region's state that the app has requested. The state is read
-    /// repeatedly because the receiver may find the location meanwhile.
+    /// The pauses in seconds between attempts to read a region's state that the app has requested. The library repeats
+    /// the attempts because the receiver may find the location meanwhile.
     private static let statePauses: [Double] = [0.5, 1, 2, 4, 8, 15, 30]
 
     func connect(to connection: ServiceConnection) {
@@ -71,8 +71,8 @@ final class LocationHandler: Sendable {
         }
     }
 
-    /// Delivers the events that managers have missed. This method is called when a manager can receive more events than
-    /// before.
+    /// Delivers the events that managers have missed. This method is called when a manager becomes able to receive more
+    /// events.
     func listen() {
         settle()
         tellHeld()
@@ -80,8 +80,8 @@ final class LocationHandler: Sendable {
 
     // MARK: - Responses and events of the service
 
-    /// Returns the known state. If no state is known, this method first waits once for the service's first response,
-    /// for at most ``timeout``.
+    /// Returns the known state. If no state is known, this method waits, only the first time, for the service's
+    /// response. The wait ends after ``timeout``.
     func current() -> LocationManagers {
         let (book, mustAsk) = state.withLock { ($0.book, !$0.isSettled) }
         guard mustAsk else { return book }
@@ -110,7 +110,7 @@ final class LocationHandler: Sendable {
 
     /// Requests the state from the service.
     ///
-    /// - Parameter isFirst: Whether no state is known, so that the request may be made outside ``queue``.
+    /// - Parameter isFirst: Whether no state is known yet. In that case, this method may be called outside ``queue``.
     /// - Returns: Whether the service has responded.
     @discardableResult
     private func ask(isFirst: Bool = false) -> Bool {
@@ -128,7 +128,7 @@ final class LocationHandler: Sendable {
         return false
     }
 
-    /// Handles a notice on the channel's queue, where no request may be made.
+    /// Handles a notice from the service. This method runs on the channel's queue, where it must not make requests.
     func receive(_ notice: LocationNotice) {
         state.withLock { $0.book.learn(notice.permission) }
         settle()
@@ -161,14 +161,15 @@ final class LocationHandler: Sendable {
     func placeRequest(
         _ wanted: LocationUpdateRequest, answer: @escaping @Sendable (PlaceRequest, LocationUpdate) -> Void
     ) -> PlaceRequest? {
-        // The request uses the queue of permission requests, so that a permission request that the app made before is
-        // sent first.
+        // The request uses the queue of permission requests, so that it is sent after any permission request that the
+        // app made earlier.
         state.withLock(\.connection).map { PlaceRequest(wanted, $0, authorizationQueue, answer: answer) }
     }
 
     func learn(_ place: Place) { state.withLock { $0.book.learn(place) } }
 
-    /// Notifies the delegates of the user's permission if it has changed, and of the results that depend on it.
+    /// Notifies the delegates of the user's permission if it has changed. Then notifies them of the results that depend
+    /// on the permission.
     private func settle() {
         DispatchQueue.main.async { [self] in
             guard let status = state.withLock({ $0.isSettled ? $0.book.status : nil }) else { return }
@@ -206,7 +207,8 @@ final class LocationHandler: Sendable {
         queue.async { [self] in tellWishes() }
     }
 
-    /// Sends the pending requests, on ``queue``. Requests that cannot be sent now are sent on the next channel.
+    /// Sends the pending requests. This method runs on ``queue``. Requests that cannot be sent now are sent on the next
+    /// channel.
     private func tellWishes() {
         guard let connection = state.withLock(\.connection) else { return }
         while let next = state.withLock({ $0.book.tell() }) {
@@ -245,8 +247,8 @@ final class LocationHandler: Sendable {
         DispatchQueue.main.async { [self] in
             let book = state.withLock(\.book)
             if book.status == .denied || book.status == .restricted {
-                // The permission is reported first, because it may have arrived before the response to the start of
-                // monitoring.
+                // The delegates are notified of the permission first, because it may have arrived before the response
+                // to the start of monitoring.
                 for manager in managers { manager.hear(book.status) }
                 for manager in managers {
                     manager.hearNoChanges(.denied, "This app does not have permission to use the location.")
@@ -307,7 +309,7 @@ final class LocationHandler: Sendable {
         }
     }
 
-    /// Sends the permission request. Runs on ``authorizationQueue``.
+    /// Sends the permission request. This method runs on ``authorizationQueue``.
     private func tellAuthorization() {
         let (connection, wish) = state.withLock { ($0.connection, $0.authorization) }
         guard let connection, let wish else { return }
@@ -318,7 +320,7 @@ final class LocationHandler: Sendable {
                 timeout: Self.requestTimeout)
         } catch let problem as Problem {
             Notice.print(
-                "The user cannot be asked for permission to use the location. \(problem.detail ?? problem.title)")
+                "The service could not ask the user for permission to use the location. \(problem.detail ?? problem.title)")
         } catch {
             return
         }
@@ -331,7 +333,7 @@ final class LocationHandler: Sendable {
 
     // MARK: - States of regions
 
-    /// Notifies one manager's delegate on which side of a region's boundary the device is.
+    /// Notifies one manager's delegate whether the device is inside or outside a region.
     func requestState(of region: CLRegion, for manager: CLLocationManager) {
         queue.async { [self] in determineState(of: region, for: manager, Self.statePauses[...]) }
     }
@@ -354,8 +356,8 @@ final class LocationHandler: Sendable {
 }
 
 extension LocationManagers {
-    /// Whether regions are monitored. They are monitored if a source provides the location and the app is allowed to
-    /// use it.
+    /// Whether regions are monitored. This requires a source that provides the location, and the permission to use the
+    /// location.
     fileprivate var isMonitoring: Bool {
         (permission == .always || permission == .whenInUse) && known?.canMonitorRegions == true
     }

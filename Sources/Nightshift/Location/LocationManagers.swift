@@ -1,10 +1,9 @@
 import NightshiftAPI
 
-/// The state of location in an app's process. It has the service's responses, and the requests that the app has made
-/// since.
+/// The state of location in an app's process. The state consists of the service's responses, and of the requests that
+/// the app has made since.
 struct LocationManagers: Sendable {
-    /// A request of the app. It replaces an earlier request for the same region or for significant changes that was not
-    /// sent yet.
+    /// A request of the app. A new request replaces an unsent request for the same region or for significant changes.
     enum Wish: Hashable, Sendable {
         case monitor(MonitoredRegion)
         case stopMonitoring(String)
@@ -21,24 +20,25 @@ struct LocationManagers: Sendable {
     }
 
     private(set) var known: ProcessLocation?
-    /// The requests that were not sent to the service yet, in the order in which they will be sent.
+    /// The unsent requests, in the order in which they will be sent to the service.
     private(set) var wishes: [(number: Int, wish: Wish)] = []
     private var lastNumber = 0
     /// The number of the request that is being sent.
     private var telling: Int?
-    /// The user's permission from a notice on the channel. It is newer than the permission in any response.
+    /// The user's permission from a notice on the channel. This permission is newer than the permission in any
+    /// response.
     private var told: LocationPermission?
-    /// The location of the last event that had a location. ``eventPlaces`` counts these events.
+    /// The location from the last event that had a location.
     private var eventPlace: Place?
     private(set) var eventPlaces = 0
     /// The value of ``eventPlaces`` at the time when the current request was sent.
     private var eventPlacesBeforeTelling = 0
-    /// The service's reason for providing no location information to this program.
+    /// The service's reason for refusing location information to this program.
     private(set) var refusal: Problem?
 
     // MARK: - State for the app
 
-    /// The user's permission, or nil while it is not known.
+    /// The user's permission, or nil if it is not known yet.
     var permission: LocationPermission? { told ?? known?.permission }
 
     var status: CLAuthorizationStatus {
@@ -59,7 +59,7 @@ struct LocationManagers: Sendable {
         return regions
     }
 
-    /// The last location of the device, if the app is allowed to use it.
+    /// The last location of the device. The value is nil if the app is not allowed to use the location.
     var place: Place? {
         switch permission {
         case .always, .whenInUse: known?.place
@@ -72,10 +72,10 @@ struct LocationManagers: Sendable {
     /// Applies a response of the service.
     ///
     /// - Parameters:
-    ///   - isFirst: Whether the response is to the first reading, which is not in order with other requests. Such a
-    ///     response is ignored if a state is known.
+    ///   - isFirst: Whether this is the response to the first reading, which may arrive out of order with other
+    ///     responses. Such a response is ignored if a state is already known.
     ///   - places: The value of ``eventPlaces`` when the request was sent. If an event has brought a location since
-    ///     then, the event's location is newer than the response's.
+    ///     then, the event's location is newer than the location in the response.
     mutating func learn(_ answer: ProcessLocation, isFirst: Bool = false, askedAfter places: Int) {
         guard !isFirst || known == nil else { return }
         known = answer
@@ -98,7 +98,7 @@ struct LocationManagers: Sendable {
         known?.place = place
     }
 
-    /// Records that a channel was opened, on which the service sends its state again.
+    /// Records that a new channel was opened. The service sends its state again on the new channel.
     mutating func channelOpened() {
         if let told { known?.permission = told }
         told = nil
@@ -112,21 +112,22 @@ struct LocationManagers: Sendable {
         wishes.append((lastNumber, wish))
     }
 
-    /// Returns the next request to send to the service.
+    /// Marks the next request as being sent, and returns that request.
     mutating func tell() -> (number: Int, wish: Wish)? {
         telling = wishes.first?.number
         eventPlacesBeforeTelling = eventPlaces
         return wishes.first
     }
 
-    /// Records that the request was not sent and still waits.
+    /// Records that the request could not be sent. The request stays pending.
     mutating func tellLater() {
         telling = nil
     }
 
     /// Records that the request was sent.
     ///
-    /// - Parameter answer: The service's response. Nil if the service has not sent one, or has refused the request.
+    /// - Parameter answer: The service's response. The response is nil if the service has not sent one, or has refused
+    ///   the request.
     mutating func told(_ number: Int, _ answer: ProcessLocation?) {
         telling = nil
         guard let index = wishes.firstIndex(where: { $0.number == number }) else { return }
@@ -139,8 +140,8 @@ struct LocationManagers: Sendable {
 }
 
 extension MonitoredRegion {
-    /// Returns the side of the boundary on which the location is. Returns unknown if the location's accuracy leaves the
-    /// side open.
+    /// Returns whether the location is inside or outside the region. Returns unknown if the location is not accurate
+    /// enough to decide.
     func state(at place: Place?) -> RegionState {
         guard let place, let point = Coordinate(latitude: place.latitude, longitude: place.longitude) else {
             return .unknown

@@ -4,8 +4,8 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// A manager's request for the location. It reads a stream from the service, and reopens the stream for as long as the
-/// request lasts.
+/// A manager's request for the location. The request reads a stream from the service. If the stream ends early, the
+/// request opens the stream again.
 ///
 /// Responses are delivered on the main queue.
 final class PlaceRequest: Sendable {
@@ -22,7 +22,7 @@ final class PlaceRequest: Sendable {
         var pause: Duration = .zero
     }
 
-    /// The time that the service has to open the app's channel.
+    /// The time limit for opening the app's channel to the service.
     private static let timeout: Duration = .seconds(15)
     /// The range of the pause between two attempts to open the stream. The pause doubles with each attempt.
     private static let pauses: ClosedRange<Duration> = .milliseconds(20)...(.seconds(5))
@@ -46,7 +46,7 @@ final class PlaceRequest: Sendable {
         queue.async { [self] in open() }
     }
 
-    /// Cancels the request. After a call on the main queue, no response is delivered.
+    /// Cancels the request. If you call this method on the main queue, no response is delivered afterwards.
     func cancel() {
         let reader = state.withLock { state in
             state.isOver = true
@@ -60,14 +60,14 @@ final class PlaceRequest: Sendable {
         queue.async { [self] in open() }
     }
 
-    /// Opens the stream. Runs on ``queue``.
+    /// Opens the stream. This method runs on ``queue``.
     private func open() {
         guard state.withLock({ !$0.isOver && $0.reader == nil }) else { return }
         let hello: ProcessHello
         do {
             hello = try connection.openChannel(until: .now + Self.timeout, hasty: true)
         } catch is ServiceUnreachable {
-            // Continuous updates wait until the service can be reached again.
+            // A request for one location fails now. Continuous updates wait until the service can be reached again.
             if wanted.isOnce { DispatchQueue.main.async { [self] in end(.unknown) } }
             return
         } catch {

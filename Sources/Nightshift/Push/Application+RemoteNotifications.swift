@@ -2,18 +2,22 @@ import Foundation
 import NightshiftAPI
 
 extension Application {
-    /// Requests a device token, with which the app's provider can send to the app. Call this method at every launch.
+    /// Requests a device token, which the app's provider needs to send notifications to the app. Call this method at
+    /// every launch.
     ///
-    /// This method returns at once. The delegate receives the token, or the reason why none was issued. It is notified
-    /// again whenever the token or the reason changes. If no service is running, the delegate is notified when one is.
-    /// The user's permission for notifications is not required. Without this permission, no notification is shown, but
-    /// notifications with `content-available` still arrive if the app's desktop entry has the mode
+    /// This method returns at once. The delegate receives the token, or the reason why no token was issued. The
+    /// delegate is notified again whenever the token or the reason changes. If no service is running, the delegate is
+    /// notified after the service has started.
+    ///
+    /// You do not need the user's permission for notifications to register. Without this permission, no notification is
+    /// shown, but notifications with `content-available` still arrive if the app's desktop entry has the mode
     /// `remote-notification`.
     public func registerForRemoteNotifications() {
         connection.push.register(for: self)
     }
 
-    /// Unregisters the app's token, so that notifications sent to it no longer arrive. This method returns at once.
+    /// Unregisters the app's token, so that the app no longer receives notifications that are sent to this token. This
+    /// method returns at once.
     public func unregisterForRemoteNotifications() {
         connection.push.unregister()
     }
@@ -22,7 +26,7 @@ extension Application {
     /// does not contact the service.
     public var isRegisteredForRemoteNotifications: Bool { connection.push.isRegistered }
 
-    /// The number on the app's icon, if the desktop shows one. 0 removes the number.
+    /// The number on the app's icon, if the desktop shows such a number. Set the property to 0 to remove the number.
     ///
     /// Setting this property returns at once. Reading it returns the value that this process set last, or 0.
     public var applicationIconBadgeNumber: Int {
@@ -30,8 +34,8 @@ extension Application {
         set { connection.notifications.setBadge(max(0, newValue)) { _ in } }
     }
 
-    /// Prints advice for an app whose delegate method for remote notifications was not called. The delegate may have
-    /// such a method that does not satisfy the protocol.
+    /// Prints advice for an app whose delegate method for remote notifications was not called. Such a delegate may have
+    /// a method whose declaration does not satisfy the protocol.
     func adviseRemoteNotificationMethod(of delegate: any ApplicationDelegate) {
         guard advisedNotificationMethods.insert("didReceive").inserted else { return }
         Notice.print(
@@ -65,7 +69,7 @@ extension Application {
                 delegate.application(application, didRegisterForRemoteNotificationsWithDeviceToken: token)
             } else {
                 let sentence = notice.error ?? "The service sent an invalid token."
-                // This is the error that UIKit gives to an app without the entitlement.
+                // UIKit gives the same error to an app without the entitlement.
                 let error = NSError(
                     domain: NSCocoaErrorDomain, code: 3_000, userInfo: [NSLocalizedDescriptionKey: sentence])
                 delegate.application(application, didFailToRegisterForRemoteNotificationsWithError: error)
@@ -89,7 +93,8 @@ extension Application {
 
 /// The remote notification that is being delivered to the app's delegate.
 enum RemoteNotification {
-    /// Whether the notification launched the app. UIKit's old method receives only notifications for a running app.
+    /// Whether the notification launched the app. UIKit's old method receives only notifications that arrive while the
+    /// app is running.
     @TaskLocal static var hasLaunchedApp = false
 }
 

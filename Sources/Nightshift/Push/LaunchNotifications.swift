@@ -1,7 +1,7 @@
 import Foundation
 import NightshiftAPI
 
-/// The notifications that the app was launched for. They are read from the file that an environment variable names.
+/// The notifications that the app was launched for. They are read from a file whose path is in an environment variable.
 struct LaunchNotifications {
     private(set) var deliveries: [PushDelivery] = []
     private(set) var responses: [NotificationResponse] = []
@@ -27,7 +27,7 @@ struct LaunchNotifications {
         return json.map { UserInfo.remote($0) }
     }
 
-    /// One element of the file's array. Elements of other wake sources, such as regions, have other members.
+    /// One element of the file's array. Elements for other wake sources, such as regions, have other members.
     private struct Payload: Decodable {
         var delivery: PushDelivery?
         var response: NotificationResponse?

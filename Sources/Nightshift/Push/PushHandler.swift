@@ -13,16 +13,16 @@ final class PushHandler: Sendable {
     private struct State {
         weak var connection: ServiceConnection?
         weak var receiver: (any CommandReceiver)?
-        /// The app's last request. Nil if this process has made none.
+        /// The app's last request. The value is nil if this process has not made a request.
         var wish: Wish?
-        /// Whether the service has received the app's request to unregister. If so, the request is not sent again.
+        /// Whether the service has received the app's request to unregister. Such a request is not sent again.
         var isUnregistered = false
         /// The last notice from the service.
         var notice: PushNotice?
         /// The last notice that the app's delegate received.
         var told: PushNotice?
-        /// Whether the app has registered since its delegate was last notified. If so, the delegate is notified even if
-        /// the notice is unchanged.
+        /// Whether the app has registered since its delegate was last notified. In that case, the delegate is notified
+        /// even if the notice is unchanged.
         var isOwed = false
     }
 
@@ -88,7 +88,7 @@ final class PushHandler: Sendable {
         } catch let problem as Problem {
             receive(PushNotice(error: problem.detail ?? problem.title))
         } catch {
-            // The request is sent again on the next channel.
+            // After this failure, the request is sent again on the next channel.
         }
     }
 
@@ -96,7 +96,7 @@ final class PushHandler: Sendable {
         do {
             try connection.notify(.unregisterFromPush, timeout: Self.timeout)
         } catch is Problem {
-            // The app was not registered, so there is nothing to do.
+            // The app was not registered, so the request to unregister is complete.
         } catch {
             return
         }
@@ -122,7 +122,7 @@ final class PushHandler: Sendable {
 }
 
 extension PushNotice {
-    /// The token's bytes. Nil if there is no token, or if it is not hexadecimal.
+    /// The token's bytes. The value is nil if the service has sent no token, or if the token is not hexadecimal.
     var tokenData: Data? {
         guard let digits = token.map({ Array($0.utf8) }), !digits.isEmpty, digits.count.isMultiple(of: 2) else {
             return nil

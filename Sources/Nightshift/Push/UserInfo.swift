@@ -2,11 +2,11 @@ import Foundation
 
 /// A converter between the `userInfo` of notifications and the JSON object that the service stores.
 ///
-/// Apple's `userInfo` accepts any property list. Values that JSON cannot represent exactly, such as a date or data, are
-/// sent as a binary property list in the object's only member, ``propertyListKey``.
+/// Apple's `userInfo` accepts any property list. If a value cannot be represented exactly in JSON, such as a date or
+/// data, the whole `userInfo` is sent as a binary property list in the object's only member, ``propertyListKey``.
 enum UserInfo {
-    /// Returns the payload from a provider. It is made of `String`, `NSNumber`, `NSNull`, arrays and dictionaries. The
-    /// result is empty if the text is not a JSON object.
+    /// Returns the payload from a provider. The payload is made of `String`, `NSNumber`, `NSNull`, arrays and
+    /// dictionaries. It is empty if the text is not a JSON object.
     static func remote(_ json: String) -> [AnyHashable: Any] {
         let object = try? JSONSerialization.jsonObject(with: Data(json.utf8))
         return object as? [AnyHashable: Any] ?? [:]

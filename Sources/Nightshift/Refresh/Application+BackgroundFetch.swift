@@ -2,7 +2,7 @@ public import Foundation
 import NightshiftAPI
 
 extension Application {
-    /// The interval that lets the service decide how often to fetch.
+    /// The interval with which the service decides how often to fetch.
     public nonisolated static let backgroundFetchIntervalMinimum: TimeInterval = 0
     /// The interval that disables background fetches. This is the default.
     public nonisolated static let backgroundFetchIntervalNever: TimeInterval = .greatestFiniteMagnitude
@@ -12,8 +12,8 @@ extension Application {
     ///
     /// This method returns at once. The service receives the interval asynchronously, and again after each
     /// reconnection. The service keeps the interval until the app sets another one or is removed. The user's settings
-    /// take precedence. Without the mode `fetch` in the app's desktop entry, the interval has no effect. In that case,
-    /// a line on standard error says so.
+    /// take precedence. The interval has no effect if the app's desktop entry lacks the mode `fetch`. In that case, the
+    /// library prints a message on standard error.
     ///
     /// - Parameter minimumBackgroundFetchInterval: The number of seconds, at most a year. Alternatively, pass
     ///   ``backgroundFetchIntervalMinimum`` or ``backgroundFetchIntervalNever``.
@@ -21,10 +21,10 @@ extension Application {
         connection.refresh.setInterval(RefreshInterval(timeInterval: minimumBackgroundFetchInterval))
     }
 
-    /// The status that says whether the app is refreshed in the background.
+    /// The availability of background refresh for the app.
     ///
-    /// The value is the last one that the service sent. Only the first reading may have to wait for the value, for at
-    /// most 2 s. Without a service, the value is ``BackgroundRefreshStatus/restricted``.
+    /// The value is the last one that the service sent. The first read may wait for the value for at most 2 s. If no
+    /// service is running, the value is ``BackgroundRefreshStatus/restricted``.
     /// ``backgroundRefreshStatusDidChangeNotification`` is posted when the value changes.
     public var backgroundRefreshStatus: BackgroundRefreshStatus {
         BackgroundRefreshStatus(connection.refresh.availability)
@@ -35,8 +35,8 @@ extension Application {
     public nonisolated static let backgroundRefreshStatusDidChangeNotification = Notification.Name(
         "UIApplicationBackgroundRefreshStatusDidChangeNotification")
 
-    /// Prints advice for an app whose delegate method for fetches was not called. The delegate may have such a method
-    /// that does not satisfy the protocol.
+    /// Prints advice for an app whose delegate method for fetches was not called. Such a delegate may have a method
+    /// whose declaration does not satisfy the protocol.
     func adviseFetchMethod(of delegate: any ApplicationDelegate) {
         guard !hasAdvisedFetchMethod else { return }
         hasAdvisedFetchMethod = true

@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// The result of a background fetch. It corresponds to UIKit's `UIBackgroundFetchResult`.
+/// The result of a background fetch. This type corresponds to UIKit's `UIBackgroundFetchResult`.
 public enum BackgroundFetchResult: UInt, Sendable {
     case newData = 0
     case noData = 1
@@ -15,14 +15,12 @@ public enum BackgroundFetchResult: UInt, Sendable {
     }
 }
 
-/// The status that says whether the app is refreshed in the background. It corresponds to UIKit's
-/// `UIBackgroundRefreshStatus`.
+/// The availability of background refresh for an app. This type corresponds to UIKit's `UIBackgroundRefreshStatus`.
 public enum BackgroundRefreshStatus: Int, Sendable {
     /// The status if the app is not refreshed and the user cannot change this. Either the app's desktop entry declares
     /// no mode for refresh, or no service is running.
     case restricted = 0
-    /// The status of an app for which the user has disabled background refresh, or of every app if the user has
-    /// disabled it for all.
+    /// The status if the user has disabled background refresh for this app or for all apps.
     case denied = 1
     case available = 2
 

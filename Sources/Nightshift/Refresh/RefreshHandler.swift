@@ -15,10 +15,10 @@ final class RefreshHandler: Sendable {
         /// The interval that the app set last. It is sent on every channel.
         var interval: RefreshInterval?
         var availability: RefreshAvailability?
-        /// Whether a caller has received ``availability``. This is true even if the value was nil.
+        /// Whether a caller has received ``availability``, even if its value was nil.
         var isTold = false
-        /// Whether a wait for ``availability`` failed and the service has not reconnected since. While this is true,
-        /// callers do not wait.
+        /// Whether a wait for ``availability`` failed and the service has not reconnected since. Callers do not wait if
+        /// this value is true.
         var isUnheard = false
         var waiters: [DispatchSemaphore] = []
         /// The app's manifest, and the channel on which the service sent it.
@@ -26,7 +26,7 @@ final class RefreshHandler: Sendable {
         var hasAdvisedMode = false
     }
 
-    /// The longest time that a caller waits for a service that does not answer.
+    /// The longest time that a caller waits for the service's answer.
     static let timeout: Duration = .seconds(2)
     private static let reportTimeout: Duration = .seconds(30)
 
@@ -57,7 +57,7 @@ final class RefreshHandler: Sendable {
         }
     }
 
-    /// Prints once which line of the desktop entry is missing for the interval to have an effect.
+    /// Prints, once, which line of the desktop entry is missing. Without that line, the interval has no effect.
     private func adviseMode() {
         guard !state.withLock(\.hasAdvisedMode), case .known(let manifest) = entry() else { return }
         let advice: String
@@ -79,8 +79,8 @@ final class RefreshHandler: Sendable {
 
     // MARK: - Availability
 
-    /// The availability that the service reported. Nil if the service does not report an availability within
-    /// ``timeout``.
+    /// The availability that the service reported. The value is nil if the service does not report an availability
+    /// within ``timeout``.
     var availability: RefreshAvailability? {
         let waiter = DispatchSemaphore(value: 0)
         let (known, connection) = state.withLock { state -> (RefreshAvailability?, ServiceConnection?) in
@@ -109,7 +109,7 @@ final class RefreshHandler: Sendable {
     /// - Returns: Whether the app must be notified of a change.
     func receive(_ notice: RefreshNotice) -> Bool {
         let (waiters, isChange) = state.withLock { state in
-            // A caller that received nil saw the status "restricted".
+            // A caller that received nil has seen the status "restricted".
             let isChange = state.isTold && (state.availability ?? .restricted) != notice.availability
             state.availability = notice.availability
             defer { state.waiters = [] }
@@ -121,14 +121,14 @@ final class RefreshHandler: Sendable {
 
     // MARK: - The app's desktop entry
 
-    /// The desktop entry of the app, as far as it is known.
+    /// The library's knowledge of the app's desktop entry.
     enum Entry {
         case known(AppManifest?)
-        /// The result if the service could not be reached or did not answer.
+        /// The result if the library could not reach the service, or the service did not answer.
         case unknown
     }
 
-    /// Returns the app's desktop entry, which is requested once per channel. Waits for at most ``timeout``.
+    /// Returns the app's desktop entry, which is requested once per channel. This method waits for at most ``timeout``.
     func entry() -> Entry {
         guard let connection = state.withLock(\.connection),
             let hello = try? connection.openChannel(until: .now + Self.timeout, hasty: true)
