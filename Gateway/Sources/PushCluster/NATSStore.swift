@@ -70,7 +70,10 @@ package final class NATSStore: Sendable {
                 .newerVersion, "The store was made by a newer version and was not changed. Install that version again.")
         }
         guard found.streams == form.streams else {
-            throw StoreError(.refused, "The store has \(found.streams) streams for pushes, not \(form.streams).")
+            throw StoreError(
+                .refused,
+                "The store has \(found.streams) streams for pushes, not \(form.streams). Set --store-streams to the "
+                    + "store's number.")
         }
     }
 

@@ -43,7 +43,7 @@ package enum GatewayChecks {
         }
         let until = end.formatted(.iso8601)
         guard end > now else {
-            return .init(isGood: false, text: "\(name) expired at \(until), so no connections are possible. Renew it.")
+            return .init(isGood: false, text: "\(name) expired at \(until), so clients cannot connect. Renew it.")
         }
         guard end.timeIntervalSince(now) <= warning else {
             return .init(isGood: true, text: "\(name) is valid until \(until).")

@@ -76,10 +76,11 @@ package struct MessageHeaders: Sendable, Hashable {
 
     package init(_ fields: [(name: String, value: String)]) throws(EndpointAnswer) {
         guard let text = try Self.value("ttl", fields) else {
-            throw EndpointAnswer(400, "The TTL header is missing. It gives the seconds for which the message is kept.")
+            throw EndpointAnswer(
+                400, "The TTL header is missing. Set it to the number of seconds for which to keep the message.")
         }
         guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
-            throw EndpointAnswer(400, "TTL must be a number of seconds.")
+            throw EndpointAnswer(400, "TTL must be a whole number of seconds.")
         }
         // A number that does not fit into 64 bits exceeds the longest lifetime, so grant the longest lifetime.
         lifetime = min(Int64(text) ?? .max, Push.longestLifetime)
@@ -141,7 +142,7 @@ package struct EndpointAnswer: Error, Sendable {
     package static let gone = EndpointAnswer(410, "The app no longer accepts messages at this endpoint.")
     package static let empty = EndpointAnswer(400, "The message is empty.")
     package static let tooLarge = EndpointAnswer(413, "The message is longer than \(Push.messageLimit) bytes.")
-    package static let noHost = EndpointAnswer(400, "A request of HTTP/1.1 must have one Host field.")
+    package static let noHost = EndpointAnswer(400, "An HTTP/1.1 request must have exactly one Host field.")
     package static let unknownCoding = EndpointAnswer(
         415, "The message must be encrypted with aes128gcm (RFC 8291). Devices cannot read other content codings.",
         [("accept-encoding", "aes128gcm")])

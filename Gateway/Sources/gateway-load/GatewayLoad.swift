@@ -47,13 +47,15 @@ import PushGateway
 
     func validate() throws {
         guard devices > 0, parallel > 0, hold >= 0 else { throw ValidationError("A number must be above 0.") }
-        guard (0...devices).contains(storm) else { throw ValidationError("The storm has more devices than there are.") }
+        guard (0...devices).contains(storm) else {
+            throw ValidationError("--storm must be between 0 and the number of devices.")
+        }
     }
 
     func run() async throws {
         let descriptors = DescriptorLimit.raise()
         guard descriptors >= devices + 200 else {
-            throw GatewayError("\(devices) devices need as many descriptors, but the limit is \(descriptors).")
+            throw GatewayError("\(devices) devices need a descriptor each, but the limit is \(descriptors).")
         }
         // Set up the signal handlers first, so that an early signal is not lost.
         let stop = StopSignals()

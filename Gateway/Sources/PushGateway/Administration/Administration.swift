@@ -102,7 +102,7 @@ struct Administration: Sendable {
 
     private static func check(_ id: String, _ what: String) throws {
         guard id.utf8.count == 10, id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
-            throw GatewayError("'\(id)' is not the id of a \(what): it must have ten letters and digits.")
+            throw GatewayError("'\(id)' is not the id of a \(what). An id has ten letters and digits.")
         }
     }
 

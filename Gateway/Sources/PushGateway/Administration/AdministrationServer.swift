@@ -96,7 +96,9 @@ private struct AdministrationExchange: Sendable {
     private func answer() async {
         guard let request = try? JSONDecoder().decode(AdministrationRequest.self, from: line) else {
             _ = await write(
-                .failed("The gateway does not understand the request. It may have another version than this command."))
+                .failed(
+                    "The gateway does not understand the request. The gateway and this command may have different "
+                        + "versions."))
             return
         }
         await Administration(gateway: gateway).answer(request) { await write($0) }

@@ -190,7 +190,7 @@ final class DeviceConnection: ChannelInboundHandler {
             switch result {
             case .success(let device?): self.perform(self.channel.enrolled(.success(device)))
             case .success(nil):
-                let refusal = Refusal(.enrolmentCode, "The code is unknown, used or too old.")
+                let refusal = Refusal(.enrolmentCode, "The enrolment code is unknown, already used or expired.")
                 self.perform(self.channel.enrolled(.failure(refusal)))
             case .failure:
                 self.perform(self.channel.enrolled(.failure(Refusal(.trouble, "The device could not be created."))))

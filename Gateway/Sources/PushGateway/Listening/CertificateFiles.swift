@@ -36,7 +36,7 @@ package enum CertificateFiles {
 
     private static func check(_ path: String, _ what: String) throws(GatewayError) {
         guard access(path, R_OK) != 0 else { return }
-        if errno == ENOENT { throw unusable(path, "does not exist; the gateway needs its \(what) there") }
+        if errno == ENOENT { throw unusable(path, "does not exist, but the gateway needs its \(what) there") }
         throw unusable(path, "cannot be read: \(String(cString: strerror(errno)))")
     }
 

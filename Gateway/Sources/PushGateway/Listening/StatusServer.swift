@@ -43,7 +43,7 @@ private final class StatusHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(let head) = unwrapInboundIn(data) else { return }
         guard head.namesHost else {
-            return later(context, .badRequest, "A request of HTTP/1.1 must have one Host field.\n")
+            return later(context, .badRequest, "An HTTP/1.1 request must have exactly one Host field.\n")
         }
         let gateway = self.gateway
         switch head.path {
@@ -59,7 +59,7 @@ private final class StatusHandler: ChannelInboundHandler {
             } then: {
                 self.metrics($0)
             }
-        default: later(context, .notFound, "The paths are /metrics and /healthz.\n")
+        default: later(context, .notFound, "This path does not exist. Use /metrics or /healthz.\n")
         }
     }
 

@@ -60,7 +60,7 @@ final class TLSFiles: Sendable {
                     logger.notice("The certificate was read again.", metadata: ["file": "\(certificate)"])
                 } catch {
                     logger.error(
-                        "The certificate cannot be read; the last one stays in use.",
+                        "The certificate cannot be read. The last valid one stays in use.",
                         metadata: ["file": "\(certificate)", "reason": "\(error)"])
                 }
             }

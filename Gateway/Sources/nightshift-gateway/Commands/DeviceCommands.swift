@@ -47,7 +47,7 @@ struct PushCommands: ParsableCommand {
     struct Show: AskingCommand {
         static let configuration = CommandConfiguration(abstract: "Shows the log of one push.")
         @OptionGroup var asking: AskingOptions
-        @Argument(help: "The push's apns-id.") var id: String
+        @Argument(help: "The push's id, from the response header apns-id.") var id: String
         var request: AdministrationRequest { .push(id: id) }
     }
 }
@@ -55,8 +55,8 @@ struct PushCommands: ParsableCommand {
 struct Log: AskingCommand {
     static let configuration = CommandConfiguration(abstract: "Prints the delivery log.")
     @OptionGroup var asking: AskingOptions
-    @Option(help: "The number of last entries to print.") var count = 50
-    @Flag(help: "Continues with new entries.") var follow = false
+    @Option(help: "The number of most recent entries to print.") var count = 50
+    @Flag(help: "Also prints new entries as they arrive.") var follow = false
     var request: AdministrationRequest { .log(count: count, follow: follow) }
 }
 

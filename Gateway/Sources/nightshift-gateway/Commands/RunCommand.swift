@@ -58,20 +58,20 @@ struct Run: AsyncParsableCommand {
         help: "The limit on messages per second for one UnifiedPush endpoint. A burst may be a hundred times as large.")
     var endpointRate: Double = 2
 
-    @Option(help: "The most entries of the delivery log.")
+    @Option(help: "The maximum number of entries in the delivery log.")
     var logLimit = 1_000_000
 
     @Flag(help: "Stores payloads in the delivery log.")
     var logPayloads = false
 
-    @Option(help: "Seconds after which a silent provider is disconnected.")
+    @Option(help: "Seconds after which an idle provider is disconnected.")
     var providerIdle = 3_600
 
-    @Option(help: "Seconds within which a request must be complete once it has begun.")
+    @Option(help: "Time limit for the arrival of a complete request, in seconds.")
     var bodyTimeout = 30
 
     @Option(
-        help: "Surplus of errors after which a provider gets one stream. At twice as many it is disconnected.")
+        help: "Limits a provider to one stream after so many more errors than successes. Twice as many disconnect it.")
     var errorLimit = 100
 
     func validate() throws {
@@ -164,7 +164,7 @@ struct Run: AsyncParsableCommand {
 
     private static func address(_ text: String, _ host: String) throws -> GatewaySettings.Address {
         guard let address = GatewaySettings.Address(text, defaultHost: host) else {
-            throw ValidationError("'\(text)' is neither a port nor address:port.")
+            throw ValidationError("'\(text)' is not a port or address:port. Write 8443 or 127.0.0.1:8443, for example.")
         }
         return address
     }
