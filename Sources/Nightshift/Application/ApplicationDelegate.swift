@@ -52,7 +52,7 @@ public import Foundation
     /// session's delegate has been notified of all events.
     ///
     /// - Parameter completionHandler: Call this handler, on any thread, within 30 s or the time set in the app's
-    ///   desktop entry. An app that does not call it in time is terminated.
+    ///   desktop entry. The service terminates an app that does not call the handler in time.
     func application(
         _ application: Application, handleEventsForBackgroundURLSession identifier: String,
         completionHandler: @escaping @Sendable () -> Void)
@@ -60,8 +60,8 @@ public import Foundation
     /// Called when the app may fetch new content before the user opens the app. The app needs the background mode
     /// `fetch` and an interval (``Application/setMinimumBackgroundFetchInterval(_:)``).
     ///
-    /// - Parameter completionHandler: Call this handler, on any thread, within 30 s with the result of the fetch. An
-    ///   app that does not call it in time is terminated. Use a background session for longer downloads.
+    /// - Parameter completionHandler: Call this handler, on any thread, within 30 s with the result of the fetch. The
+    ///   service terminates an app that does not call the handler in time. Use a background session for longer downloads.
     func application(
         _ application: Application,
         performFetchWithCompletionHandler completionHandler: @escaping @Sendable (BackgroundFetchResult) -> Void)
@@ -91,8 +91,8 @@ public import Foundation
     ///
     /// - Parameters:
     ///   - userInfo: The complete payload that the provider sent. JSON's `null` is `NSNull`.
-    ///   - completionHandler: Call this handler, on any thread, within 30 s with the result of the fetch. An app that
-    ///     does not call it in time is terminated.
+    ///   - completionHandler: Call this handler, on any thread, within 30 s with the result of the fetch. The service
+    ///   terminates an app that does not call the handler in time.
     func application(
         _ application: Application, didReceiveRemoteNotification userInfo: [AnyHashable: Any],
         fetchCompletionHandler completionHandler: @escaping @Sendable (BackgroundFetchResult) -> Void)

@@ -29,7 +29,7 @@ final class BackgroundTaskHandler: Sendable {
 
     /// The longest time that a caller waits for the service's answer when it begins a task.
     private static let timeout: Duration = .seconds(2)
-    /// The time in seconds within which a reachable service has to answer about one task.
+    /// The time limit in seconds for the service's answer about one task.
     private static let answerTimeout = 2.0
     private static let endTimeout: Duration = .seconds(30)
 

@@ -4,7 +4,7 @@ import NightshiftAPI
 import NightshiftClient
 import Synchronization
 
-/// A receiver that executes the service's commands. An ``Application`` is the receiver once it is launched.
+/// A receiver that executes the service's commands. An ``Application`` becomes the receiver when it is launched.
 protocol CommandReceiver: AnyObject, Sendable {
     /// Moves the app to a state.
     ///

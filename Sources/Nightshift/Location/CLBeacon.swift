@@ -132,7 +132,8 @@ extension CLLocationManager {
     /// The constraints that are being ranged. The set is always empty, because this device cannot range beacons.
     public var rangedBeaconConstraints: Set<CLBeaconIdentityConstraint> { [] }
 
-    /// Calls the delegate's method `didFailRangingFor` with ``CLError/rangingUnavailable``.
+    /// Calls the delegate's method `didFailRangingFor` with ``CLError/rangingUnavailable``, because this device cannot
+    /// receive beacons.
     public func startRangingBeacons(satisfying constraint: CLBeaconIdentityConstraint) {
         DispatchQueue.main.async { [self] in
             delegate?.locationManager(self, didFailRangingFor: constraint, error: CLError.noBeacons)
@@ -141,7 +142,8 @@ extension CLLocationManager {
 
     public func stopRangingBeacons(satisfying constraint: CLBeaconIdentityConstraint) {}
 
-    /// Calls the delegate's method `rangingBeaconsDidFailFor` with ``CLError/rangingUnavailable``.
+    /// Calls the delegate's method `rangingBeaconsDidFailFor` with ``CLError/rangingUnavailable``, because this device
+    /// cannot receive beacons.
     public func startRangingBeacons(in region: CLBeaconRegion) {
         DispatchQueue.main.async { [self] in
             delegate?.locationManager(self, rangingBeaconsDidFailFor: region, withError: CLError.noBeacons)

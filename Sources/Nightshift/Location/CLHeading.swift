@@ -46,7 +46,8 @@ extension CLLocationManager {
     /// The last heading. It is always nil, because no source provides headings.
     public var heading: CLHeading? { nil }
 
-    /// Calls the delegate's method `didFailWithError` with ``CLError/headingFailure``.
+    /// Calls the delegate's method `didFailWithError` with ``CLError/headingFailure``, because this device has no
+    /// source of headings.
     public func startUpdatingHeading() {
         fail(CLError(.headingFailure, reason: "This device has no source of headings."))
     }

@@ -37,7 +37,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         var settings = Settings()
     }
 
-    /// The settings that are stored and have no effect.
+    /// Settings that are stored but have no effect.
     private struct Settings: Sendable {
         var activityType = CLActivityType.other
         var allowsBackgroundUpdates = false
@@ -367,7 +367,7 @@ extension CLLocationManager {
                 delegate.locationManager(self, didUpdateLocations: [CLLocation(place)])
                 calls = 1
             } else {
-                let reason = "The device has entered another cell, and no source provides its location."
+                let reason = "The device has entered another network cell, and no source provides its location."
                 delegate.locationManager(self, didFailWithError: CLError(.locationUnknown, reason: reason))
             }
         } else if let crossed = event.region {

@@ -23,7 +23,8 @@ open class CLVisit: NSObject, NSCopying, @unchecked Sendable {
 }
 
 extension CLLocationManager {
-    /// Calls the delegate's method `didFailWithError` with ``CLError/locationUnknown``.
+    /// Calls the delegate's method `didFailWithError` with ``CLError/locationUnknown``, because this device cannot
+    /// detect visits.
     public func startMonitoringVisits() {
         fail(CLError(.locationUnknown, reason: "This device cannot detect visits."))
     }

@@ -24,8 +24,8 @@ final class LocationHandler: Sendable {
         var isAskingAgain = false
         /// The permission to request from the user. The value is nil after the request was sent.
         var authorization: LocationPermission?
-        /// The regions that the service has, if the delegates were not notified yet whether these regions are
-        /// monitored.
+        /// The regions that the service stores, and for which the delegates have not been notified yet whether
+        /// monitoring has begun.
         var unstarted: [MonitoredRegion] = []
         /// The events that no delegate has received yet.
         var held: [HeldEvent] = []
@@ -192,7 +192,7 @@ final class LocationHandler: Sendable {
         } else {
             fail(
                 region, .regionMonitoringSetupDelayed,
-                "No source provides the device's location yet. The region is monitored as soon as one does.")
+                "No source provides the device's location yet. Monitoring of the region begins when one does.")
         }
     }
 
@@ -320,7 +320,8 @@ final class LocationHandler: Sendable {
                 timeout: Self.requestTimeout)
         } catch let problem as Problem {
             Notice.print(
-                "The service could not ask the user for permission to use the location. \(problem.detail ?? problem.title)")
+                "The service could not ask the user for permission to use the location. "
+                    + (problem.detail ?? problem.title))
         } catch {
             return
         }
