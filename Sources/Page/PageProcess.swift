@@ -7,7 +7,7 @@ import NightshiftClient
 
 /// The process of `nightshiftd page`, which runs a ``PageServer``.
 package enum PageProcess {
-    /// The default time after the last visitor at which the page ends.
+    /// The default time without a visitor after which the page process ends.
     package static let timeout = Duration.seconds(600)
 
     /// Serves the page until there has been no visitor for `timeout`. Writes a link to standard output, as a

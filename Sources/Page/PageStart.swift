@@ -17,7 +17,7 @@ struct PageStart: Sendable {
         if lock >= 0 { flock(lock, LOCK_EX) }
     }
 
-    /// Whether this process holds the lock, so that no other process opens the socket before ``finish()``.
+    /// Whether this process holds the lock. While it holds the lock, no other process opens the socket.
     var isExclusive: Bool { lock >= 0 }
 
     /// Returns the address of the running page, with a new link; nil if no page runs.

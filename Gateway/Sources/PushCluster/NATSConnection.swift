@@ -247,7 +247,7 @@ final class NATSConnection: Sendable {
     /// The error message for a request that no subscriber receives.
     static let nobody = "No subscriber answered the request."
 
-    /// Completes requests that have timed out with an error. Runs as long as requests are pending.
+    /// Checks for requests that have timed out, and completes them with an error. Runs as long as requests are pending.
     private func watch() {
         queue.asyncAfter(deadline: .now() + 0.5) { [self] in
             let (late, goesOn) = state.withLock { state in

@@ -63,7 +63,7 @@ package final class NATSStore: Sendable {
         let subject = Subjects.registry("store", "form")
         if let data = try? JSONEncoder().encode(form) { _ = try await jetStream.write(subject, Array(data), last: 0) }
         guard let kept = try await jetStream.last(subject, in: Subjects.registry) else {
-            throw StoreError(.unavailable, "NATS did not return the form of the store.")
+            throw StoreError(.unavailable, "NATS did not return the parameters of the store.")
         }
         guard let found = try? JSONDecoder().decode(KeptForm.self, from: Data(kept.data)), found.version == 1 else {
             throw StoreError(
@@ -106,8 +106,8 @@ package final class NATSStore: Sendable {
         ear?.changed(id, tokens: device.tokens.map(\.token), isRevoked: device.revokedAt != nil)
     }
 
-    /// Records a message as received. If earlier messages are missing, the record stays at the gap until ``catchUp()``
-    /// has read the missing messages.
+    /// Records a message as received. If earlier messages are missing, the recorded sequence does not advance until
+    /// ``catchUp()`` has read the missing messages.
     private func hasHeard(_ message: NATSMessage, of stream: String) {
         guard let sequence = message.header("Nats-Sequence").flatMap({ UInt64($0) }) else { return }
         known.withLock { known in
@@ -126,7 +126,7 @@ package final class NATSStore: Sendable {
         }
     }
 
-    /// Returns the first message of a stream that may have been missed.
+    /// Returns the first message that may have been missed in a stream.
     private func unknown(in stream: String) async throws(StoreError) -> JetStream.Kept? {
         let last = known.withLock { $0[stream] ?? 0 }
         return try await jetStream.next(">", from: last + 1, in: stream)

@@ -92,6 +92,6 @@ struct Subjects: Sendable {
 }
 
 extension NATSStore {
-    /// Encodes any text as one token of a subject.
+    /// Encodes any text as one token of a NATS subject.
     package static func token(_ text: String) -> String { Subjects.token(text) }
 }

@@ -56,7 +56,7 @@ package struct GatewaySettings: Sendable {
     package var silent = TokenBucket.Settings.standard
     /// The rate limit on requests for one device token.
     package var requests = TokenBucket.Settings(capacity: 1_000, interval: 0.01)
-    /// The rate limit on messages to one endpoint of UnifiedPush.
+    /// The rate limit on messages to one UnifiedPush endpoint.
     package var messages = TokenBucket.Settings(capacity: 200, interval: 0.5)
     package var conduct = ProviderConduct.Settings.standard
     /// Whether the delivery log contains payloads.

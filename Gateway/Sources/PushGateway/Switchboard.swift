@@ -4,7 +4,8 @@ package import PushRouting
 package import PushStore
 import Synchronization
 
-/// A reference to the connection of a device. Its methods return at once, and take effect in the order of the calls.
+/// A reference to the connection of a device. Its methods return immediately, and take effect in the order of the
+/// calls.
 package protocol DeviceLink: Sendable {
     func send(_ message: Message)
     func answerKeepAlive()
@@ -46,8 +47,8 @@ package final class Switchboard: Sendable {
 
     // MARK: - Pushes
 
-    /// Accepts a push. Calls `respond` when the provider may receive the response. For a stored push, that is when the
-    /// push is on the disk.
+    /// Accepts a push. Calls `respond` when the provider may receive the response. A push that is stored must be on the
+    /// disk first.
     package func accept(_ push: Push, respond: @escaping @Sendable (Rejection?) -> Void) {
         guard store.depth < settings.commitDepth else { return respond(.serviceUnavailable) }
         let now = GatewayClock.now()
@@ -234,7 +235,7 @@ package final class Switchboard: Sendable {
                         rows, connection: connection, occasion: occasion, self.settings.silent, now: GatewayClock.now())
                 }
             case .failure(let error):
-                // The device will reconnect, and its pushes are then read again.
+                // Close the connection. The device will reconnect, and its pushes are then read again.
                 self.logger.error("The stored pushes could not be read.", metadata: ["reason": "\(error)"])
                 self.state.withLock { $0.links[connection] }?.close(Refusal(.trouble, "The gateway's storage failed."))
             }

@@ -155,7 +155,7 @@ package struct DeviceRoute: Sendable {
         connection.map { $0.filters[topic] != .paused } ?? false
     }
 
-    /// Returns the reason for which `push` cannot be sent at once; nil if it can be sent.
+    /// Returns the reason for which `push` cannot be sent immediately; nil if it can be sent.
     func hindrance(_ push: Push) -> DeliveryEvent? {
         guard let connection else { return .storedOffline }
         switch connection.filters[push.topic] ?? .enabled {
@@ -377,7 +377,7 @@ package struct DeviceRoute: Sendable {
         return actions
     }
 
-    /// Returns whether a stored push is an alert that can be sent at once.
+    /// Returns whether a stored push is an alert that can be sent immediately.
     private func goesByItself(_ row: QueuedPush, _ now: RouteTime) -> Bool {
         guard !row.push.isSilent, !row.push.isExpired(now), let connection else { return false }
         return connection.filters[row.push.topic] != .ignored && hindrance(row.push) == nil

@@ -75,7 +75,7 @@ package struct Push: Sendable, Hashable {
 package struct RouteTime: Sendable, Hashable {
     /// The seconds since an arbitrary start, including the time during which the machine slept.
     package var bootSeconds: Double
-    /// The milliseconds since 1970.
+    /// The wall-clock time in milliseconds since 1970.
     package var wallMilliseconds: Int64
 
     package init(bootSeconds: Double, wallMilliseconds: Int64) {

@@ -15,7 +15,7 @@ package struct TokenBucket: Sendable, Hashable, Codable {
         package static let standard = Settings(capacity: 2, interval: 1_800)
     }
 
-    /// The result of a request for one more push.
+    /// The result of asking a token bucket for one more push.
     package enum Verdict: Sendable, Hashable {
         case passes
         /// The push must wait for this time, in seconds.

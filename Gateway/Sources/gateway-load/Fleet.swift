@@ -22,7 +22,7 @@ actor Fleet {
     nonisolated let deliveries = Deliveries()
     /// The number of connections that ended without being closed by this program.
     private(set) var lost = 0
-    /// The number of devices that reconnected after such an end.
+    /// The number of reconnections of devices whose connection was lost.
     private(set) var returned = 0
     private let host: String
     private let port: Int
@@ -109,7 +109,7 @@ actor Fleet {
             handshakesPerSecond: bySecond.values.map(\.count).max() ?? 0)
     }
 
-    /// Disconnects all devices for good.
+    /// Disconnects all devices. They do not reconnect.
     func end() async throws {
         isEnding = true
         for task in returning.values { task.cancel() }
@@ -265,7 +265,7 @@ extension Result {
 }
 
 extension ContinuousClock.Instant {
-    /// The seconds that have passed since this time.
+    /// The number of seconds since this instant.
     fileprivate var seconds: Double {
         let passed = duration(to: .now).components
         return Double(passed.seconds) + Double(passed.attoseconds) / 1e18

@@ -13,7 +13,7 @@ struct LoadReport: Encodable {
     var deliveries: Spread?
     /// The number of connections that ended without being closed by this program.
     var lost = 0
-    /// The number of reconnections after such an end.
+    /// The number of reconnections of devices whose connection was lost.
     var returned = 0
 
     struct Phase: Encodable {

@@ -21,8 +21,8 @@ enum HeaderPolicy {
         ("Cache-Control", "no-store"),
     ]
 
-    /// Returns the media type if it is one that the service uses. For any other type, returns that of a byte stream,
-    /// which a browser does not interpret.
+    /// Returns the media type if it is one that the service uses. Otherwise returns the type of a byte stream, which a
+    /// browser does not interpret.
     static func contentType(_ type: String?) -> String {
         guard let type,
             ["application/json", "application/problem+json", "text/event-stream", "image/png"].contains(type)

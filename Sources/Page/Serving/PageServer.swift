@@ -57,7 +57,7 @@ package struct PageServer: Sendable {
     private func serve(
         on group: MultiThreadedEventLoopGroup, onListening: @Sendable (_ link: String) throws -> Void
     ) async throws {
-        // The session needs the port, which is known only after the bind. Until then nobody can connect.
+        // The session needs the port, which is known only after the socket is bound. No client can connect before.
         let holder = SessionHolder()
         let server = try await ServerBootstrap(group: group)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)

@@ -119,7 +119,7 @@ final class PageSession: Sendable {
                     }
                 }
             } catch is CancellationError {
-                // The browser has closed the stream.
+                // The browser has closed the stream, so there is nothing left to send.
             } catch is CurlEnd {
                 // The service has closed the stream, so end the browser's stream too.
             }

@@ -8,7 +8,7 @@ import PushStore
 struct Administration: Sendable {
     let gateway: Gateway
 
-    /// The number of log entries that are read at once.
+    /// The number of log entries that are read together.
     private static let page = 500
     private static let deviceLimit = 10_000
 
@@ -39,7 +39,7 @@ struct Administration: Sendable {
         case .suspendTeam(let id, let isSuspended):
             try await store.suspendTeam(id, at: isSuspended ? now : nil)
             try await gateway.directory.reload()
-            return .done(isSuspended ? "Team \(id) may not send." : "Team \(id) may send.")
+            return .done(isSuspended ? "Team \(id) may no longer send pushes." : "Team \(id) may send pushes again.")
         case .addKey(let id, let team, let environment, let pem):
             try Self.check(id, "key")
             guard let environment = KeyRecord.Environment(rawValue: environment) else {

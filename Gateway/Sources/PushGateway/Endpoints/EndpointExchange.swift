@@ -3,7 +3,7 @@ import PushProtocol
 import PushRouting
 import PushStore
 
-/// Answers requests to endpoints of UnifiedPush, over any version of HTTP.
+/// Answers requests to UnifiedPush endpoints, over any version of HTTP.
 struct EndpointExchange: Sendable {
     /// A complete request to an endpoint.
     struct Arrival: Sendable {

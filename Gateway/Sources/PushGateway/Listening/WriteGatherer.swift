@@ -11,7 +11,8 @@ final class WriteGatherer: ChannelDuplexHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// The number of gathered bytes from which they are written at once. A TLS record has at most 16 KiB.
+    /// The number of gathered bytes that are written without waiting for the end of the turn. A TLS record has at most
+    /// 16 KiB.
     private static let limit = 16_384
 
     private var pending: ByteBuffer?

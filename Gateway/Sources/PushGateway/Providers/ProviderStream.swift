@@ -87,8 +87,9 @@ final class ProviderStream: ChannelInboundHandler {
         if isWhole { requested() }
     }
 
-    /// Starts the timeout for the rest of an incomplete request. Most requests arrive complete and need no timer. A
-    /// timer is avoided because its cancellation is more expensive with more connections.
+    /// Starts the timeout for the rest of a request, if the request is incomplete. Most requests arrive complete and
+    /// need no timer. Unneeded timers are avoided, because cancelling a timer becomes more expensive with more
+    /// connections.
     func channelReadComplete(context: ChannelHandlerContext) {
         if hasHead, !isWhole, timeout == nil { wait(context) }
         context.fireChannelReadComplete()
