@@ -1,8 +1,8 @@
 public import Foundation
 public import FoundationNetworking
 
-/// A credential with a client certificate that is stored in files. The service reads the files when a server requests
-/// the certificate.
+/// A credential with a client certificate that is stored in files. The service reads the files when it needs the
+/// certificate.
 public final class ClientCertificateCredential: URLCredential, @unchecked Sendable {
     // The conformance is unchecked, because the conformance of the base class is also unchecked. The added properties
     // are constant.

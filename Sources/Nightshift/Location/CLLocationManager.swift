@@ -96,7 +96,8 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
     }
 
     /// Asks the user whether the app may always use the location. Location events can wake the app only with this
-    /// permission. This method does nothing if the user has already given or refused this permission.
+    /// permission. This method does nothing if the user has already given this permission, or has refused any use of
+    /// the location.
     open func requestAlwaysAuthorization() {
         handler.requestAuthorization(.always)
     }
@@ -122,8 +123,8 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
     }
 
     /// The last location that the service has sent to the app. The value is nil if the app is not allowed to use the
-    /// location. Check the `timestamp` of the location, because it may be old. Reading this property also requests a
-    /// new location from the service, which the next reading returns.
+    /// location. Check the `timestamp` of the location, because the location may be old. Reading this property also
+    /// sends a request to the service, whose result is returned at the next reading.
     open var location: CLLocation? { handler.currentAndNext().place.map { CLLocation($0) } }
 
     // MARK: - Regions

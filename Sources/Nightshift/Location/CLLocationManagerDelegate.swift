@@ -34,8 +34,8 @@ public protocol CLLocationManagerDelegate: NSObjectProtocol {
     /// Called when the device has left the region.
     func locationManager(_ manager: CLLocationManager, didExitRegion region: CLRegion)
 
-    /// Called with the state of a region: whether the device is inside or outside. This method is called after every
-    /// region event, and as the response to ``CLLocationManager/requestState(for:)``.
+    /// Called with the state of a region: whether the device is inside or outside, if this is known. This method is
+    /// called after every region event, and as the response to ``CLLocationManager/requestState(for:)``.
     func locationManager(_ manager: CLLocationManager, didDetermineState state: CLRegionState, for region: CLRegion)
 
     /// Called with a ``CLError`` if the region cannot be monitored, or is not monitored yet.

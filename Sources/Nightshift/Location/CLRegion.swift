@@ -126,7 +126,7 @@ open class CLCircularRegion: CLRegion, @unchecked Sendable {
     }
 }
 
-/// The state of a region: whether the device is inside or outside.
+/// The state of a region: whether the device is inside or outside, if this is known.
 public enum CLRegionState: Int, Sendable {
     case unknown = 0
     case inside = 1

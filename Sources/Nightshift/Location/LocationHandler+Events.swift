@@ -58,8 +58,8 @@ extension LocationHandler {
             let old = state.held.firstIndex { $0.event.region?.identifier == event.region?.identifier }
             let superseded = old.map { state.held.remove(at: $0) }?.done
             state.held.append(HeldEvent(number: state.lastHeld, event: event, done: done))
-            // One event is kept for each region that can be monitored, and one for a significant change. If more events
-            // are kept, the oldest event whose wake is complete is removed.
+            // One event is kept for each region that can be monitored, and one for a significant change. Further events
+            // would have no receiver. If more events are kept, the oldest event whose wake is complete is removed.
             if state.held.count > Limits.regions + 1, let oldest = state.held.firstIndex(where: { $0.done == nil }) {
                 state.held.remove(at: oldest)
             }

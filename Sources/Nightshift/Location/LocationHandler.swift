@@ -80,8 +80,8 @@ final class LocationHandler: Sendable {
 
     // MARK: - Responses and events of the service
 
-    /// Returns the known state. If no state is known, this method waits, only the first time, for the service's
-    /// response. The wait ends after ``timeout``.
+    /// Returns the known state. If no state is known and no earlier wait has failed, this method waits for the
+    /// service's first response, for at most ``timeout``.
     func current() -> LocationManagers {
         let (book, mustAsk) = state.withLock { ($0.book, !$0.isSettled) }
         guard mustAsk else { return book }

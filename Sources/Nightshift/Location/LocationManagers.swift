@@ -28,7 +28,7 @@ struct LocationManagers: Sendable {
     /// The user's permission from a notice on the channel. This permission is newer than the permission in any
     /// response.
     private var told: LocationPermission?
-    /// The location from the last event that had a location.
+    /// The location from the last event that had a location. ``eventPlaces`` is the number of such events.
     private var eventPlace: Place?
     private(set) var eventPlaces = 0
     /// The value of ``eventPlaces`` at the time when the current request was sent.
