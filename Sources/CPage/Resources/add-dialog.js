@@ -182,7 +182,7 @@ export function addDialog(pasted = "") {
     h("label", { for: "urls" }, "URLs, one per line"), area, count,
     h("label", { for: "folder" }, "Folder"), folder, more,
     h("label", { class: "check" }, paused, "Add paused"), h("label", { class: "check" }, whole,
-      "Wait for power and a network without charges"), errors,
+      "Wait for power and an unmetered network"), errors,
     h("div", { class: "row end" }, submit)));
   recount();
   area.focus();

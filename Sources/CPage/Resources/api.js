@@ -5,7 +5,7 @@ const token = document.querySelector('meta[name="nightshift-token"]').content;
 /** The error of a request that the service or the page's server refuses. */
 export class Refused extends Error {
   constructor(problem, status) {
-    super(problem.detail || problem.title || `The answer was HTTP ${status}.`);
+    super(problem.detail || problem.title || `The service answered with HTTP status ${status}.`);
     this.status = status;
     this.type = problem.type ?? "about:blank";
     this.pointer = problem.pointer ?? "";

@@ -157,14 +157,14 @@ function waitingFor(app) {
   }
   if (app.launchesPausedUntil && new Date(app.launchesPausedUntil) > new Date())
   return `It is not launched before ${moment(app.launchesPausedUntil)}.`;
-  if (open.length) return `It works on ${open.map(task => task.name).join(", ")}.`;
+  if (open.length) return `It has background tasks: ${open.map(task => task.name).join(", ")}.`;
   if (app.background?.standsStill) return "It is paused until the next maintenance window.";
   return {
     active: "It is in the foreground.",
     inactive: "It is changing between foreground and background.",
     background: "It runs in the background.",
     suspended: "It is suspended and uses no processor time.",
-    notRunning: app.isForceQuit ? "You force-quit it. It does not run until you open it." : "It does not run."
+    notRunning: app.isForceQuit ? "You force-quit it. It does not run until you open it." : "It is not running."
   } [app.state] ?? "";
 }
 

@@ -23,7 +23,7 @@ class Track {
     Object.assign(this, { value, key, note });
   }
   close(at) {
-    // Omit spans without length. After the clock was set back, a span could even have a negative length.
+    // Omit spans without a length. A span would have a negative length if the clock was set back.
     if (at <= this.since) return;
     if (this.value !== null) this.spans.push({ from: this.since, to: at, value: this.value, note: this.note });
     this.since = at;

@@ -49,7 +49,7 @@ function cancelWords(tasks) {
   const deleted = bytes > 0 ? `${size(bytes)} of unfinished data is deleted. ` : "";
   const uploads = tasks.filter(task => task.kind === "upload").length;
   const kept = uploads === 0 ? "Finished files stay." : uploads === tasks.length ?
-    "Your own files stay; what the server has received is lost." : "Finished files and the files you upload stay.";
+    "Your own files stay. The uploaded data is lost." : "Finished files and the files you upload stay.";
   return `${deleted}${kept}`;
 }
 

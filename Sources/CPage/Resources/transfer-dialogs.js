@@ -33,7 +33,7 @@ export async function limits() {
       }
     },
     h("label", { for: "all-limit" }, "Bytes per second of all transfers together (500K, 1.5M; empty for no limit)"), speed,
-    h("label", { for: "most" }, "Transfers at once"), most, h("div", { class: "row end" }, submit)));
+    h("label", { for: "most" }, "Maximum number of transfers at the same time"), most, h("div", { class: "row end" }, submit)));
 }
 
 export function everything() {

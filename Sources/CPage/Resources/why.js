@@ -63,7 +63,7 @@ async function explain(question) {
     const found = await optional(taskPath(task.id, "why"));
     if (found) return shown(`${taskName(found.task)} (${found.task.id})`, stateNames[found.task.state], found,
       h("dl", { class: "facts" }, h("dt", {}, "From"), h("dd", {}, found.task.url), found.task.wait && [h(
-        "dt", {}, "Waits since"), h("dd", {}, moment(found.task.wait.since))]));
+        "dt", {}, "Waiting since"), h("dd", {}, moment(found.task.wait.since))]));
   }
   const app = [...state.apps.values()].find(app => [app.id, app.name].some(name => name.toLowerCase() ===
     wanted)) ??

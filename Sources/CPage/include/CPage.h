@@ -1,10 +1,10 @@
-// The files in Resources/, embedded in the program. A shim without logic.
+// The interface to the files in Resources/, which are embedded in the program.
 #ifndef CPAGE_H
 #define CPAGE_H
 
 #include <stddef.h>
 
-/// A file: its name in Resources/, and its bytes without a terminating NUL. Valid while the program runs.
+/// An embedded file: its name in Resources/, and its bytes without a terminating NUL. The pointers are always valid.
 struct nightshift_page_file {
     const char *name;
     const unsigned char *bytes;
