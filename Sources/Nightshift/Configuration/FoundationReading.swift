@@ -15,7 +15,7 @@ struct FoundationReading {
 
     /// Records that a property was read.
     ///
-    /// - Returns: Whether this read completes the order.
+    /// - Returns: Whether this read was the last one of the expected order.
     @discardableResult
     mutating func read(_ property: Property) -> Bool {
         guard property == next else {

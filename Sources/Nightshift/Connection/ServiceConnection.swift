@@ -139,7 +139,7 @@ package final class ServiceConnection: Sendable {
     }
 
     /// Repeats `ask` while the service is reachable, even if the service is slow. Use this method only for requests
-    /// that do not block a thread of the app. The requests that `ask` sends must be hasty.
+    /// that do not block a thread of the app. The requests that `ask` sends must set `hasty`, so that they fail fast.
     ///
     /// - Returns: The result of `ask`. The result is nil if the service cannot be reached or refuses the request, or if
     ///   the app is terminating.
