@@ -98,7 +98,8 @@ final class NATSConnection: Sendable {
         var pointer: OpaquePointer?
         let status = natsConnection_Connect(&pointer, options)
         guard status == NATS_OK, let pointer else {
-            // The library's error text may contain parts of a URL that it cannot parse.
+            // The library's error text may contain parts of a URL that it cannot parse, so it is not shown if a URL
+            // has a secret.
             let hasSecret = settings.servers.contains(where: \.hasSecret)
             let words = hasSecret ? nil : nats_GetLastError(nil).map { String(cString: $0) }
             let reason = words ?? String(cString: natsStatus_GetText(status))

@@ -37,7 +37,7 @@ struct StreamPlan: Encodable, Sendable {
                     src: "nightshift.push.\(number).*.*.*",
                     dest: "nightshift.live.{{wildcard(1)}}.{{wildcard(2)}}.{{wildcard(3)}}"))
         }
-        // This limit is above the limit of reads, because a replaced message may not have been removed yet.
+        // This limit is higher than the limit for reads, because a replaced message may not have been removed yet.
         plans += (0..<settings.streams).map { number in
             StreamPlan(
                 name: Subjects.keptStream(number), subjects: ["nightshift.kept.\(number).*.*"],

@@ -187,8 +187,8 @@ package final class Gateway: Sendable {
         let proved: @Sendable () -> Void = { places.proved(name) }
         try pipeline.addHandler(
             VersionChooser(closed: closed) { [self] channel, version in
-                // A resumed TLS session carries the certificate from its start, and does not call the verification
-                // callback.
+                // A resumed TLS session has the certificate of the original session, and does not call the
+                // verification callback.
                 if let judge, box.verdict == CertificateVerdict.none,
                     let certificate = try channel.pipeline.syncOperations.nioSSL_peerCertificate()
                 {

@@ -34,8 +34,8 @@ package enum GatewayChecks {
         }
     }
 
-    /// Checks the validity of a certificate. The finding says whether the certificate is valid now, and whether it
-    /// expires soon.
+    /// Checks the validity period of a certificate. The finding says whether the certificate is valid now, and whether
+    /// it expires soon.
     package static func validity(_ name: String, _ start: Date, _ end: Date, now: Date) -> GatewayFinding {
         if start > now {
             let text = "\(name) is not valid before \(start.formatted(.iso8601)). Check this machine's clock."

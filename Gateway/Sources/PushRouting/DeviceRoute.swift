@@ -22,7 +22,8 @@ package struct DeviceRoute: Sendable {
         var mayMiss = false
         /// The occasion of pushes that could not be sent because too many were unacknowledged.
         var backlog: Occasion?
-        /// The time of the last load that the device requested, or of the next one, in ``RouteTime/bootSeconds``.
+        /// The time of the device's last requested load. If a load is deferred, the time of that load. In
+        /// ``RouteTime/bootSeconds``.
         var asked: Double?
         /// The occasion of requests that were deferred, because they came less than ``DeviceRoute/spacing`` after that
         /// load.

@@ -71,7 +71,7 @@ package struct Push: Sendable, Hashable {
     }
 }
 
-/// The time, as two clocks show it.
+/// The current time of two clocks.
 package struct RouteTime: Sendable, Hashable {
     /// The seconds since an arbitrary start, including the time during which the machine slept.
     package var bootSeconds: Double

@@ -182,7 +182,7 @@ actor Fleet {
 
     // MARK: - One connection
 
-    /// Opens a connection, and returns when the connection has done what it was opened for.
+    /// Opens a connection, and returns when its purpose is fulfilled, such as the enrolment of a device.
     private nonisolated func open(
         _ purpose: DeviceChannel.Purpose, key: Curve25519.Signing.PrivateKey, index: Int
     ) async throws -> (channel: any Channel, device: DeviceID?) {

@@ -71,7 +71,10 @@ struct Run: AsyncParsableCommand {
     var bodyTimeout = 30
 
     @Option(
-        help: "Limits a provider to one stream after so many more errors than successes. Twice as many disconnect it.")
+        help: """
+            The excess of errors over successes that limits a provider to one stream. Twice this excess disconnects \
+            the provider.
+            """)
     var errorLimit = 100
 
     func validate() throws {
