@@ -34,8 +34,8 @@ enum FamiliarWords {
             ),
             (
                 ["start", "restart"],
-                "'nightshift resume ID' continues a paused transfer, 'nightshift retry ID' tries again at once, and "
-                    + "'nightshift service start' starts the service."
+                "'nightshift resume ID' continues a paused transfer, 'nightshift retry ID' retries a transfer at once, "
+                    + "and 'nightshift service start' starts the service."
             ),
             (["suspend", "hold"], "'nightshift pause ID' pauses a transfer."),
             (["unpause", "unhold", "continue"], "'nightshift resume ID' continues a paused transfer."),
@@ -66,8 +66,8 @@ enum FamiliarWords {
         ),
         (
             ["-c", "-C", "--continue-at"],
-            "No option is needed: a download continues automatically, and the same command again follows the download that "
-                + "is running. --continue ID continues one that you ended with 'nightshift cancel --keep'."
+            "No option is needed: the service continues an interrupted download. To follow a running download, run the "
+                + "same command again. --continue ID continues one that you ended with 'nightshift cancel --keep'."
         ),
         (["-L", "--location", "--location-trusted"], "No option is needed: redirects are followed."),
         (
@@ -92,7 +92,7 @@ enum FamiliarWords {
         ),
         (
             ["-t", "--tries", "--retry", "--max-tries"],
-            "No option is needed: a failed attempt is retried until --timeout, by default for 7 days."
+            "No option is needed: the service retries until the time of --timeout is over. The default is 7 days."
         ),
         (["-m", "--max-time"], "--timeout DURATION makes the transfer fail if it has not completed by then."),
         (["-u", "--http-user"], "--user NAME sends this user name, and asks you for the password."),

@@ -29,7 +29,8 @@ enum UnknownWord {
     private static func commandMessage(_ word: String, _ path: String, _ known: [String]) -> String {
         // The message does not repeat the word, because the word may contain a password.
         if word.contains("://") {
-            return "Type a command before the URL: 'nightshift get URL' downloads, 'nightshift put FILE URL' uploads."
+            return
+                "Type a command before the URL: 'nightshift get URL' downloads, and 'nightshift put FILE URL' uploads."
         }
         if let hint = FamiliarWords.command(word, after: path) { return "There is no command '\(word)'. \(hint)" }
         let question = question(known.filter { isNear($0, word) }.map { "\(path) \($0)" })

@@ -94,7 +94,7 @@ struct DeviceCommandTests {
 
     @Test(
         arguments: [
-            (["set", "power=mains"], "external or battery"), (["set", "color=red"], "The values are: power, battery"),
+            (["set", "power=mains"], "external or battery"), (["set", "color=red"], "The keys are: power, battery"),
             (["set", "battery=101"], "a percentage from 0 to 100"), (["set", "idle"], "written like power=battery"),
             (["unset"], "or --all"), (["unset", "power", "--all"], "or --all"),
             (["policy"], "Give a policy"), (["policy", "generous"], "contiguous and opportunistic"),

@@ -8,7 +8,7 @@ struct FamiliarWordsTests {
         ("rm 12", "'nightshift remove ID'"), ("log", "'nightshift journal'"), ("logs", "'nightshift app log ID'"),
         ("stop", "'nightshift service stop'"), ("stop 12", "'nightshift pause ID'"), ("add x", "'nightshift get URL'"),
         ("info 12", "'nightshift show ID'"), ("inspect 12", "'nightshift show ID'"), ("ps", "'nightshift list'"),
-        ("get -O http://a/1", "-o FILE"), ("get -c http://a/1", "the same command again follows"),
+        ("get -O http://a/1", "-o FILE"), ("get -c http://a/1", "run the same command again"),
         ("get -L http://a/1", "redirects are followed"), ("get -LO http://a/1", "redirects are followed"),
         ("get -x 16 http://a/1", "--connections"), ("get --insecure http://a/1", "--cacert"),
         ("-O http://a/1", "-o FILE"), ("put -T f http://a/1", "nightshift put FILE URL"),

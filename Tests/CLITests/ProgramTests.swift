@@ -62,7 +62,8 @@ struct ProgramTests {
         let other = try World()
         let fields = [HeaderField(name: "TE", value: "x"), HeaderField(name: "X-Own", value: "x")]
         HeaderArgument.warn(about: fields, other.invocation([]).errors)
-        #expect(other.errors.text == "nightshift: Not sent, because the service sets these fields: TE\n")
+        let warning = "nightshift: These header fields are not sent, because the service sets them: TE\n"
+        #expect(other.errors.text == warning)
     }
 
     @Test func `T8: A proxy password with an unescaped at sign is refused before any request`() async throws {
@@ -139,7 +140,7 @@ struct ProgramTests {
     @Test func `The error about a reversed range contains the corrected range`() async throws {
         let world = try World()
         #expect(await world.run("resume", "5-2") == .usage)
-        #expect(world.errors.text.contains("the smaller one: 2-5"), "\(world.errors.text)")
+        #expect(world.errors.text.contains("range first: 2-5"), "\(world.errors.text)")
     }
 
     @Test func `get asks for a password only on a terminal`() async throws {
@@ -604,7 +605,7 @@ struct ProgramTests {
         let said = "Not all of the output could be written: No space left on device."
         let lines = world.errors.text.split(separator: "\n")
         #expect(lines.count == 4 && lines.allSatisfy { $0.contains(said) || $0.contains("had been accepted") })
-        #expect(lines.first == "1 transfer had been accepted before the error, and will continue: 20.")
+        #expect(lines.first == "1 transfer was accepted before the error. It continues: 20.")
     }
 
     @Test func `The client writes all of its output to a non-blocking descriptor`() throws {
@@ -667,7 +668,7 @@ struct ProgramTests {
         #expect(await world.run("retarget", "12", paused.url, "-H", "X: y", "--user", "ada:s:t") == .whole)
         #expect(
             world.output.text
-                == "12: https://new.example/film.mkv; it is paused, continue it with: nightshift resume 12\n")
+                == "12: https://new.example/film.mkv; it is paused. Continue it with: nightshift resume 12\n")
         let request = try #require(service.requests.last)
         #expect(request.path == "/v1/tasks/12/retarget")
         let body = try JSON.decode(RetargetRequest.self, from: request.body)

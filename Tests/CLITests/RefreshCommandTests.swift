@@ -125,7 +125,7 @@ struct RefreshCommandTests {
         defer { service.stop() }
         #expect(await world.run("app", "schedule", "org.example.Photos", "photos.none", "--cancel") == .whole)
         #expect(service.requests.first?.method == "DELETE")
-        #expect(world.output.text == "org.example.Photos: no task waits as photos.none\n")
+        #expect(world.output.text == "org.example.Photos: no waiting task has the identifier photos.none\n")
     }
 
     @Test func `R1: With --json each command prints the JSON body of the API's response`() async throws {

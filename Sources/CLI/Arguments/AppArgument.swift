@@ -10,7 +10,7 @@ struct AppArgument: Hashable, Sendable {
         "The app's id, such as org.example.Photos, or the path of a program.", valueName: "id")
 
     static func parse(_ text: String) throws -> AppArgument {
-        guard !text.isEmpty else { throw ValidationError("the id of an app is not empty") }
+        guard !text.isEmpty else { throw ValidationError("the id of an app must not be empty") }
         return AppArgument(text: text)
     }
 }

@@ -12,7 +12,8 @@ enum ChecksumArgument {
             })
         else {
             throw ValidationError(
-                "a checksum is ALGORITHM:HEX, and the algorithm one of \(known.map(\.rawValue).joined(separator: ", "))"
+                "write a checksum as ALGORITHM:HEX, with one of the algorithms "
+                    + known.map(\.rawValue).joined(separator: ", ")
             )
         }
         guard parts[1].count == algorithm.hexLength, parts[1].allSatisfy({ $0.isASCII && $0.isHexDigit }) else {

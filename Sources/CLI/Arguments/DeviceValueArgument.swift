@@ -8,12 +8,12 @@ struct DeviceValueArgument: Hashable, Sendable {
 
     static func parse(_ argument: String) throws -> DeviceValueArgument {
         let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2 else { throw ValidationError("a value is written like power=battery") }
+        guard parts.count == 2 else { throw ValidationError("write a value as KEY=VALUE, such as power=battery") }
         let key = try DeviceValueArgument.key(String(parts[0]))
         let text = String(parts[1])
         var probe = DeviceConditions()
         guard probe.set(key, to: text) else {
-            throw ValidationError("'\(text)' is not a value of \(key.rawValue). Valid is: \(key.grammar)")
+            throw ValidationError("'\(text)' is not a value of \(key.rawValue). Valid values: \(key.grammar)")
         }
         return DeviceValueArgument(key: key, text: text)
     }
@@ -21,7 +21,7 @@ struct DeviceValueArgument: Hashable, Sendable {
     static func key(_ text: String) throws -> DeviceKey {
         guard let key = DeviceKey(rawValue: text) else {
             let known = DeviceKey.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("'\(text)' is not a value of the device. The values are: \(known)")
+            throw ValidationError("'\(text)' is not a key of the device. The keys are: \(known)")
         }
         return key
     }

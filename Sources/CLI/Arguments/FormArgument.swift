@@ -6,7 +6,7 @@ import NightshiftAPI
 enum FormArgument {
     static func parse(_ text: String) throws -> FormField {
         guard let equals = text.firstIndex(of: "="), equals > text.startIndex else {
-            throw ValidationError("a field of a form is written 'name=value' or 'name=@file'")
+            throw ValidationError("write a form field as 'name=value' or 'name=@file'")
         }
         var field = FormField(name: String(text[..<equals]))
         let content = text[text.index(after: equals)...]
@@ -27,7 +27,7 @@ enum FormArgument {
             }
             path = path[..<semicolon]
         }
-        guard !path.isEmpty else { throw ValidationError("'\(field.name)=@' lacks the name of a file") }
+        guard !path.isEmpty else { throw ValidationError("'\(field.name)=@' must be followed by a file name") }
         field.source = String(path)
         return field
     }

@@ -5,7 +5,7 @@ import NightshiftAPI
 enum HeaderArgument {
     static func parse(_ text: String) throws -> HeaderField {
         guard let colon = text.firstIndex(of: ":"), colon > text.startIndex else {
-            throw ValidationError("a header field is written 'Name: value'")
+            throw ValidationError("write a header field as 'Name: value'")
         }
         let name = text[..<colon]
         guard name.unicodeScalars.allSatisfy({ isToken($0) }) else {
@@ -16,7 +16,7 @@ enum HeaderArgument {
             throw ValidationError("the value of a header field must not contain control characters")
         }
         guard name.lowercased() != "host" else {
-            throw ValidationError("the service takes Host from the URL; write the host's name in the URL")
+            throw ValidationError("the service sets Host from the URL; change the host in the URL")
         }
         return HeaderField(name: String(name), value: value)
     }
@@ -25,7 +25,9 @@ enum HeaderArgument {
     static func warn(about fields: [HeaderField], _ errors: Output) {
         let names = fields.filter(\.isReserved).map(\.name)
         guard !names.isEmpty else { return }
-        errors.line("nightshift: Not sent, because the service sets these fields: \(names.joined(separator: ", "))")
+        errors.line(
+            "nightshift: These header fields are not sent, because the service sets them: "
+                + names.joined(separator: ", "))
     }
 
     /// Returns whether the character is allowed in a token (RFC 9110, section 5.6.2).

@@ -14,7 +14,7 @@ enum PasswordPrompt {
         var saved = termios()
         guard isatty(input) == 1, tcgetattr(input, &saved) == 0 else {
             throw CommandFailure.usage(
-                "Standard input is not a terminal, so the password cannot be asked for. Write --user NAME:PASSWORD, or "
+                "nightshift cannot ask for the password without a terminal. Write --user NAME:PASSWORD, or "
                     + "run the command on a terminal.")
         }
         var silent = saved

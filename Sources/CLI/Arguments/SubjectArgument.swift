@@ -13,7 +13,7 @@ enum SubjectArgument: Hashable, Sendable {
         valueName: "id")
 
     static func parse(_ text: String) throws -> SubjectArgument {
-        guard !text.isEmpty else { throw ValidationError("a name is not empty") }
+        guard !text.isEmpty else { throw ValidationError("a name must not be empty") }
         let digits = text.hasPrefix("#") ? String(text.dropFirst()) : text
         if digits.allSatisfy({ "0"..."9" ~= $0 || $0 == "-" }), let range = try? TaskRange.parse(digits) {
             return .tasks(range)

@@ -11,7 +11,7 @@ struct TaskRange: Hashable, Sendable {
             first > 0, last > 0
         else { throw ValidationError("type the number of a transfer, or a range of numbers such as 12-20") }
         guard first <= last else {
-            throw ValidationError("the first number of a range is the smaller one: \(last)-\(first)")
+            throw ValidationError("write the smaller number of a range first: \(last)-\(first)")
         }
         guard last - first < Int64(Limits.tasks) else { throw ValidationError("the range is too long") }
         return TaskRange(ids: first...last)

@@ -86,5 +86,5 @@ enum TimeArgument: Hashable, Sendable {
     }
 
     private static let mistake = ValidationError(
-        "a time is written like +2h, 22:00, 2026-11-22 or 2026-11-22T06:30, with Z or +01:00 for another time zone")
+        "write a time as +2h, 22:00, 2026-11-22 or 2026-11-22T06:30, with Z or +01:00 for another time zone")
 }

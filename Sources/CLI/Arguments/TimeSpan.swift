@@ -20,7 +20,7 @@ struct TimeSpan: Hashable, Sendable {
                 total += value * unit
             } while !rest.isEmpty
         }
-        guard total <= Limits.longestTimeout else { throw ValidationError("the longest time is 100 years") }
+        guard total <= Limits.longestTimeout else { throw ValidationError("a duration must not exceed 100 years") }
         return TimeSpan(seconds: total)
     }
 
@@ -31,7 +31,7 @@ struct TimeSpan: Hashable, Sendable {
         return value
     }
 
-    private static let mistake = ValidationError("a length of time is written like 90s, 10m, 1h30m or 2d")
+    private static let mistake = ValidationError("write a duration as 90s, 10m, 1h30m or 2d")
     private static let units: [String: Double] = [
         "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800,
     ]

@@ -11,7 +11,7 @@ enum URLArgument {
             return "a URL must not contain spaces (write %20) or control characters"
         }
         guard let scheme = text.range(of: "://") else {
-            return "a URL begins with http:// or https://"
+            return "a URL must begin with http:// or https://"
         }
         guard ["http", "https"].contains(text[..<scheme.lowerBound].lowercased()) else {
             return "only http:// and https:// URLs can be transferred"

@@ -19,7 +19,7 @@ struct AppLaunchCommand: ClientCommand {
     @Argument(help: AppArgument.help, completion: DynamicCompletion.apps.kind, transform: AppArgument.parse)
     var id: AppArgument
 
-    @Flag(help: "Launch it in the background, as a wake does.")
+    @Flag(help: "Launch the app in the background, as for a wake.")
     var background = false
 
     @Argument(

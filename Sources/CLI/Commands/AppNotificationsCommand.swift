@@ -7,9 +7,10 @@ struct AppNotificationsCommand: ClientCommand {
         commandName: "notifications",
         abstract: "Show or set an app's notification permission.",
         discussion: """
-            Without an option, this shows the app's remote notifications, as 'nightshift push why ID' does. With --deny \
-            no notification of the app is shown, but pushes still wake it. With --ask the app may ask you again. Alerts \
-            that arrive before you have decided are kept, and the first one asks you with a notification.
+            Without an option, this shows the app's remote notifications, as 'nightshift push why ID' does. With \
+            --deny no notification of the app is shown, but pushes still wake it. With --ask the app may ask you \
+            again. Alerts that arrive before you have decided are kept. The first of them causes a notification that \
+            asks you.
 
             Examples:
               nightshift app notifications org.example.Mail

@@ -8,9 +8,9 @@ struct AppPolicyCommand: ClientCommand {
         abstract: "Show or set how much background time an app has.",
         discussion: """
             The policy contiguous gives the app 600 s, and keeps the device awake for it. The policy opportunistic \
-            gives it 180 s, which pass only while the device is awake anyway. Another time follows after a colon, such \
-            as opportunistic:30. With default the policy comes from X-Nightshift-BackgroundPolicy in the desktop \
-            entry, or from 'nightshift device policy'.
+            gives it 180 s, which pass only while the device is awake anyway. To set another time, add it after a \
+            colon, such as opportunistic:30. With default the policy comes from X-Nightshift-BackgroundPolicy in the \
+            desktop entry, or from 'nightshift device policy'.
 
             Examples:
               nightshift app policy org.example.Photos

@@ -7,10 +7,10 @@ struct AppRefreshCommand: ClientCommand {
         commandName: "refresh",
         abstract: "Show or control the background fetches of an app.",
         discussion: """
-            Shows the last fetches, the expected time of the next one, the reasons for and against a fetch now, and the \
-            app's scheduled tasks. With --now a fetch begins despite reasons against it, unless you have force-quit \
-            the app. An interval is a length of time, the shortest between two fetches; or minimum, with which the \
-            service decides; or never. The interval default removes your setting.
+            Shows the last fetches, the expected time of the next one, the reasons for and against a fetch now, and \
+            the app's scheduled tasks. With --now a fetch begins despite reasons against it, unless you have \
+            force-quit the app. --interval sets the minimum time between two fetches. With minimum, the service \
+            decides. With never, nothing is fetched for the app. With default, your setting is removed.
 
             Examples:
               nightshift app refresh org.example.Feeds
@@ -35,7 +35,7 @@ struct AppRefreshCommand: ClientCommand {
     var interval: String?
 
     @Option(
-        help: ArgumentHelp("The most fetches in a day, or none for no limit.", valueName: "count"),
+        help: ArgumentHelp("The maximum number of fetches per day, or none for no limit.", valueName: "count"),
         transform: AppRefreshCommand.cap)
     var cap: Int?
 

@@ -8,7 +8,7 @@ struct AppRemoveCommand: ClientCommand {
         abstract: "Remove an app's desktop entry.",
         discussion: """
             Removes only an entry that was installed for your user. The app's program stays where it is. If the \
-            service cannot read its data of the app, only that data is deleted, and the entry stays.
+            service cannot read its data about the app, only that data is deleted, and the entry stays.
 
             Examples:
               nightshift app remove org.example.Photos

@@ -84,7 +84,8 @@ struct AppScheduleCommand: ClientCommand {
         } else if let waiting = status.scheduled.last(where: { $0.task.identifier == identifier }) {
             invocation.output.line("\(AppText.id(app)): \(invocation.appRefreshReport.line(waiting))")
         } else {
-            invocation.output.line("\(AppText.id(app)): no task waits as \(TerminalText.escaped(identifier))")
+            invocation.output.line(
+                "\(AppText.id(app)): no waiting task has the identifier \(TerminalText.escaped(identifier))")
         }
         return .whole
     }

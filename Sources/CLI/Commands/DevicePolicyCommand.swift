@@ -7,8 +7,8 @@ struct DevicePolicyCommand: ClientCommand {
         abstract: "Set the background time of apps, and whether the device stays awake for it.",
         discussion: """
             The policy contiguous gives an app 600 s, and keeps the device awake while a background task is open. The \
-            policy opportunistic gives it 180 s, which pass only while the device is awake anyway. Another time \
-            follows after a colon, such as opportunistic:30. Apps with their own policy keep it ('nightshift app \
+            policy opportunistic gives it 180 s, which pass only while the device is awake anyway. To set another \
+            time, add it after a colon, such as opportunistic:30. Apps with their own policy keep it ('nightshift app \
             policy').
 
             If the desktop reports which window has the focus, the app of that window is in the foreground, and the \

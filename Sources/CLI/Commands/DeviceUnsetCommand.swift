@@ -6,7 +6,7 @@ struct DeviceUnsetCommand: ClientCommand {
         commandName: "unset",
         abstract: "Remove overrides of the device.",
         discussion: """
-            The service uses the real values again in place of those that you set with 'nightshift device set'.
+            The service uses the real values again instead of those that you set with 'nightshift device set'.
 
             Examples:
               nightshift device unset power idle

@@ -17,11 +17,11 @@ struct LimitCommand: ClientCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The most bytes per second, such as 500K or 1.5M, or none for no limit.", valueName: "rate"),
+            "The maximum rate in bytes per second, such as 500K or 1.5M, or none for no limit.", valueName: "rate"),
         transform: Rate.parse)
     var rate: Rate?
 
-    @Option(help: ArgumentHelp("The most transfers that run at once.", valueName: "count"))
+    @Option(help: ArgumentHelp("The maximum number of transfers that run at once.", valueName: "count"))
     var transfers: Int?
 
     @OptionGroup var format: JSONOption

@@ -47,7 +47,10 @@ struct PutCommand: ClientCommand {
     var noResume = false
 
     @Flag(
-        help: "Copy the file first, so that it may change. Without this, it is copied only if that takes no space.")
+        help: """
+            Copy the file first, so that you may change it. Without this option, it is copied only if a copy takes no \
+            space.
+            """)
     var copySource = false
 
     @Option(

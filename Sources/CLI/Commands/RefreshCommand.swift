@@ -30,13 +30,13 @@ struct RefreshCommand: ClientCommand {
     @Flag var change: RefreshSwitch?
 
     @Option(
-        help: ArgumentHelp("The bytes that all fetches of a day may use, such as 50M.", valueName: "size"),
+        help: ArgumentHelp("The amount of data that all fetches of a day may use, such as 50M.", valueName: "size"),
         transform: RefreshCommand.size)
     var dailyBytes: Int64?
 
     @Option(
         help: ArgumentHelp(
-            "The energy that all fetches of a day may use, by a model of wakes, radio and running time.",
+            "The energy that all fetches of a day may use, estimated from wakes, radio use and running time.",
             valueName: "joules"))
     var dailyEnergy: Double?
 

@@ -7,13 +7,14 @@ struct RetargetCommand: ClientCommand {
         commandName: "retarget",
         abstract: "Give a transfer another URL, and keep its data.",
         discussion: """
-            Use this for a download whose URL has expired, even if it has already failed, or whose file another server \
-            has as well. The data on disk is kept if it belongs to the file at the new URL: the entity tag is the \
-            same, or the length and the last 64 KiB, which are fetched again, are the same. Otherwise the download \
-            starts again, and 'nightshift why' explains it.
+            Use this if the URL of a download has expired, even if the download has already failed, or if another \
+            server has the same file. The data on disk is kept if it belongs to the file at the new URL: the entity \
+            tag is the same, or the length and the last 64 KiB, which are fetched again, are the same. Otherwise the \
+            download starts again, and 'nightshift why' explains it.
 
-            Header fields, user name and password are kept if the new URL has the same scheme, host and port. Otherwise \
-            only header fields that are known to be harmless are sent; give the others again with this command.
+            Header fields, user name and password are kept if the new URL has the same scheme, host and port. \
+            Otherwise only header fields that are known to be harmless are sent. Give the others again with this \
+            command.
 
             Examples:
               nightshift retarget 12 'https://example.org/big.iso?signature=4711'
@@ -57,7 +58,7 @@ struct RetargetCommand: ClientCommand {
             let place = TerminalText.escaped(TaskText.shown(url: task.url))
             invocation.output.line(
                 task.state == .suspended
-                    ? "\(id): \(place); it is paused, continue it with: nightshift resume \(id)" : "\(id): \(place)")
+                    ? "\(id): \(place); it is paused. Continue it with: nightshift resume \(id)" : "\(id): \(place)")
         }
         return .whole
     }

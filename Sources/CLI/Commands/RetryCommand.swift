@@ -5,7 +5,7 @@ import NightshiftClient
 struct RetryCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Retry now the transfers that wait after a failure.",
+        abstract: "Immediately retry transfers that wait after a failure.",
         discussion: """
             Use this when you know that a server is available again. Without numbers, all transfers that wait for their \
             next attempt start it at once, and all delays end, even those that a server asked for. Transfers that wait \

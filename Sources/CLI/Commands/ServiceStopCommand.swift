@@ -14,7 +14,7 @@ struct ServiceStopCommand: ClientCommand {
         abstract: "Stop the service. Transfers continue when it runs again.",
         discussion: """
             Returns when the service has stopped. The next command that needs it starts it again. A 'nightshift get' \
-            that still runs on another terminal does so as well.
+            that is still running on another terminal also starts it.
 
             Examples:
               nightshift service stop
@@ -44,7 +44,7 @@ struct ServiceStopCommand: ClientCommand {
             let isLastLook = clock.now >= deadline
             guard kill(process, 0) == 0 else { break }
             guard !isLastLook else {
-                throw CommandFailure.failed("The service (process \(process)) was asked to stop, but still runs.")
+                throw CommandFailure.failed("The service (process \(process)) was asked to stop, but is still running.")
             }
             try await Task.sleep(for: .milliseconds(20))
         }

@@ -22,7 +22,7 @@ struct SetCommand: ClientCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The most bytes per second, such as 500K or 1.5M, or none for no limit.", valueName: "rate"),
+            "The maximum rate in bytes per second, such as 500K or 1.5M, or none for no limit.", valueName: "rate"),
         transform: Rate.parse)
     var limitRate: Rate?
 

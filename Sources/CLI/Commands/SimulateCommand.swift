@@ -6,7 +6,7 @@ import NightshiftClient
 struct SimulateCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
-        abstract: "Run a trace, and print the decisions and their totals.",
+        abstract: "Simulate a trace, and print the decisions and totals.",
         discussion: """
             A trace describes a device, its use and its apps over time, with one JSON object per line. Its format is in \
             docs/simulation.md. The service's own rules make the decisions, under a virtual clock: a week takes \
@@ -39,7 +39,7 @@ struct SimulateCommand: ClientCommand {
 
     func validate() throws {
         if output == "-" {
-            throw ValidationError("The decisions go to standard output, so the timeline needs a file.")
+            throw ValidationError("-o needs a file, because the decisions are written to standard output.")
         }
         if json, totals {
             throw ValidationError("--json and --totals cannot be combined. The last line of JSON has the totals.")

@@ -159,9 +159,10 @@ struct Submission: Sendable {
 
     /// Prints the ids on standard error, for users who do not see the ids on standard output.
     private func tellAccepted(_ ids: [TaskID]) {
-        let count = ids.count == 1 ? "1 transfer" : "\(ids.count) transfers"
+        let accepted = ids.count == 1 ? "1 transfer was" : "\(ids.count) transfers were"
+        let subject = ids.count == 1 ? "It continues" : "They continue"
         invocation.errors.line(
-            "\(count) had been accepted before the error, and will continue: \(TaskRange.text(ids)).")
+            "\(accepted) accepted before the error. \(subject): \(TaskRange.text(ids)).")
     }
 
     private func follow(

@@ -18,7 +18,7 @@ struct TransferOptions: ParsableArguments {
     var priority: Double?
 
     @Option(
-        help: ArgumentHelp("The most bytes per second, such as 500K or 1.5M.", valueName: "rate"),
+        help: ArgumentHelp("The maximum rate in bytes per second, such as 500K or 1.5M.", valueName: "rate"),
         transform: Rate.parse)
     var limitRate: Rate?
 
@@ -141,11 +141,11 @@ struct AppOptions: ParsableArguments {
         completion: DynamicCompletion.apps.kind)
     var app: String?
 
-    @Option(help: ArgumentHelp("With --app: the session, by the name that the app uses.", valueName: "name"))
+    @Option(help: ArgumentHelp("With --app: the name of the session, as the app uses it.", valueName: "name"))
     var session: String?
 
     func validate() throws {
-        if (app == nil) != (session == nil) { throw ValidationError("--app and --session need each other.") }
+        if (app == nil) != (session == nil) { throw ValidationError("--app and --session must be used together.") }
     }
 }
 

@@ -81,7 +81,7 @@ struct DoctorChecks: Sendable {
                     advice: "Check the owner and the permissions of the socket and its directory.")
             )
         case .foreign(let objection):
-            return (nil, .fail("service", "its socket does not belong to you alone", advice: objection))
+            return (nil, .fail("service", "other users could use its socket", advice: objection))
         case .accepting:
             do {
                 let status = try await service.client.send(.status)

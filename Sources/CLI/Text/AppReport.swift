@@ -11,7 +11,7 @@ struct AppReport {
         facts.add("state", state(app))
         facts.add("since", app.stateSince.map { times.both($0) })
         facts.add("process", process(app))
-        facts.add("force-quit", app.isForceQuit ? "yes: nothing launches it until you do" : nil)
+        facts.add("force-quit", app.isForceQuit ? "yes: it is not launched until you launch it" : nil)
         for wake in app.wakes { facts.add(wake.deadline == nil ? "to be woken" : "woken", self.wake(wake)) }
         facts.add("last exit", app.lastExit.map { exit($0) })
         if app.faults > 0 { facts.add("crashes", style.bad("\(app.faults) in a row")) }
@@ -131,7 +131,7 @@ struct AppReport {
     private func process(_ app: AppStatus) -> String? {
         app.processID.map { id in
             String(id)
-                + (app.isManaged ? ", launched by the service" : ", not launched by the service: never suspended")
+                + (app.isManaged ? ", launched by the service" : ", not launched by the service, so never suspended")
                 + (app.isConnected ? "" : ", not connected to the service")
         }
     }

@@ -106,7 +106,7 @@ struct TaskReport {
         case .waiting: TaskText.waiting(task.wait, lastError: task.lastError, now: times.now)
         case .completed: style.good("completed")
         case .failed: style.bad(TaskText.ending(task))
-        case .suspended where task.wait?.reason == .serviceFault: "blocked: the service crashed while it ran it"
+        case .suspended where task.wait?.reason == .serviceFault: "blocked: the service crashed during this transfer"
         case .suspended, .running, .finishing, .cancelled: TaskText.state(task.state)
         }
     }

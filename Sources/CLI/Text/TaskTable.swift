@@ -88,7 +88,7 @@ struct TaskTable {
                 TaskText.waiting(task.wait, lastError: task.lastError, now: times.now)
                     .trimmingPrefix(shown.contains(.state) ? "waiting: " : ""))
         case .failed: task.error.map { TaskText.phrase($0) } ?? "failed"
-        case .suspended where task.wait?.reason == .serviceFault: "blocked: the service crashed while it ran it"
+        case .suspended where task.wait?.reason == .serviceFault: "blocked: the service crashed during this transfer"
         case .suspended, .running, .finishing, .completed, .cancelled: nil
         }
     }

@@ -61,7 +61,7 @@ enum TaskText {
             case .discretionary: ["for good conditions"]
             case .doze: ["the device is dozing"]
             case .sleeping: ["the machine is about to sleep"]
-            case .serviceFault: ["blocked: the service crashed while it ran it"]
+            case .serviceFault: ["blocked: the service crashed during this transfer"]
             case .doubtfulAnswer: ["the last response does not look like one from its server", again]
             case .portal: ["the network requires a login"]
             case .destinationSilent: ["the file system of its files does not respond"]

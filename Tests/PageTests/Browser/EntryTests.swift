@@ -43,7 +43,7 @@ struct EntryTests {
             ("#urls", "# mine\\nftp://a.example/", "Line 2: Only http and https"),
             ("#folder", "downloads", "The folder is not an absolute path."),
             ("#checksum", "12", "The checksum is not one of"),
-            ("#fields", "A: b\\nnonsense", "Line 2: A header field is written as"),
+            ("#fields", "A: b\\nnonsense", "Line 2: A header field must have the form"),
         ])
     func wrongLines(_ field: String, _ text: String, _ message: String) async throws {
         let fixture = try await PageFixture()
