@@ -1,4 +1,4 @@
-/// Commands and options of curl, wget, aria2, systemctl and docker, with their equivalents in nightshift.
+/// A table of commands and options of curl, wget, aria2, systemctl and docker, with their equivalents in nightshift.
 enum FamiliarWords {
     /// Returns a hint if another program has the command `word`.
     ///

@@ -8,6 +8,8 @@ struct PageStart: Sendable {
     let socket: String
     private let lock: Int32
 
+    /// Opens the lock file, and waits until this process holds the lock.
+    ///
     /// - Parameter directory: the directory of the service's socket, which only the user can enter. If it does not
     ///   exist, each process serves its own page.
     init(directory: String) {

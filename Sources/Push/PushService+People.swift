@@ -11,7 +11,7 @@ struct TokenWaiter {
     var continuation: CheckedContinuation<Void, Never>
 }
 
-/// Push requests of users and apps.
+/// The push requests of users and apps.
 extension PushService {
     /// The number of seconds for which a registration waits for its token. ``enrolmentTimeout`` is the same for an
     /// enrolment.

@@ -1,7 +1,7 @@
 import Books
 import NightshiftAPI
 
-/// Steps of the push service. A step applies an input to the states, and writes the changes to disk.
+/// The steps of the push service. A step applies an input to the states and writes the changes to disk.
 extension PushService {
     private var hooks: StateRunner<PushStates>.Hooks {
         StateRunner.Hooks(

@@ -4,7 +4,7 @@ import NightshiftAPI
 import PushProtocol
 import Store
 
-/// UnifiedPush in the push service: requests of apps on the bus, and calls to apps.
+/// The handling of UnifiedPush in the push service: requests of apps on the bus, and calls to apps.
 extension PushService {
     /// The interface to the session bus. All functions may be called from any thread.
     package struct Distribution: Sendable {

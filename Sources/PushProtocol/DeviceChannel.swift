@@ -23,22 +23,24 @@ package struct DeviceChannel: Sendable {
 
     package enum Action: Sendable, Hashable {
         case send(Frame)
-        /// Signs the bytes with the device's key. The caller then calls ``DeviceChannel/signed(_:)``.
+        /// The action that signs the bytes with the device's key. The caller then calls ``DeviceChannel/signed(_:)``.
         case sign([UInt8])
-        /// Reports that the gateway has enrolled this device. The channel ends with this action.
+        /// The report that the gateway has enrolled this device. It is the last action of the channel.
         case enrolled(DeviceID)
-        /// Reports that the device is connected and that pushes may arrive. The device must send a keep-alive at least
-        /// once within this number of seconds. UnifiedPush endpoints begin with the URL `endpoints`; nil if the gateway
-        /// does not have any.
+        /// The report that the device is connected and that pushes may arrive. The device must send a keep-alive at
+        /// least once within this number of seconds. UnifiedPush endpoints begin with the URL `endpoints`; nil if the
+        /// gateway does not have any.
         case connected(keepAlive: UInt32, endpoints: String? = nil)
-        /// Writes the push to disk. The caller then calls ``DeviceChannel/stored(_:)``.
+        /// The action that writes the push to disk. The caller then calls ``DeviceChannel/stored(_:)``.
         case store(Message)
-        /// Reports the answer to a keep-alive. Before this answer, the gateway has sent all pushes that it held back.
+        /// The report that the gateway has answered a keep-alive. Before this answer, the gateway has sent all pushes
+        /// that it held back.
         case keepAliveAnswered
         case registered(topic: String, token: String)
         case unregistered(topic: String)
         case refused(topic: String, Refusal)
-        /// Closes the connection. `retryAfter` is a pause in seconds that the gateway requests; 0 for none.
+        /// The action that closes the connection. `retryAfter` is a pause in seconds that the gateway requests; 0 for
+        /// none.
         case close(Refusal, retryAfter: UInt32)
     }
 

@@ -6,8 +6,8 @@
 package enum Frame: Sendable, Hashable {
     // These frames are sent by the gateway.
     case hello(version: UInt8, nonce: [UInt8])
-    /// `endpoints` is the public URL of the gateway; nil if the gateway has no UnifiedPush endpoints. An endpoint
-    /// consists of this URL, `/up/` and a token.
+    /// The frame that accepts a device. `endpoints` is the public URL of the gateway; nil if the gateway has no
+    /// UnifiedPush endpoints. An endpoint consists of this URL, `/up/` and a token.
     case connected(keepAlive: UInt32, endpoints: String? = nil)
     case enrolled(DeviceID)
     case message(Message)
@@ -21,10 +21,10 @@ package enum Frame: Sendable, Hashable {
     case enrol(code: String, key: [UInt8], name: String)
     case topics([TopicChoice])
     case acknowledge(PushID)
-    /// `interval` is the number of seconds until the device plans to send the next keep-alive.
+    /// A keep-alive. `interval` is the number of seconds until the device plans to send the next keep-alive.
     case ping(interval: UInt32)
     case state(ReportedActivity)
-    /// `fresh` requests a token that differs from the last one of the topic.
+    /// A request for a token. `fresh` requests a token that differs from the last one of the topic.
     case register(request: UInt32, topic: String, fresh: Bool)
     case unregister(request: UInt32, topic: String)
 

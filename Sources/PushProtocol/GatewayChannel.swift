@@ -16,23 +16,25 @@ package struct GatewayChannel: Sendable {
 
     package enum Action: Sendable, Hashable {
         case send(Frame)
-        /// Verifies that `signature` is the device's signature of `bytes`. The caller then calls
+        /// The action that verifies that `signature` is the device's signature of `bytes`. The caller then calls
         /// ``GatewayChannel/verified(_:)``.
         case verify(DeviceID, signature: [UInt8], bytes: [UInt8])
-        /// Creates a device for the user of the code. The caller then calls ``GatewayChannel/enrolled(_:)``.
+        /// The action that creates a device for the user of the code. The caller then calls
+        /// ``GatewayChannel/enrolled(_:)``.
         case enrol(code: String, key: [UInt8], name: String)
-        /// Reports that the device is connected. Its pushes may be sent after the bytes that belong to this action.
+        /// The report that the device is connected. Its pushes may be sent after the bytes that belong to this action.
         case opened(DeviceID, ReportedActivity, [TopicChoice])
         case topics([TopicChoice])
         case state(ReportedActivity)
-        /// Reports that the device has stored the push on disk.
+        /// The report that the device has stored the push on disk.
         case acknowledged(PushID)
-        /// Sends the pushes that were held back. The caller then calls ``GatewayChannel/answerKeepAlive()``.
+        /// The action that sends the pushes that were held back. The caller then calls
+        /// ``GatewayChannel/answerKeepAlive()``.
         case keepAlive
-        /// Registers a topic. The caller then calls ``GatewayChannel/answer(_:)`` with the result.
+        /// The action that registers a topic. The caller then calls ``GatewayChannel/answer(_:)`` with the result.
         case register(request: UInt32, topic: String, fresh: Bool)
         case unregister(request: UInt32, topic: String)
-        /// Closes the connection after the bytes that have already been sent.
+        /// The action that closes the connection after the bytes that have already been sent.
         case close(Refusal)
     }
 
@@ -49,6 +51,8 @@ package struct GatewayChannel: Sendable {
 
     package static let requestLimit = 64
 
+    /// Creates the gateway's end of a new connection.
+    ///
     /// - Parameters:
     ///   - keepAlive: the number of seconds between keep-alives, if the device does not request an allowed value.
     ///   - endpoints: the public URL of the gateway; nil if it has no UnifiedPush endpoints.

@@ -38,11 +38,12 @@ package enum ReportedActivity: UInt8, Sendable, Hashable, CaseIterable {
 /// A device's filter for the pushes of one topic.
 package enum TopicFilter: UInt8, Sendable, Hashable, CaseIterable {
     case enabled = 1
-    /// Pushes are discarded.
+    /// The filter with which pushes are discarded.
     case ignored
-    /// Pushes are sent only together with others, so that they do not cause a separate transmission.
+    /// The filter with which pushes are sent only together with others, so that they do not cause a separate
+    /// transmission.
     case opportunistic
-    /// Pushes are stored until the topic is enabled again.
+    /// The filter with which pushes are stored until the topic is enabled again.
     case paused
 }
 

@@ -1,6 +1,6 @@
 package import NightshiftAPI
 
-/// Changes whose response is the resulting status.
+/// The changes whose response is the resulting status.
 extension RefreshService {
     /// Deletes the learned use of all apps and of the device.
     package func forgetAll() async throws(Problem) -> RefreshStatus {

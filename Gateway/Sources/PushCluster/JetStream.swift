@@ -52,7 +52,7 @@ struct JetStream: Sendable {
     /// The result of a write.
     enum Written: Sendable {
         case at(UInt64)
-        /// Another client has written to the subject since it was read.
+        /// The result if another client has written to the subject since it was read.
         case overtaken
     }
 

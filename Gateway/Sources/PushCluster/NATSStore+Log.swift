@@ -6,6 +6,8 @@ import Synchronization
 
 /// The delivery log. Its stream discards the oldest lines. Callers do not wait until a line is durable.
 extension NATSStore {
+    /// Writes a note to the delivery log.
+    ///
     /// - Parameter slot: the slot in which the push is stored; nil if it is not stored.
     func publish(_ note: LogNote, slot: Slot? = nil) {
         guard let data = try? Self.encode(KeptNote(note, slot: slot)) else { return }

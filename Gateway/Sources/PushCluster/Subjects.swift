@@ -13,7 +13,7 @@ struct Subjects: Sendable {
     static let buckets = "NIGHTSHIFT_BUCKETS"
     static let log = "NIGHTSHIFT_LOG"
 
-    /// The stream that stores a device's pushes of `slot`.
+    /// Returns the name of the stream that stores a device's pushes of `slot`.
     func stream(of device: DeviceID, _ slot: Slot) -> String {
         slot.isKept ? Self.keptStream(number(of: device)) : Self.stream(number(of: device))
     }
@@ -35,7 +35,8 @@ struct Subjects: Sendable {
 
     private func number(of device: DeviceID) -> Int { Int(device.low % UInt64(streams)) }
 
-    /// The subject for messages to the gateway to which a device is connected: republished pushes, and requests.
+    /// Returns the subject for messages to the gateway to which a device is connected: republished pushes, and
+    /// requests.
     static func live(_ device: DeviceID) -> String { "nightshift.live.\(name(device)).>" }
     static func once(_ device: DeviceID) -> String { "nightshift.live.\(name(device)).once" }
     static func keeps(_ device: DeviceID) -> String { "nightshift.live.\(name(device)).keeps" }

@@ -34,6 +34,8 @@ package final class Gateway: Sendable {
     private let providers = ConnectionPlaces()
     private let devices = ConnectionPlaces()
 
+    /// Creates a gateway: locks its state folder and opens its store.
+    ///
     /// - Parameter shared: a store for several gateways; nil stores everything in SQLite, in the state folder.
     package init(settings: GatewaySettings, shared: (any GatewayStore)? = nil, logger: Logger) async throws {
         self.settings = settings
@@ -123,6 +125,8 @@ package final class Gateway: Sendable {
             devices: devices.localAddress?.port ?? 0, status: status.localAddress?.port ?? 0)
     }
 
+    /// Opens a listener.
+    ///
     /// - Parameter initialize: sets up the pipeline, which begins with a `BackPressureHandler`. Its second argument
     ///   must be called when the connection ends.
     private func listen(

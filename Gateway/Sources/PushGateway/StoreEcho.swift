@@ -4,7 +4,7 @@ import PushRouting
 import PushStore
 import Synchronization
 
-/// Forwards changes by other gateways of a shared store to the components of this gateway.
+/// A listener that forwards changes by other gateways of a shared store to the components of this gateway.
 final class StoreEcho: StoreListener {
     private let directory: Directory
     private let switchboard: Switchboard

@@ -4,7 +4,9 @@ extension DeliveryEvent {
         case delivered
         case discarded
 
-        /// - Parameter name: the name of an event, as the log stores it. The result is nil if the event is not final.
+        /// Creates the outcome from the name of an event. The result is nil if the event is not final.
+        ///
+        /// - Parameter name: the name of the event, as the log stores it.
         package init?(name: String) {
             if name.hasPrefix("delivered") {
                 self = .delivered

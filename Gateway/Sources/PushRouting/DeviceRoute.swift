@@ -72,25 +72,27 @@ package struct DeviceRoute: Sendable {
     /// The decision on a push that a provider sends.
     package enum Admission: Sendable, Hashable {
         case discard(DeliveryEvent.Discard)
-        /// Send the push without storing it.
+        /// The decision to send the push without storing it.
         case attempt
-        /// Store the push and log the event. Then call ``DeviceRoute/committed(_:replaced:evicted:now:)``.
+        /// The decision to store the push and log the event. The caller then calls
+        /// ``DeviceRoute/committed(_:replaced:evicted:now:)``.
         case store(Slot, heldUntil: Int64?, DeliveryEvent?)
     }
 
     package enum Action: Sendable, Hashable {
         case send(Message, connection: UInt64)
-        /// Read the device's stored pushes, and call ``DeviceRoute/loaded(_:connection:occasion:_:now:)``.
+        /// The action that reads the device's stored pushes and calls
+        /// ``DeviceRoute/loaded(_:connection:occasion:_:now:)``.
         case load(connection: UInt64, Occasion)
-        /// Remove the push from storage if it has not been replaced, and log the events.
+        /// The action that removes the push from storage if it has not been replaced, and logs the events.
         case remove(StoredPlace, [DeliveryEvent])
         case log(PushID, DeliveryEvent)
         case answerKeepAlive(connection: UInt64)
-        /// Close the connection, because the device has opened a new one.
+        /// The action that closes the connection because the device has opened a new one.
         case supersede(connection: UInt64)
-        /// Call ``DeviceRoute/turn(connection:)`` at this time, in milliseconds since 1970.
+        /// The action that calls ``DeviceRoute/turn(connection:)`` at this time, in milliseconds since 1970.
         case wake(connection: UInt64, at: Int64)
-        /// Ask the store whether it permits one more silent push of this topic, and call
+        /// The action that asks the store whether it permits one more silent push of this topic, and calls
         /// ``DeviceRoute/claimed(_:connection:_:now:)``.
         case claim(topic: String, connection: UInt64)
     }

@@ -21,6 +21,8 @@ package struct EndpointRequest: Sendable {
 
     package static func isEndpoint(_ path: String) -> Bool { path.hasPrefix(prefix) }
 
+    /// Parses a request.
+    ///
     /// - Parameter fields: the header fields, with names in lower case.
     package init(method: String, path: String, fields: [(name: String, value: String)]) throws(EndpointAnswer) {
         let parts = path.dropFirst(Self.prefix.count).split(separator: "/", omittingEmptySubsequences: false)
@@ -155,6 +157,8 @@ package struct EndpointAnswer: Error, Sendable {
         EndpointAnswer(201, "", [("location", location), ("ttl", "\(lifetime)")])
     }
 
+    /// Returns the response to a sender that has sent too many messages.
+    ///
     /// - Parameter wait: the time after which the sender may retry, in seconds.
     package static func tooMany(_ wait: Double) -> EndpointAnswer {
         EndpointAnswer(

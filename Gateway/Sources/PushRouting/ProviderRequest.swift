@@ -91,6 +91,8 @@ package struct TopicName: Sendable, Hashable {
     /// The app's topic.
     package var base: String
 
+    /// Parses the name of a topic.
+    ///
     /// - Parameter type: the push type; nil if the provider named none.
     package init(_ name: String, type: PushType?) throws(Rejection) {
         guard (1...ProtocolLimits.topicLength).contains(name.utf8.count), name.utf8.allSatisfy(Self.isAllowed) else {

@@ -18,9 +18,9 @@ package struct Push: Sendable, Hashable {
 
     /// The time during which the gateway tries to deliver a push.
     package enum Lifetime: Sendable, Hashable {
-        /// Only one attempt. The push is never stored.
+        /// The lifetime of a push with only one attempt. The push is never stored.
         case once
-        /// Until this time, in seconds since 1970.
+        /// The lifetime of a push that expires at this time, in seconds since 1970.
         case until(Int64)
     }
 
@@ -172,6 +172,8 @@ package enum KeptMessages {
         )
     }
 
+    /// Returns which messages of one kind are kept, and why the others are not.
+    ///
     /// - Parameters:
     ///   - count: the maximum number of messages of one topic.
     ///   - bytes: the maximum size of all messages of one topic, in bytes.

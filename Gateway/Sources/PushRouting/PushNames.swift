@@ -15,6 +15,8 @@ package struct PushNames: Sendable {
     private var newest: [Name: Int] = [:]
     private var older: [Name: Int] = [:]
 
+    /// Creates an empty table.
+    ///
     /// - Parameter limit: the minimum number of pushes that are remembered. At most twice as many are remembered.
     package init(limit: Int) {
         self.limit = limit

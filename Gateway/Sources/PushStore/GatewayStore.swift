@@ -16,6 +16,8 @@ package protocol GatewayStore: Sendable {
 
     func providers() async throws(StoreError) -> ProviderRecords
     func addTeam(_ id: String, name: String, at: Int64) async throws(StoreError)
+    /// Suspends a team, or ends its suspension.
+    ///
     /// - Parameter time: the time of the suspension; nil to end the suspension.
     func suspendTeam(_ id: String, at time: Int64?) async throws(StoreError)
     func addKey(_ key: KeyRecord) async throws(StoreError)
@@ -24,6 +26,8 @@ package protocol GatewayStore: Sendable {
 
     // MARK: Devices
 
+    /// Stores an enrolment code.
+    ///
     /// - Parameter hash: the hash of the code. The code itself is not stored.
     func addEnrolment(hash: [UInt8], name: String, expiresAt: Int64, now: Int64) async throws(StoreError)
     /// Creates a device with an enrolment code and deletes the code. Returns nil if the code is not valid.

@@ -6,6 +6,8 @@ import PushRouting
 extension PushTransaction {
     // MARK: - Enrolment
 
+    /// Stores an enrolment code.
+    ///
     /// - Parameter hash: the hash of the code. The code itself is not stored.
     package func addEnrolment(hash: [UInt8], name: String, expiresAt: Int64, now: Int64) throws {
         try run("DELETE FROM enrolment WHERE expiresAt <= ?", [now])

@@ -3,7 +3,7 @@ import GRDB
 package import PushProtocol
 package import PushRouting
 
-/// One line of the delivery log.
+/// A line of the delivery log.
 package struct LogEntry: Sendable, Hashable {
     package var entry: Int64
     package var push: PushID

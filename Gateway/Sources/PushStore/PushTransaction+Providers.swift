@@ -13,6 +13,8 @@ extension PushTransaction {
         try run("INSERT INTO team (id, name, createdAt) VALUES (?, ?, ?)", [id, name, at])
     }
 
+    /// Suspends a team, or ends its suspension.
+    ///
     /// - Parameter time: the time of the suspension; nil to end the suspension.
     package func suspendTeam(_ id: String, at time: Int64?) throws {
         try run("UPDATE team SET suspendedAt = ? WHERE id = ?", [time, id])

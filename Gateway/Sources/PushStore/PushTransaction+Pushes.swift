@@ -71,6 +71,8 @@ extension PushTransaction {
         return evicted
     }
 
+    /// Removes the oldest rows beyond the limits.
+    ///
     /// - Parameter newest: the rows, from the newest to the oldest.
     private func evict(
         _ newest: Statement, _ arguments: StatementArguments, _ count: Int, _ bytes: Int

@@ -24,6 +24,8 @@ package struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         StoreError(.refused, "The team '\(id)' does not exist. Add it first: nightshift-gateway team add \(id) NAME")
     }
 
+    /// Returns the error for an object that already exists.
+    ///
     /// - Parameter kind: the kind of the object, such as "team", "key" or "topic".
     package static func exists(_ kind: String, _ name: String) -> StoreError {
         StoreError(.refused, "The \(kind) '\(name)' already exists.")

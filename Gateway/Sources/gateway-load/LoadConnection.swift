@@ -30,6 +30,8 @@ final class LoadConnection: ChannelInboundHandler {
     /// Whether this program is closing the connection.
     var isCut = false
 
+    /// Creates the handler of a device's connection.
+    ///
     /// - Parameters:
     ///   - outcome: succeeds when the device is enrolled or connected.
     ///   - lost: called when an open connection ends that this program did not close.

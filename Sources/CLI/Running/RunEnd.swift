@@ -23,7 +23,7 @@ struct RunRecord: Encodable {
     var name: String
     /// The seconds from the program's first instruction to its end, including the time while it was paused.
     var seconds: Double
-    /// `exited`, `signalled`, `overdue` or `refused`.
+    /// The kind of end: `exited`, `signalled`, `overdue` or `refused`.
     var end: String
     /// The exit status, for `exited`.
     var status: Int32?

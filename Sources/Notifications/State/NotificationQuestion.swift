@@ -57,7 +57,8 @@ package struct NotificationQuestion: Hashable, Sendable {
     }
 }
 
-/// Questions to the user. Each remains until it is answered, even if the notification server changes.
+/// The handling of questions to the user. Each question remains until it is answered, even if the notification server
+/// changes.
 extension NotificationState {
     /// Adds a question, unless the app already has a question with this purpose.
     ///

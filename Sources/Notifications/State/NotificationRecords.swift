@@ -31,23 +31,24 @@ package enum NotificationChange: Hashable, Sendable {
 
 /// An effect of a decision on apps, the user or the notification server.
 package enum NotificationEffect: Hashable, Sendable {
-    /// Asks the app how to present the notification. ``NotificationState/presented(_:_:now:)`` handles the answer.
+    /// The effect that asks the app how to present the notification. ``NotificationState/presented(_:_:now:)`` handles
+    /// the answer.
     case present(token: Int64, AppID, AppNotification)
-    /// Shows the notification that ``NotificationState/draft(of:name:icon:)`` returns.
+    /// The effect that shows the notification that ``NotificationState/draft(of:name:icon:)`` returns.
     case show(token: Int64, AppID)
     case close(StoredNotification.Place)
     case badge(AppID, Int)
     case startServer
-    /// Brings the app to the foreground.
+    /// The effect that brings the app to the foreground.
     case activate(AppID)
-    /// Ends a question with the key of the user's choice, or nil.
+    /// The effect that ends a question with the key of the user's choice, or with nil.
     case answer(question: Int64, String?)
-    /// Reports the state of a notification, with its identifier. A shown notification of any kind is reported, and a
-    /// notification of a provider also when it waits or is not shown.
+    /// The effect that reports the state of a notification, with its identifier. A shown notification of any kind is
+    /// reported, and a notification of a provider also when it waits or is not shown.
     case became(AppID, String, AlertState, Date)
-    /// Asks the user whether to show notifications of the app.
+    /// The effect that asks the user whether to show notifications of the app.
     case askPermission(AppID)
-    /// Reports that the user has allowed or denied notifications of the app.
+    /// The effect that reports that the user has allowed or denied notifications of the app.
     case permissionChanged(AppID)
 }
 

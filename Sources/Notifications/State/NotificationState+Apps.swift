@@ -2,7 +2,7 @@ import Foundation
 package import NightshiftAPI
 import Store
 
-/// Requests of apps and people.
+/// The requests of apps and people.
 extension NotificationState {
     /// Sets the user's permission. If it no longer allows notifications to be shown, shown notifications and waiting
     /// local ones are removed. Waiting notifications of providers are removed only if notifications are denied.

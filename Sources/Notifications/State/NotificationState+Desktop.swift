@@ -3,7 +3,7 @@ import Foundation
 import NightshiftAPI
 import Store
 
-/// Events from the session bus.
+/// The handling of events from the session bus.
 extension NotificationState {
     package mutating func apply(_ event: DesktopEvent, now: Double) {
         switch event {

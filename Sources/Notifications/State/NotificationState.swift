@@ -70,7 +70,7 @@ package struct NotificationState: Sendable {
         for item in before where !keys.contains(item.stored.key) && isFull(item.stored.app) { dropped(item.stored) }
     }
 
-    /// Whether an app has the maximum number of waiting notifications.
+    /// Returns whether an app has the maximum number of waiting notifications.
     private func isFull(_ app: AppID) -> Bool {
         items.count { $0.stored.app == app && $0.stored.state != .shown } >= Limits.notifications
     }

@@ -1,5 +1,5 @@
-/// Finds the user of the process at the other end of a local TCP connection, in the kernel's table (proc(5),
-/// /proc/net/tcp).
+/// A reader of the kernel's table of TCP connections (proc(5), /proc/net/tcp), which finds the user of the process at
+/// the other end of a local connection.
 ///
 /// Another user could see the link in the arguments of the program that opens the browser, and could receive the cookie
 /// with a server on another port. Therefore connections of other users are closed without a response.

@@ -1,6 +1,7 @@
 import NightshiftClient
 
-/// Decides how to answer a request. Only requests that come from this page in the user's browser are allowed.
+/// A gate that decides how each request is answered. It allows only requests that come from this page in the user's
+/// browser.
 ///
 /// Each check stops a different attack. The exact `Host` stops DNS rebinding. The exact `Origin` and `Sec-Fetch-Site`
 /// stop requests by other pages. A page on another port of 127.0.0.1 belongs to the same site, so the browser sends the

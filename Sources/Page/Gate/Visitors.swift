@@ -6,6 +6,8 @@ struct Visitors: Sendable {
     private var present = 0
     private var deadline: Duration
 
+    /// Starts the time without a visitor.
+    ///
     /// - Parameter now: the time since an instant that the caller chooses, as for all times of this type.
     init(timeout: Duration, now: Duration) {
         self.timeout = timeout
@@ -23,7 +25,7 @@ struct Visitors: Sendable {
 
     enum Look: Hashable, Sendable {
         case over
-        /// There is no visitor. Decide again at this time.
+        /// The decision to decide again at this time, because there is no visitor now.
         case again(at: Duration)
         /// A visitor is present. Decide again when the last visitor leaves.
         case visited

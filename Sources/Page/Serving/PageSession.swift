@@ -8,7 +8,7 @@ import NightshiftClient
 import NightshiftCurl
 import Synchronization
 
-/// One run of the page: its secrets, and its responses to requests that the gate allows.
+/// A run of the page: its secrets, and its responses to requests that the gate allows.
 final class PageSession: Sendable {
     private let site: PageSite
     private let gate: RequestGate

@@ -6,6 +6,8 @@ package struct PageSite: Sendable {
     let setup: Setup
     let client: ServiceClient
 
+    /// Creates the content of a page.
+    ///
     /// - Parameters:
     ///   - downloads: the folder that the page proposes for downloads.
     ///   - home: the user's home folder.

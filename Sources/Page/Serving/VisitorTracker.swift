@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// Updates ``Visitors``, and ends the server after the last visitor. While a visitor is present, no timer runs.
-/// Otherwise at most one timer runs.
+/// A tracker that updates ``Visitors`` and ends the server after the last visitor. It uses at most one timer, and no
+/// timer while a visitor is present.
 final class VisitorTracker: Sendable {
     private struct State: Sendable {
         var visitors: Visitors

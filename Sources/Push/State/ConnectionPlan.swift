@@ -9,9 +9,9 @@ package import PushProtocol
 /// every state to `off`.
 package struct ConnectionPlan: Hashable, Sendable {
     package enum Phase: Hashable, Sendable {
-        /// No connection is wanted.
+        /// The phase in which no connection is wanted.
         case off
-        /// No network is available.
+        /// The phase in which no network is available.
         case offline
         case connecting(since: Double)
         case open(since: Double)
@@ -20,10 +20,10 @@ package struct ConnectionPlan: Hashable, Sendable {
     }
 
     package enum Action: Hashable, Sendable {
-        /// Opens a connection, and closes an existing one first.
+        /// The action that opens a connection. An existing connection is closed first.
         case connect
         case disconnect
-        /// Sends a keep-alive, with the maximum number of seconds until the next one.
+        /// The action that sends a keep-alive, with the maximum number of seconds until the next one.
         case ping(UInt32)
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 package import NightshiftAPI
 
-/// Changes of the state that are written to disk.
+/// The methods that return the changes of the state for the disk, and handle a failed write.
 extension PushState {
     /// Returns the changes to write in one transaction, and clears them. They count as written unless
     /// ``notWritten(_:now:)`` is called.

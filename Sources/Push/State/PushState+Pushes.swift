@@ -3,7 +3,7 @@ package import NightshiftAPI
 package import PushProtocol
 import Store
 
-/// Pushes, from their arrival to their result.
+/// The handling of pushes, from their arrival to their result.
 extension PushState {
     // MARK: - Arrival
 

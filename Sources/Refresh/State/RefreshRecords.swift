@@ -85,8 +85,8 @@ package struct RefreshChanges: Sendable {
 
 /// An effect that is executed after the changes are on disk or could not be written.
 package enum RefreshEffect: Hashable, Sendable {
-    /// Sends an app the expiration of a wake that is to end.
+    /// The effect that sends an app the expiration of a wake that is to end.
     case expire(AppID, WakeSource, String)
-    /// Sends the app its availability of background refresh.
+    /// The effect that sends an app its availability of background refresh.
     case availability(AppID)
 }

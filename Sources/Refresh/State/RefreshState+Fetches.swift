@@ -3,7 +3,7 @@ package import NightshiftAPI
 package import Scheduler
 import Store
 
-/// Fetches, from their decision to their result.
+/// The handling of fetches, from the decision to the result.
 extension RefreshState {
     // MARK: - Intervals
 

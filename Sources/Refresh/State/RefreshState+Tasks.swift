@@ -3,7 +3,7 @@ package import NightshiftAPI
 package import Scheduler
 package import Store
 
-/// Scheduled tasks of apps: submission, start and early end.
+/// The handling of apps' scheduled tasks: submission, start and early end.
 extension RefreshState {
     // MARK: - Submitting
 

@@ -120,7 +120,7 @@ package struct RefreshState: Sendable {
         tellDeviceUse(now)
     }
 
-    /// App ids in a fixed order.
+    /// The ids of all apps in a fixed order.
     var order: [AppID] { Set(apps.keys).union(planner.apps.keys).sorted { $0.rawValue < $1.rawValue } }
 
     var conditions: RefreshConditions {

@@ -12,6 +12,8 @@ struct Administration: Sendable {
     private static let page = 500
     private static let deviceLimit = 10_000
 
+    /// Executes a request.
+    ///
     /// - Parameter reply: called with each line of the answer. It returns false if the client no longer reads.
     func answer(_ request: AdministrationRequest, reply: @Sendable (AdministrationReply) async -> Bool) async {
         do {

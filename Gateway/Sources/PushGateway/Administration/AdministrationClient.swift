@@ -60,6 +60,8 @@ package struct AdministrationClient: Sendable {
         return descriptor
     }
 
+    /// Returns the error for a gateway that could not be reached.
+    ///
     /// - Parameter code: the `errno` of the attempt to connect.
     package static func unreachable(_ path: String, _ code: Int32) -> GatewayError {
         switch code {

@@ -3,7 +3,8 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Accepts operators' connections on a Unix socket, in a folder to which only the gateway's user has access.
+/// A server that accepts operators' connections on a Unix socket, in a folder to which only the gateway's user has
+/// access.
 enum AdministrationServer {
     static func listen(_ gateway: Gateway, group: any EventLoopGroup) async throws -> any Channel {
         let path = gateway.settings.socket
@@ -19,7 +20,8 @@ enum AdministrationServer {
             .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
     }
 
-    /// Whether a process of this user may administer the gateway: it must belong to the gateway's own user or to root.
+    /// Returns whether a process of this user may administer the gateway. It must belong to the gateway's own user or
+    /// to root.
     static func isAllowed(_ user: uid_t) -> Bool {
         user == geteuid() || user == 0
     }
@@ -63,7 +65,7 @@ private final class AdministrationHandler: ChannelInboundHandler {
     }
 }
 
-/// One request of an operator and its answer.
+/// An operator's request and its answer.
 private struct AdministrationExchange: Sendable {
     let gateway: Gateway
     let channel: any Channel

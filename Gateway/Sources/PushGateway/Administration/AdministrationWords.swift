@@ -13,6 +13,8 @@ package enum AdministrationRequest: Codable, Sendable {
     case devices
     case device(id: String)
     case revokeDevice(id: String)
+    /// A request for an enrolment code.
+    ///
     /// - Parameter lifetime: the time for which the code is valid, in seconds.
     case enrol(name: String, lifetime: Int)
     case push(id: String)
@@ -105,9 +107,11 @@ package enum AdministrationReply: Codable, Sendable {
     }
 }
 
-/// Conversion between times and text in the format of RFC 3339, in UTC.
+/// A converter between times and text in the format of RFC 3339, in UTC.
 package enum TimestampText {
-    /// - Parameter milliseconds: the time since 1970.
+    /// Returns a time as text.
+    ///
+    /// - Parameter milliseconds: the time in milliseconds since 1970.
     package static func text(_ milliseconds: Int64) -> String {
         let date = Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
         return date.formatted(

@@ -26,6 +26,8 @@ final class DeviceConnection: ChannelInboundHandler {
     /// The timer for the earliest time at which a held push may be due, and that time.
     private var turn: (at: Int64, timer: Scheduled<Void>)?
 
+    /// Creates the handler of a device's connection.
+    ///
     /// - Parameter proved: called when the device has authenticated.
     init(gateway: Gateway, proved: @escaping @Sendable () -> Void, closed: @escaping @Sendable () -> Void) {
         self.gateway = gateway

@@ -3,7 +3,7 @@ import PushProtocol
 import PushRouting
 import PushStore
 
-/// Answers requests to UnifiedPush endpoints, over any version of HTTP.
+/// A handler of requests to UnifiedPush endpoints, over any version of HTTP.
 struct EndpointExchange: Sendable {
     /// A complete request to an endpoint.
     struct Arrival: Sendable {

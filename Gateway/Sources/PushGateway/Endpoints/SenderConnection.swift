@@ -32,6 +32,8 @@ final class SenderConnection: ChannelInboundHandler {
     /// a smaller body that is too large can read the refusal.
     private static let longestBody = 256 << 10
 
+    /// Creates the handler of a sender's connection.
+    ///
     /// - Parameter proved: called with the first successful request to an endpoint.
     init(gateway: Gateway, proved: @escaping @Sendable () -> Void, closed: @escaping @Sendable () -> Void) {
         self.gateway = gateway
@@ -124,6 +126,8 @@ final class SenderConnection: ChannelInboundHandler {
             .whenSuccess { self.answer($0) }
     }
 
+    /// Sends a response.
+    ///
     /// - Parameter isLast: whether the connection is closed after this response.
     private func answer(_ answer: EndpointAnswer, isLast: Bool = false) {
         guard let head, let context else { return }

@@ -25,6 +25,8 @@ package enum CertificateFiles {
         return pair
     }
 
+    /// Reads the certificates in a PEM file.
+    ///
     /// - Parameter what: the file's content, as an error message names it.
     static func certificates(_ path: String, _ what: String) throws(GatewayError) -> [NIOSSLCertificate] {
         try check(path, what)

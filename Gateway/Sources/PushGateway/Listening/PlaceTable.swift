@@ -17,8 +17,8 @@ package struct PlaceTable<Name: Hashable & Sendable>: Sendable {
     package private(set) var open: Set<Name> = []
     /// The arrival numbers of the connections in `open` that have not authenticated.
     private var strangers: [Name: UInt64] = [:]
-    /// Connections in order of arrival, starting at `first`. The list includes connections that have authenticated or
-    /// left since their arrival.
+    /// The connections in order of arrival, starting at `first`. The list includes connections that have authenticated
+    /// or left since their arrival.
     private var order: [(name: Name, arrival: UInt64)] = []
     private var first = 0
     private var arrivals: UInt64 = 0
@@ -52,8 +52,8 @@ package struct PlaceTable<Name: Hashable & Sendable>: Sendable {
         open.remove(name)
     }
 
-    /// Whether the number of connections has fallen by ``shrinkage`` from its peak since the last call that returned
-    /// true.
+    /// Returns whether the number of connections has fallen by ``shrinkage`` from its peak since the last call that
+    /// returned true.
     package mutating func hasShrunk() -> Bool {
         guard peak - open.count >= Self.shrinkage else { return false }
         peak = open.count

@@ -38,6 +38,8 @@ final class TLSFiles: Sendable {
     private let logger: Logger
     private let state: Mutex<State>
 
+    /// Reads the files.
+    ///
     /// - Parameter protocols: the protocols to offer by ALPN.
     init(certificate: String, key: String, protocols: [String], asksForCertificate: Bool, logger: Logger) throws {
         self.certificate = certificate

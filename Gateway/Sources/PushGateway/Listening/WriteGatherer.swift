@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Combines all writes and flushes within one turn of the event loop into one write.
+/// A handler that combines all writes and flushes within one turn of the event loop into one write.
 ///
 /// A commit answers many requests of a connection at once. If each response were flushed alone, it would cost a TLS
 /// record and a system call for 60 bytes. Each record would also occupy a buffer of kilobytes until the peer reads.

@@ -38,6 +38,8 @@ final class CertificateJudge: Sendable {
     private static let development: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 1]
     private static let production: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 2]
 
+    /// Reads the authorities.
+    ///
     /// - Parameter file: the path of the PEM file with the authorities.
     init(file: String) throws {
         roots = try CertificateFiles.certificates(file, "providers' authority")

@@ -55,7 +55,7 @@ package final class Directory: Sendable {
     package func key(_ id: String) -> Key? { state.withLock { $0.keys[id] } }
     package func topic(_ name: String) -> TopicRecord? { state.withLock { $0.topics[name] } }
 
-    /// Whether the team is registered and not suspended.
+    /// Returns whether the team is registered and not suspended.
     package func mayPush(team: String) -> Bool {
         state.withLock { state in state.teams[team].map { $0.suspendedAt == nil } ?? false }
     }

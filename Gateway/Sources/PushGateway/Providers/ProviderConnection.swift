@@ -29,6 +29,8 @@ final class ProviderConnection: ChannelInboundHandler {
     /// The time limit for the first authenticated request, in seconds from the first frame.
     static let anonymousLimit: Int64 = 60
 
+    /// Creates the handler of a provider's connection.
+    ///
     /// - Parameter proved: called with the first request that authenticates.
     init(
         settings: GatewaySettings, certificate: CertificateBox, proved: @escaping @Sendable () -> Void,

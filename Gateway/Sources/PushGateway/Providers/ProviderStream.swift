@@ -5,7 +5,7 @@ import PushProtocol
 import PushRouting
 import PushStore
 
-/// One request of a provider, and its response.
+/// A request of a provider, and its response.
 ///
 /// Confined to the event loop of its connection.
 final class ProviderStream: ChannelInboundHandler {
@@ -182,6 +182,8 @@ final class ProviderStream: ChannelInboundHandler {
 
     // MARK: - The push
 
+    /// Accepts the push of a request.
+    ///
     /// - Parameters:
     ///   - team: the team of the provider's token.
     ///   - topics: the topics of the provider's certificate.
@@ -247,6 +249,8 @@ final class ProviderStream: ChannelInboundHandler {
 
     // MARK: - The answer
 
+    /// Sends a response that refuses the request.
+    ///
     /// - Parameter endedAt: the time in milliseconds since 1970 at which the token became invalid.
     private func answer(_ rejection: Rejection, endedAt: Int64? = nil) {
         let timestamp = endedAt.map { ",\"timestamp\":\($0)" } ?? ""

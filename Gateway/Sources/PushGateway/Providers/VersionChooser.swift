@@ -1,7 +1,7 @@
 import NIOCore
 import PushProtocol
 
-/// Detects the HTTP version of a connection from its first bytes, then removes itself.
+/// A handler that detects the HTTP version of a connection from its first bytes, and then removes itself.
 ///
 /// HTTP/2 begins with `PRI`, which is no method of HTTP/1.1 (RFC 9113, section 3.4). ALPN is not used for this, because
 /// some provider libraries offer no protocol and speak HTTP/2. Confined to its event loop.
@@ -21,6 +21,8 @@ final class VersionChooser: ChannelInboundHandler, RemovableChannelHandler {
 
     private static let preface = Array("PRI".utf8)
 
+    /// Creates the handler.
+    ///
     /// - Parameters:
     ///   - closed: called if the connection ends before its version is known.
     ///   - choose: adds the version's handlers after this one.

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Manual
 
-/// Writes this program's manual page, for `make install-gateway`.
+/// The command that writes this program's manual page, for `make install-gateway`.
 struct ManualCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "manual",

@@ -3,7 +3,7 @@ import Foundation
 import NightshiftAPI
 package import PushProtocol
 
-/// UnifiedPush messages, from their arrival to their result.
+/// The handling of UnifiedPush messages, from their arrival to their result.
 extension UnifiedPushState {
     /// The maximum number of messages of one registration that wait for its app. ``bytes`` is the maximum of their
     /// total size. If there are more, the oldest messages are discarded.
