@@ -85,7 +85,7 @@ package enum DeliveryEvent: Sendable, Hashable {
         return switch name {
         case "received": "Received."
         case "stored-offline": "Stored: the device is offline."
-        case "stored-power": "Stored: power considerations of the device."
+        case "stored-power": "Stored: the device is saving power."
         case "stored-paused": "Stored: the device has paused this topic."
         case "stored-opportunistic": "Stored: the device receives this topic with its next exchange."
         case "held": "Held by the rate limit of silent pushes until \(Int64(detail).map(time) ?? detail)."
@@ -99,16 +99,20 @@ package enum DeliveryEvent: Sendable, Hashable {
         case "delivered-from-storage": "Delivered from storage."
         case "discarded-unregistered": "Discarded: the token is no longer registered."
         case "discarded-disabled": "Discarded: the device ignores this topic."
-        case "discarded-expired": "Discarded: expired."
+        case "discarded-expired": "Discarded: it expired."
         case "discarded-replaced": "Discarded: replaced by \(detail)."
         case "discarded-evicted": "Discarded: removed to make room for newer messages."
         case "discarded-withdrawn": "Discarded: its sender deleted it."
-        case "discarded-not-connected": "Discarded: one attempt only, and the device is offline."
-        case "discarded-rate-limit": "Discarded: one attempt only, and the rate limit of silent pushes was reached."
-        case "discarded-power": "Discarded: one attempt only, and the device is saving power."
-        case "discarded-not-now": "Discarded: one attempt only, and the device does not accept this topic now."
-        case "discarded-busy": "Discarded: one attempt only, and the device has too many unacknowledged pushes."
-        case "discarded-connection-ended": "Discarded: one attempt only, and the connection ended before it arrived."
+        case "discarded-not-connected": "Discarded: the push allows only one attempt, and the device is offline."
+        case "discarded-rate-limit":
+            "Discarded: the push allows only one attempt, and the rate limit of silent pushes was reached."
+        case "discarded-power": "Discarded: the push allows only one attempt, and the device is saving power."
+        case "discarded-not-now":
+            "Discarded: the push allows only one attempt, and the device does not accept this topic now."
+        case "discarded-busy":
+            "Discarded: the push allows only one attempt, and the device has too many unacknowledged pushes."
+        case "discarded-connection-ended":
+            "Discarded: the push allows only one attempt, and the connection ended before it arrived."
         default: name
         }
     }

@@ -27,7 +27,9 @@ struct AppExpireCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func validate() throws {
-        if identifier?.isEmpty == true { throw ValidationError("The identifier of a scheduled task is not empty.") }
+        if identifier?.isEmpty == true {
+            throw ValidationError("The identifier of a scheduled task must not be empty.")
+        }
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {

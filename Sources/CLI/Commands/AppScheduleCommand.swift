@@ -58,7 +58,7 @@ struct AppScheduleCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func validate() throws {
-        if identifier.isEmpty { throw ValidationError("The identifier of a scheduled task is not empty.") }
+        if identifier.isEmpty { throw ValidationError("The identifier of a scheduled task must not be empty.") }
         if cancel, kind != nil || after != nil || network || externalPower {
             throw ValidationError("--cancel cannot be combined with other options.")
         }

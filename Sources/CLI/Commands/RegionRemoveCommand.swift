@@ -22,7 +22,7 @@ struct RegionRemoveCommand: ClientCommand {
     @OptionGroup var format: JSONOption
 
     func validate() throws {
-        if identifier.isEmpty { throw ValidationError("The identifier of a region is not empty.") }
+        if identifier.isEmpty { throw ValidationError("The identifier of a region must not be empty.") }
     }
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {

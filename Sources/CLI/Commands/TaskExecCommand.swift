@@ -16,8 +16,8 @@ struct TaskExecCommand: ClientCommand {
         commandName: "exec",
         abstract: "Execute a program when a byte arrives.",
         discussion: """
-            Only 'nightshift task run' uses this. It waits for a byte on the descriptor, then executes the program. If \
-            the descriptor is closed first, it exits.
+            Only 'nightshift task run' uses this command. It waits for a byte on the descriptor, and then executes the \
+            program. If the descriptor is closed first, the command exits.
 
             Examples:
               nightshift task exec 5 /bin/echo -- echo hello
