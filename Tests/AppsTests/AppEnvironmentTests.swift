@@ -54,7 +54,7 @@ import Testing
         #expect(variables(first.merging(["NIGHTSHIFT_WAKE": "x", "NIGHTSHIFT_APP": "y"]) { $1 }) == first)
     }
 
-    @Test func `L1: With a session manager apps get its variables, and those with the service's paths`() {
+    @Test func `L1: Apps get the variables of a session manager, and the ones with the service's paths`() {
         let session = [
             "LANG": "en_GB.UTF-8", "PATH": "/usr/local/bin:/usr/bin", "SSH_AUTH_SOCK": "/run/user/1000/keyring/ssh",
             "QT_STYLE": "x", "XDG_RUNTIME_DIR": "/elsewhere", "XDG_STATE_HOME": "/elsewhere", "USER": "anna",
@@ -70,7 +70,7 @@ import Testing
             ])
     }
 
-    @Test func `B1: An app of a service without a runtime directory keeps the session's directory`() {
+    @Test func `B1: An app keeps the session's runtime directory if the service has none of its own`() {
         let found = variables(
             ["HOME": "/home/anna"], session: ["XDG_RUNTIME_DIR": "/run/user/1", "XDG_STATE_HOME": "/x"])
         #expect(found["XDG_RUNTIME_DIR"] == "/run/user/1" && found["XDG_STATE_HOME"] == nil)
@@ -95,7 +95,7 @@ import Testing
         #expect(AppEnvironment.wakeVariables([], declaredLimit: 45) == [:])
     }
 
-    @Test func `R1: A program gets the identifiers of its tasks, but none for an ordinary fetch`() {
+    @Test func `R1: A program gets the identifiers of its tasks, but an ordinary fetch has no identifier`() {
         func wake(_ reason: WakeReason, _ key: String) -> WantedWake {
             WantedWake(app: AppID(rawValue: "org.example.app"), reason: reason, key: key, through: 1)
         }

@@ -59,7 +59,7 @@ import Testing
         #expect(try entries.install(scratch.path("a.desktop")).name == "App")
     }
 
-    @Test func `R9: An entry with background keys may not use a terminal; other entries may`() throws {
+    @Test func `R9: An entry may use a terminal only if it has no background keys`() throws {
         try put(entry("App", more: Self.transfer + "\nTerminal=true"), at: "own/applications/a.desktop")
         let error = #expect(throws: EntryError.self) { try entries.find(AppID(rawValue: "a")) }
         #expect(error?.description.contains("Terminal") == true)
@@ -67,7 +67,7 @@ import Testing
         #expect(try entries.find(AppID(rawValue: "b"))?.name == "Editor")
     }
 
-    @Test func `With NIGHTSHIFT_HOME only the user's own directory is used`() {
+    @Test func `The service uses only the user's own directory if NIGHTSHIFT_HOME is set`() {
         let environment = [
             "NIGHTSHIFT_HOME": "/tmp/some", "XDG_DATA_DIRS": "/usr/share", "XDG_DATA_HOME": "/tmp/other",
         ]
@@ -126,7 +126,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: entries.own) == ["org.example.App.desktop"])
     }
 
-    @Test func `A faulty entry is not installed, and the existing one stays`() throws {
+    @Test func `The service refuses to install a faulty entry, and keeps the existing one`() throws {
         try put(entry("Good"), at: "own/applications/a.desktop")
         try put(entry("Bad", more: "X-Nightshift-WakeLimit=0"), at: "source/a.desktop")
         let error = #expect(throws: EntryError.self) { try entries.install(scratch.path("source/a.desktop")) }
@@ -139,7 +139,7 @@ import Testing
         ("source/.a.desktop", .name), ("source/a\u{7}.desktop", .name),
         ("source/\(String(repeating: "x", count: 250)).desktop", .name), ("source/missing.desktop", .notFound),
     ])
-    func `An entry is not installed if its file is missing or its name is not an app id`(
+    func `The service refuses an entry if its file is missing or its name is not an app id`(
         path: String, code: EntryError.Code
     ) throws {
         if code == .name, path.utf8.count < 200 { try put(entry("A"), at: path) }

@@ -115,7 +115,8 @@ extension ProcessTests {
             }
         }
 
-        @Test func `Terminating and killing reach the processes that an app has started`() async throws {
+        @Test func `The service terminates and kills an app together with the processes that it started`() async throws
+        {
             let scene = try Scene()
             defer { scene.end() }
             for ask in [true, false] {
@@ -127,7 +128,7 @@ extension ProcessTests {
             }
         }
 
-        @Test func `A process executes its program only after begin, and never if its service dies before`()
+        @Test func `A launched process executes its program only after begin, and ends if the service stops`()
             async throws
         {
             let scene = try Scene()

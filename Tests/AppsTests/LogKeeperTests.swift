@@ -154,7 +154,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: ["rm LOG", "mv LOG LOG.mine", "echo mine > LOG.new; mv LOG.new LOG"])
-        func `L1: The log keeper continues a log that was deleted, moved or replaced, under its name`(command: String)
+        func `L1: The log keeper writes to the log's path after the log was deleted, moved or replaced`(command: String)
             async throws
         {
             let scene = try Scene()

@@ -222,7 +222,7 @@ extension ProcessTests {
         }
 
         @Test(.enabled(if: Scene.hasControlGroups, "needs a cgroup v2 that may be written"))
-        func `Processes left by an app cost one descriptor per app, however often the app is launched`() async throws {
+        func `The service needs one descriptor per app for all processes that the app left running`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             var left: Set<pid_t> = []

@@ -24,7 +24,7 @@ import Testing
         #expect(SwiftSource("@testable import Store").imports == ["Store"])
     }
 
-    @Test func `Blanked text keeps its lines and their lengths`() {
+    @Test func `Blanking source text changes neither its lines nor their lengths`() {
         let text = "a // b – ü\nc \"d\ne\" /* f\n */ g"
         let code = SwiftSource(text).code
         #expect(code.utf8.count == text.utf8.count)

@@ -11,7 +11,7 @@ import Testing
         list = MissionList(markdown: try SourceTree.current.text("docs/mission.md"))
     }
 
-    @Test func `Rows are numbered without gaps, and each says what has to work`() {
+    @Test func `Mission rows are numbered without gaps, and each row says what has to work`() {
         for (letter, count) in [("T", 13), ("L", 8), ("R", 10), ("B", 8)] {
             let names = list.rows.map(\.name).filter { $0.hasPrefix(letter) }
             #expect(names == (1...count).map { "\(letter)\($0)" })
@@ -19,7 +19,7 @@ import Testing
         #expect(list.rows.filter { $0.statement.count < 20 || !$0.statement.hasSuffix(".") } == [])
     }
 
-    @Test func `Tests mention only rows that exist`() {
+    @Test func `Tests mention only mission rows that exist`() {
         let names = Set(list.rows.map(\.name))
         for (path, text) in tests {
             #expect(MissionList.mentioned(in: text).subtracting(names) == [], "\(path)")
@@ -27,7 +27,7 @@ import Testing
     }
 
     /// A failure shows the suites to add to the row or to remove from it.
-    @Test func `Each row names exactly the suites that mention it`() throws {
+    @Test func `Each mission row names exactly the suites that mention it`() throws {
         let suites = MissionList.suites(of: tests)
         try #require(suites.count > 20)
         for row in list.rows {
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `A row is open if and only if no suite covers it`() {
+    @Test func `A mission row is open if and only if no suite covers it`() {
         for row in list.rows { #expect(row.isOpen == row.suites.isEmpty, "\(row.name)") }
     }
 

@@ -29,7 +29,7 @@ import Testing
     }
 
     /// Queries and changes that involve two features are operations, which every front end uses (decision 0035).
-    @Test func `Each route of the local API translates one call`() throws {
+    @Test func `Each route of the local API translates its request into one call`() throws {
         var found = 0
         try forEachSource(below: "Sources/LocalAPI") { path, source in
             guard path.hasPrefix("Sources/LocalAPI/Routes+") else {

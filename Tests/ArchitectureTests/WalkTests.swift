@@ -10,7 +10,7 @@ import Testing
         effects = EffectsFiles(markdown: try SourceTree.current.text("docs/download.md"))
     }
 
-    @Test func `Each file of the path declares the functions of its row`() throws {
+    @Test func `Each file on the documented path of a download declares the functions of its row`() throws {
         try #require(walk.steps.count >= 10)
         #expect(walk.steps.map(\.number) == Array(1...walk.steps.count))
         for step in walk.steps {
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `Each file of the path has one row`() {
+    @Test func `Each file on the documented path of a download has one row`() {
         let paths = walk.steps.map(\.path)
         #expect(Set(paths).count == paths.count)
     }

@@ -159,7 +159,7 @@ private actor Keeper {
         #expect(seen.onDisk.flatMap(\.self) == seen.words)
     }
 
-    @Test func `A requested change is invisible until it is on disk, and no step runs in between`() async throws {
+    @Test func `A requested change is invisible, and prevents steps, until it is on disk`() async throws {
         try await whileTheDiskRests { goOn in
             async let asked = keeper.ask("a")
             try await eventually("the change") { await keeper.seen.isBeingWritten }

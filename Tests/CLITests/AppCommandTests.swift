@@ -84,7 +84,7 @@ struct AppCommandTests {
         #expect(service.requests.first?.path == "/v1/apps/\(segment)")
     }
 
-    @Test func `B1: app list prints readable apps, and reports an unreadable value of another`() async throws {
+    @Test func `B1: app list prints readable apps, and reports another app's unreadable value`() async throws {
         let world = try World()
         let whole = String(decoding: try JSON.encode(AppList(apps: AppSamples.all)), as: UTF8.self)
         let answer = whole.replacing(#""faults":0"#, with: #""faults":"none","x":0"#, maxReplacements: 1)

@@ -130,7 +130,7 @@ struct DeviceCommandTests {
         #expect(found.first?.advice?.hasSuffix(": nightshift app remove \(AppSamples.id)") == true)
     }
 
-    @Test func `L8: doctor names the source of the focus, or the calls that replace it`() {
+    @Test func `L8: doctor names the source of the focus, or the calls to use without a source`() {
         var device = Self.device
         #expect(DoctorChecks.front(device).detail == "wlr-foreign-toplevel reports the focused window")
         #expect(DoctorChecks.front(device).advice == nil)

@@ -31,7 +31,7 @@ struct EntryRunTests {
         #expect(Self.shape(entries) == ["started 4", "held 4"])
     }
 
-    @Test func `The journal combines alternating waits of several transfers per transfer`() {
+    @Test func `The journal combines the waits of each transfer, even if several transfers alternate`() {
         let waits = (Int64(0)..<6).map { Self.held($0 + 1, "No connection.", task: 13 + $0 % 3) }
         var ended = Samples.entry(7, .completed, task: 14)
         ended.time = waits[5].time
@@ -43,7 +43,7 @@ struct EntryRunTests {
         #expect(runs[0].since == waits[0].time && runs[2].since == waits[2].time)
     }
 
-    @Test func `The journal combines repeated groups of several transfers per transfer`() {
+    @Test func `The journal combines repeated groups of each transfer, even if several alternate`() {
         var entries: [JournalEntry] = []
         for _ in 0..<4 {
             for task in [Int64(13), 14] { entries.append(Samples.entry(Int64(entries.count), .started, task: task)) }

@@ -20,7 +20,7 @@ struct LocationReportTests {
             ].map { $0.joined(separator: "\n") }.joined(separator: "\n\n"))
     }
 
-    @Test func `R6: location prints sources and apps; region list prints regions`() throws {
+    @Test func `R6: location prints sources and apps, and region list prints regions`() throws {
         let off = LocationStatus(sources: [], apps: [])
         try Fixture.check(
             "location",

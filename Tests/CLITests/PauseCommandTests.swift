@@ -50,7 +50,9 @@ struct PauseCommandTests {
     }
 
     @Test(arguments: [(nil, true), (true, true), (false, false)])
-    func `pause first prints which bytes are lost, then asks the user`(_ answer: Bool?, _ isPaused: Bool) async throws {
+    func `pause prints which bytes would be lost before it asks the user`(_ answer: Bool?, _ isPaused: Bool)
+        async throws
+    {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }

@@ -133,7 +133,7 @@ struct PushCommandTests {
         #expect(all.allSatisfy { text in text.unicodeScalars.allSatisfy { $0.value >= 0x20 } })
     }
 
-    @Test func `R3: push calls no hidden alert shown, and prints the command that shows alerts`() {
+    @Test func `R3: push does not list a hidden alert as shown, and prints the command that shows alerts`() {
         let report = PushReport(times: Samples.times, style: Style(isEnabled: false))
         var app = Self.none
         var alert = PushRecord(

@@ -139,7 +139,7 @@ struct ReportTests {
         }
     }
 
-    @Test func `A long queue is counted instead of listed`() {
+    @Test func `The live view counts a long queue instead of listing it`() {
         var tasks = FollowedTasks()
         for id in 1...50_000 { tasks.add(FollowedTask(id: TaskID(Int64(id)), kind: .download, name: "x")) }
         let view = TransferView(size: .standard, style: Style(isEnabled: false), now: Samples.now)

@@ -75,7 +75,7 @@ import Testing
             ("5\nrelative\n", LockRecord(processID: 5, socket: nil)),
             ("5\n/a b\n", LockRecord(processID: 5, socket: "/a b")),
         ] as [(String, LockRecord?)])
-    func `B1: The client takes no socket from an invalid or incomplete lock file`(text: String, record: LockRecord?) {
+    func `B1: The client does not use an invalid or incomplete lock file`(text: String, record: LockRecord?) {
         #expect(LockRecord(parsing: text) == record)
     }
 

@@ -84,7 +84,7 @@ struct SimulateCommandTests {
     @Test(arguments: [
         ["simulate", "evening.jsonl"], ["simulate", "evening.jsonl", "--json"], ["timeline", "--simulation", "result"],
     ])
-    func `B3: The picture is written before the output, whose reader may close the pipe`(command: [String])
+    func `B3: simulate writes the picture before its output, because the reader may close the pipe`(command: [String])
         async throws
     {
         let world = try world()
@@ -111,7 +111,7 @@ struct SimulateCommandTests {
             ),
             (9, "", .failed, "nightshift: nightshiftd ended with status 9.\n"),
         ] as [(Int, String, CLI.ExitStatus, String)])
-    func `B3: A mistake in a trace is reported with its line, like other mistakes`(
+    func `B3: simulate prints nightshiftd's errors, including the line of a mistake in a trace`(
         code: Int, words: String, status: CLI.ExitStatus, message: String
     ) async throws {
         let world = try World()

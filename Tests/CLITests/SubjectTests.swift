@@ -87,7 +87,7 @@ struct SubjectTests {
         #expect(world.errors.text == "nightshift: There is no /v1/tasks/13.\n")
     }
 
-    @Test func `show prints the transfers of a range that exist, several of them as a JSON array`() async throws {
+    @Test func `show prints the existing transfers of a range, and with JSON several as an array`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }

@@ -204,7 +204,7 @@ struct TaskRunTests {
         #expect(!FileManager.default.fileExists(atPath: world.path + "/mark"))
     }
 
-    @Test func `L2: The command does not start a program without a service`() async throws {
+    @Test func `L2: The command does not start a program if no service is reachable`() async throws {
         let world = try World()
         // A file in place of the socket's directory prevents the start of a service.
         try Data().write(to: world.root.appending(path: "run"))

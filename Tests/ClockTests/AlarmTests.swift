@@ -41,7 +41,7 @@ import Testing
         ManualClock(ClockReading(bootID: "one", bootSeconds: bootSeconds, wallSeconds: 1_000))
     }
 
-    @Test func `An alarm rings at its time, which is then cleared`() async throws {
+    @Test func `An alarm rings at its time and then has no time`() async throws {
         let clock = Self.clock()
         let owner = Owner(clock)
         await owner.set(5)

@@ -36,7 +36,7 @@ import Testing
         await run.value
     }
 
-    @Test func `A mailbox executes each job from many threads once`() async throws {
+    @Test func `A mailbox executes each job once, although many threads add jobs`() async throws {
         let owner = Owner()
         let run = Task { await owner.run() }
         await withTaskGroup { group in

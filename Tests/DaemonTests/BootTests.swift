@@ -9,7 +9,7 @@ import Testing
 extension Services {
     /// Tests of the start of a service and of the connections between its parts (mission row B1).
     @Suite struct BootTests {
-        @Test func `B1: A composed service owns its home but does not serve clients yet`() async throws {
+        @Test func `B1: A composed service has created its home and its database, but not its socket`() async throws {
             let home = try TestHome()
             let daemon = try await home.daemon()
             defer { withExtendedLifetime(daemon) {} }

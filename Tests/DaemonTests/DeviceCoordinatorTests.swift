@@ -102,7 +102,7 @@ import Transfers
         }
     }
 
-    @Test func `L4: The status names apps that keep the device awake, and they prevent doze`() async throws {
+    @Test func `L4: Apps that keep the device awake appear in the status and prevent doze`() async throws {
         let scene = try DeviceCoordinatorScene()
         try await scene.run {
             scene.apps(holding: ["sync", "mail"])
@@ -175,7 +175,8 @@ import Transfers
         }
     }
 
-    @Test func `L6: No window opens while the machine sleeps, but one opens when it wakes up`() async throws {
+    @Test func `L6: A window that becomes due during the machine's sleep opens when the machine wakes up`() async throws
+    {
         let scene = try DeviceCoordinatorScene()
         try await scene.run {
             _ = try await scene.conductor.request(.dozing)
@@ -282,7 +283,7 @@ import Transfers
         }
     }
 
-    @Test func `B1: A setting that cannot be written is refused, and decisions remain in effect`() async throws {
+    @Test func `B1: The coordinator refuses a setting that it cannot write, and keeps its decisions`() async throws {
         let scene = try DeviceCoordinatorScene()
         try await scene.run {
             try scene.store.close()

@@ -73,8 +73,7 @@ extension Services {
             try await serves(home)
         }
 
-        @Test func `B1: A service refuses a damaged database without changing it, and releases the home`() async throws
-        {
+        @Test func `B1: A service refuses a damaged database without changing it, and unlocks its home`() async throws {
             let home = try TestHome()
             try await serves(home)
             let good = try Data(contentsOf: home.paths.database)
@@ -96,7 +95,7 @@ extension Services {
         }
 
         @Test(arguments: [#"{"at": 0, "device": {"power": "steam"}}"#, "no trace at all"])
-        func `B1: A service does not start with an invalid configuration, but after its correction`(
+        func `B1: A service refuses an invalid configuration, and starts after its correction`(
             trace: String
         ) async throws {
             let home = try TestHome()
@@ -159,7 +158,7 @@ extension Services {
             #expect(mode == 0o700, "one that others could only read is closed")
         }
 
-        @Test func `B1: The error names a file in place of a required folder`() async throws {
+        @Test func `B1: The service reports a file that occupies the path of a required folder`() async throws {
             let home = try TestHome()
             try FileManager.default.createDirectory(
                 atPath: home.directory.path("home"), withIntermediateDirectories: true)

@@ -33,7 +33,8 @@ extension Services {
             try await service.client.get("/v1/apps/\(Self.app)", as: AppStatus.self).state
         }
 
-        @Test func `L8: An app is suspended when another window gets the focus, and resumed with its own`() async throws
+        @Test func `L8: An app is suspended when its window loses the focus, and resumed when it regains it`()
+            async throws
         {
             let server = try await PrivateXServer.started()
             try await server.startWindowManager()

@@ -15,7 +15,7 @@ import UnixSignals
         #expect(InheritedLimits(addressSpace: bytes).objection == nil)
     }
 
-    @Test func `T2: The service writes a checkpoint on each signal that scripts and terminals end it with`() {
+    @Test func `T2: The service writes a checkpoint on each signal that scripts and terminals send it`() {
         let signals = DaemonSignals.shutdown(ignoresHangups: false)
         for signal in [UnixSignal.sigterm, .sigint, .sighup, .sigusr1, .sigusr2] { #expect(signals.contains(signal)) }
         #expect(!DaemonSignals.shutdown(ignoresHangups: true).contains(.sighup), "nohup keeps it")

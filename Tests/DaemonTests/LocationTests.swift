@@ -43,7 +43,7 @@ extension Services {
             }
         }
 
-        @Test func `R6: Regions use an overridden location, and the next service knows their states`()
+        @Test func `R6: An overridden location determines the states of regions, which the next service keeps`()
             async throws
         {
             let home = try TestHome()

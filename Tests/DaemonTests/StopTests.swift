@@ -121,7 +121,7 @@ extension Services {
             #expect(try await journal(home).count { $0.decision == .serviceStopping } == 1)
         }
 
-        @Test func `B1: Cancelling the Swift task of a service ends it and releases its home`() async throws {
+        @Test func `B1: Cancelling the Swift task of a service ends the service and unlocks its home`() async throws {
             let home = try TestHome()
             let running = Task { try await home.daemon().run() }
             try await eventually("an answer") { (try? await home.client.send("GET", "/v1/status")) != nil }

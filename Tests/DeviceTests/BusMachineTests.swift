@@ -26,7 +26,7 @@ import Testing
         #expect(!observer.isSettled)
     }
 
-    @Test func `Only the answer to the observer's latest query settles the observer`() {
+    @Test func `The observer is settled only after the answer to its latest query`() {
         var (observer, actions) = Self.present(.networkManager)
         #expect(actions == [.send(.properties(.networkManager, number: 1))])
         // The answer to the request may arrive after the signal and contains the same value.
@@ -130,7 +130,7 @@ import Testing
         #expect(observer.readings[3].values[.idle] == "no" && observer.deadline == nil)
     }
 
-    @Test func `A service's last values expire if no instance replaces it`() {
+    @Test func `A service's last values expire if no new instance of the service starts`() {
         var (observer, _) = Self.present(.logind)
         _ = observer.handle(.properties(.logind, number: 1, .success(["IdleHint": .truth(true)])), now: 0)
         _ = observer.handle(.owner(.logind, nil), now: 1)

@@ -21,7 +21,7 @@ import Testing
         try await expectRefusal(service, service.paths.database.path)
     }
 
-    @Test("B1: A service never reads a database damaged in the middle as having fewer tasks")
+    @Test("B1: A service never mistakes a database damaged in the middle for one with fewer tasks")
     func damagedPages() async throws {
         let service = try Service()
         try await service.start()

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(.enabled(if: Machine.canTrace, "needs strace and the right to trace"))
-    func `An exchange that gets no socket reports that error, and concurrent exchanges do not`() async throws {
+    func `An exchange that gets no socket reports missing descriptors, not a failed connection`() async throws {
         let service = try Service()
         let origins = try (0..<12).map { _ in try OriginServer() }
         for origin in origins { origin.serve("/file", .text("whole")) }

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests of disks that fill up and get free space again.
 @Suite(.serialized, .enabled(if: Machine.canMount, "needs root to mount small file systems")) struct DiskFullTests {
-    @Test("T2: A full disk makes only the tasks on it wait")
+    @Test("T2: Only the tasks that write to a full disk wait")
     func fullDestination() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         let small = try await Mount.memory(megabytes: 24)
@@ -60,7 +60,7 @@ import Testing
         #expect(numbers.first == 100 << 20 && numbers.last ?? 0 > 16 << 20, "\(message)")
     }
 
-    @Test("T2: A full disk under the database loses no data, and the service continues after it")
+    @Test("T2: The service loses no data while its database's disk is full, and continues afterwards")
     func fullHome() async throws {
         let small = try await Mount.memory(megabytes: 12)
         let (service, origin) = (try Service(home: small.path + "/home"), try OriginServer(sendBuffer: 65_536))
@@ -138,7 +138,7 @@ import Testing
         guard errno == ENOSPC else { throw SystemError("write \(path)/ballast") }
     }
 
-    @Test("T5: A lack of space for an upload's copy is reported at once, with the sizes")
+    @Test("T5: The service reports missing space for an upload's copy at once, with the sizes")
     func fullCopies() async throws {
         let small = try await Mount.memory(megabytes: 40)
         let service = try Service(home: small.path + "/home")

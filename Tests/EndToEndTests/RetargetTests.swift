@@ -15,7 +15,7 @@ import Testing
         origin.serve("/old", Resource(content: content, behaviours: behaviours))
     }
 
-    @Test func `B2: A new URL replaces an expired one, and kill -9 loses no bytes`() async throws {
+    @Test func `B2: A download continues at a new URL without losing bytes, even after kill -9`() async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(sendBuffer: 65_536), Gate())
         defer { gate.open() }
         serveExpiring(origin)
@@ -47,7 +47,9 @@ import Testing
         #expect(journal.contains(.retargeted) && !journal.contains(.restarted), "\(journal)")
     }
 
-    @Test func `B4: After a comparison the download is split and fetches no part twice`() async throws {
+    @Test func `B4: The service splits a download after it has compared the files, and gets no part twice`()
+        async throws
+    {
         let (service, origin) = (try Service(), try OriginServer(sendBuffer: 65_536))
         serveExpiring(origin)
         origin.serve(

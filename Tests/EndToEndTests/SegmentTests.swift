@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: ["nginx", "Apache"])
-    func `B4: nginx and Apache send parts over as many connections as increase the speed`(name: String) async throws {
+    func `B4: The service fetches parts over as many connections as increase the speed`(name: String) async throws {
         let service = try Service()
         let server: WebServer
         if name == "nginx" {
@@ -75,7 +75,7 @@ import Testing
         ].map { $0.skippingFirst(1) }
 
     @Test(arguments: lies.indices)
-    func `B4: A file whose server limits, refuses or misreports ranges uses one connection`(
+    func `B4: The service uses one connection if a server limits, refuses or misreports ranges`(
         index: Int
     ) async throws {
         let lie = Self.lies[index]
@@ -106,7 +106,8 @@ import Testing
         #expect(last.field("Range") == nil && last.bodyBytesSent == Self.content.size)
     }
 
-    @Test func `B4: Mirrors share the work, and the service does not use a mirror with another file`() async throws {
+    @Test func `B4: The service downloads from several mirrors, but not from a mirror with another file`() async throws
+    {
         let (mirror, other) = (try OriginServer(), try OriginServer())
         let throttle = Behaviour.throttle(bytesPerSecond: 2 << 20)
         mirror.serve("/m", Resource(content: Self.content, behaviours: [throttle]))
@@ -127,7 +128,7 @@ import Testing
         #expect(elsewhere.allSatisfy { $0.field("Authorization") == nil })
     }
 
-    @Test func `B4: If a server goes away a mirror delivers the rest, even after kill -9`() async throws {
+    @Test func `B4: A mirror delivers the rest if a server goes away, even after kill -9`() async throws {
         let mirror = try OriginServer()
         let throttle = Behaviour.throttle(bytesPerSecond: 2 << 20)
         // The mirror's tag differs, so only the bytes show that it has the same file.

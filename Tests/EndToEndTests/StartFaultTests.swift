@@ -46,12 +46,12 @@ struct StartFaultTests {
 
     private let libraries = Kept()
 
-    @Test("B1: The service blocks a download after it crashed the service twice; others complete")
+    @Test("B1: The service blocks only the download that has crashed it twice")
     func download() async throws {
         try await story { .download("http://127.0.0.1:\($0)/file", to: $1.scratch.path("bad")) }
     }
 
-    @Test("B1: The service blocks an upload after it crashed the service twice; others complete")
+    @Test("B1: The service blocks only the upload that has crashed it twice")
     func upload() async throws {
         try await story { port, service in
             try service.scratch.write("some bytes", to: "source")

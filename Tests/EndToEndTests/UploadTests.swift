@@ -191,7 +191,7 @@ import Testing
         #expect(used.code == 1 && used.errors.contains("cannot be continued"), "\(used)")
     }
 
-    @Test("T5: Cancelling an upload deletes it at the server, and its interim response is shown")
+    @Test("T5: The service shows an upload's 104 response and deletes a cancelled one at the server")
     func cancelledForGood() async throws {
         let (service, source) = try await scene()
         let server = try await UploadServer(.resumable)
@@ -212,7 +212,7 @@ import Testing
         try await eventually("the server to forget") { try await !isKept() }
     }
 
-    @Test("T5: Apache's DAV and S3's presigned URLs accept a plain file, or a form where needed")
+    @Test("T5: The service uploads a file to Apache's DAV and to a presigned URL of S3")
     func otherServers() async throws {
         let (service, source) = try await scene()
         let apache = try await WebServer.apache()

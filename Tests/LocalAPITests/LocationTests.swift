@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A process gets locations while it reads the stream, and the status shows that`() async throws {
+    @Test func `R6: A process gets locations while it reads the stream, and appears in the status`() async throws {
         try await withAPI { server, test in
             try await install(server, test)
             let client = try await connect(server, app: "org.example.Arrivals")

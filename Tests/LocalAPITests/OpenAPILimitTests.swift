@@ -152,7 +152,7 @@ import Testing
         #expect(description.contains(text))
     }
 
-    @Test func `The overrides in the OpenAPI document are all device values with their grammar`() {
+    @Test func `The OpenAPI document lists the overrides of all device values with their grammar`() {
         let overrides = value(at: Self.pointer("DeviceChange/overrides"))["properties"].object ?? [:]
         #expect(Set(overrides.keys) == Set(DeviceKey.allCases.map(\.rawValue)))
         for key in DeviceKey.allCases {

@@ -52,7 +52,7 @@ import Testing
         return (client, text)
     }
 
-    @Test func `R1: The API shows the desktop entry's interval, over which the user's setting has priority`()
+    @Test func `R1: The API shows the user's interval if set, otherwise the desktop entry's`()
         async throws
     {
         try await withAPI { server, test in
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `R10: A person submits, lists and cancels a scheduled task of an app`() async throws {
+    @Test func `R10: The user submits, lists and cancels a scheduled task of an app`() async throws {
         try await withAPI { server, test in
             try await install(server, test, keys: "X-Nightshift-TaskIdentifiers=feeds.clean;")
             let later = #"{"identifier":"feeds.clean","kind":"processing","earliestBegin":"2099-01-01T00:00:00Z"}"#

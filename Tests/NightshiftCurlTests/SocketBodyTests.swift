@@ -107,7 +107,7 @@ import Testing
         #expect(try fileBytes(file.path).count >= 2_000_000)
     }
 
-    @Test func `T4: A file that accepts no data reports the reason`() async throws {
+    @Test func `T4: The exchange reports the reason if its file accepts no data`() async throws {
         let server = try ScriptedServer([.read, .write(Self.head), .writeBytes(Self.size)])
         let loop = CurlLoop()
         defer { loop.shutdown() }

@@ -4,7 +4,7 @@ import Testing
 @testable import NightshiftCurl
 
 struct ThreadStartTests {
-    @Test func `The loop retries a thread that a limit does not allow at first`() {
+    @Test func `The loop retries the start of a thread that a limit prevents at first`() {
         var results = [EAGAIN, EAGAIN, 0, EAGAIN]
         var pauses = 0
         let result = ThreadStart.result(pause: { pauses += 1 }, of: { results.removeFirst() })

@@ -55,7 +55,8 @@ import Testing
     }
 
     @Test(arguments: [401, 407])
-    func `T8: The body of a challenge that libcurl would answer is not decoded either`(status: Int) async throws {
+    func `T8: The transport does not decode the body of a challenge that libcurl would answer`(status: Int) async throws
+    {
         let server = try Self.server(
             "HTTP/1.1 \(status) No\r\nWWW-Authenticate: Basic realm=\"a\"\r\nTransfer-Encoding: gzip, chunked\r\n\r\n")
         let loop = CurlLoop()
@@ -69,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: ["chunked", "Chunked", ", chunked", "chunked ,"])
-    func `T4: A client still receives a chunked body`(value: String) async throws {
+    func `T4: A client receives a chunked body`(value: String) async throws {
         let server = try Self.server("HTTP/1.1 200 OK\r\nTransfer-Encoding: \(value)\r\n\r\n")
         let loop = CurlLoop()
         defer { loop.shutdown() }

@@ -122,7 +122,7 @@ import Testing
 
     /// The first acknowledgement is sent to a service that is ending. It fails after the command of the next service
     /// has arrived.
-    @Test func `L1: A command repeated during its acknowledgement is acknowledged on the new channel`()
+    @Test func `L1: The library acknowledges a command again that the service sends on another channel`()
         async throws
     {
         let (world, gate, line) = (try World(), Gate(), "POST /v1/process/acknowledge")
@@ -214,7 +214,7 @@ import Testing
         #expect(world.service.state.read { $0.acknowledgedCommands } == [7])
     }
 
-    @Test func `L1: A refusal on the old channel does not close a new channel that has no greeting yet`()
+    @Test func `L1: A refusal on an old channel does not close a newer channel before its greeting`()
         async throws
     {
         let world = try World()
@@ -356,7 +356,7 @@ import Testing
             "\(said)")
     }
 
-    @Test func `T11: A wake without a delegate method is completed at once, also when it is repeated`()
+    @Test func `T11: The library completes a wake without a delegate method at once, each time`()
         async throws
     {
         let world = try World()

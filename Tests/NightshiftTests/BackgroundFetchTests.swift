@@ -70,7 +70,7 @@ import Testing
         try await delegate.heard.wait(for: "the fetch") { $0 == ["launched", "fetch"] }
     }
 
-    @Test func `R1: A fetch whose acknowledgement was lost is not run again, whatever its command number`()
+    @Test func `R1: The library does not run a fetch again after its acknowledgement was lost`()
         async throws
     {
         let world = try World()
@@ -190,7 +190,7 @@ import Testing
 
     // MARK: - The user's setting
 
-    @Test func `R1: The refresh status is the one that the service reports, and changes are posted`() async throws {
+    @Test func `R1: The library returns the refresh status of the service, and posts its changes`() async throws {
         let world = try World()
         let application = Application(connection: world.process().connection)
         // Reading the status waits for the service's greeting.
@@ -213,7 +213,7 @@ import Testing
         #expect(application.backgroundRefreshStatus == .restricted)
     }
 
-    @Test func `R1: Without a service the refresh status is restricted, and only the first reading waits`() async throws
+    @Test func `R1: The refresh status without a service is restricted, and only its first reading waits`() async throws
     {
         let world = try World()
         world.service.stop()

@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: 1...50)
-    func `L2: Random walks call each handler once and in time, and lose no end of a task`(_ seed: UInt64) {
+    func `L2: In random walks the library calls each handler once, in time, and loses no task's end`(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var ledger = BackgroundTaskLedger()
         var asked: Set<Int64> = []

@@ -7,7 +7,7 @@ import Testing
 
 /// Tests of the service's commands to handle a session's events (row T9).
 @Suite struct CommandHandlerTests {
-    @Test func `T9: Events finish after this command, not after another one for the session`()
+    @Test func `T9: Each handleEvents command of a session reports the end of its events separately`()
         async throws
     {
         let world = try World()
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// The commands end as in an app whose delegate does not implement the method.
-    @Test func `T9: Only a command's own events complete it`() async throws {
+    @Test func `T9: Only its own events complete a command`() async throws {
         let world = try World()
         let process = world.process()
         let receiver = PatientReceiver()

@@ -90,7 +90,7 @@ import Testing
         #expect(try await delivered(two, coding: "gzip") == Data((Self.text + Self.text).utf8))
     }
 
-    @Test func `T7: The app gets other codings, and compressed files, unchanged`() async throws {
+    @Test func `T7: The library does not change compressed files or bodies that it cannot decode`() async throws {
         let plain = Data("plain".utf8)
         #expect(try await delivered(plain, coding: "gzip") == plain)
         #expect(try await delivered(plain, coding: "br") == plain)

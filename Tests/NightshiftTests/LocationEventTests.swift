@@ -201,7 +201,7 @@ import Testing
         #expect(said.contains("the entry into the region 'home'"), "\(said)")
     }
 
-    @Test func `R6: A message reports once that no delegate method handles a region event`() async throws {
+    @Test func `R6: The library prints once that a delegate has no method for a region event`() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             let process = world.process()
@@ -236,7 +236,7 @@ import Testing
 
     // MARK: - Significant changes
 
-    @Test func `R7: Managers that monitor significant changes get each one with its location and time`()
+    @Test func `R7: Managers that monitor significant changes get each change with its location and time`()
         async throws
     {
         let world = try World()

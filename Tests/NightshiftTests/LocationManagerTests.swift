@@ -159,7 +159,7 @@ import Testing
         #expect(app.manager.monitoredRegions.map(\.identifier) == ["home"])
     }
 
-    @Test func `R6: A region added before the user's answer starts after permission; a denial is an error`()
+    @Test func `R6: Monitoring of a region starts after the user's permission, and fails after a denial`()
         async throws
     {
         let app = try App { $0.known.permission = .ask }
@@ -179,7 +179,7 @@ import Testing
         #expect(app.manager.monitoredRegions.count == 2)
     }
 
-    @Test func `R6: A region is stored without a location source, and the error says why it has no events`()
+    @Test func `R6: The library stores a region without a location source, and reports the missing source`()
         async throws
     {
         let app = try App { $0.known.canMonitorRegions = false }
@@ -309,7 +309,7 @@ import Testing
         #expect(try await app.listener.heard.are(heard + ["failed 1"]))
     }
 
-    @Test func `R7: The delegate gets another error for a denial after a permission`() async throws {
+    @Test func `R7: The delegate gets another error for each denial that follows a permission`() async throws {
         let app = try App()
         try await app.may(.authorizedAlways)
         app.manager.startMonitoringSignificantLocationChanges()

@@ -129,7 +129,7 @@ import Testing
         #expect(book.permission == .always)
     }
 
-    @Test func `R6: A permission from the channel is newer than any response, and decides about access`() {
+    @Test func `R6: The permission sent on the channel overrides responses, and decides about access`() {
         var book = LocationManagers()
         #expect(book.status == .notDetermined)
         book.learn(Problem.taskNotPermitted("There is no entry."))

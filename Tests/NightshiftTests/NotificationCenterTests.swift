@@ -170,7 +170,7 @@ import Testing
         #expect((pending.last?.trigger as? UNTimeIntervalNotificationTrigger)?.timeInterval == 60)
     }
 
-    @Test func `R3: Adding a refused notification throws an error, and later notifications are shown`() async throws {
+    @Test func `R3: A refused notification throws an error and does not prevent later notifications`() async throws {
         let world = try World()
         let center = center(world)
         let post = "POST /v1/process/notifications"
@@ -265,7 +265,7 @@ import Testing
         #expect(await listed == ["one"])
     }
 
-    @Test func `R3: The library sends a removal that the app made without a service when it is back`() async throws {
+    @Test func `R3: When the service is back, the library sends removals made without the service`() async throws {
         let world = try World()
         world.service.state.update { state in state.push.notifications.delivered = [notification("a")] }
         world.service.stop()

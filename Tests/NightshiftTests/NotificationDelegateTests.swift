@@ -71,7 +71,7 @@ import Testing
         #expect(delegate.heard.read { $0 } == ["later"])
     }
 
-    @Test func `R3: A delegate without the method hides notifications; an app without one shows them`()
+    @Test func `R3: A delegate without the method hides notifications, but a missing delegate does not`()
         async throws
     {
         let silent = try await launch(SilentDelegate())
@@ -86,7 +86,7 @@ import Testing
         #expect(none.world.service.state.read { $0.push.presentations } == [:])
     }
 
-    @Test func `R3: After the release of the delegate, notifications are shown as without a delegate`() async throws {
+    @Test func `R3: A released delegate no longer affects how notifications are shown`() async throws {
         let app = try await {
             var app = try await launch(CallingDelegate())
             app.delegate = nil

@@ -138,7 +138,7 @@ private let export = "org.example.app.export.film"
         #expect(app.heard.read { $0.count } == 1)
     }
 
-    @Test func `R10: The library acknowledges only the latest command of a long task, after many others`()
+    @Test func `R10: The library acknowledges only the latest of the commands for a long task`()
         async throws
     {
         let app = try App()

@@ -10,7 +10,7 @@ import Testing
 
 /// Tests that an app survives restarts and absences of the service without any code for this (row T13).
 @Suite struct ServiceTroubleTests {
-    @Test func `T13: A returned service delivers once what ended meanwhile`() async throws {
+    @Test func `T13: A service that returns delivers each task that ended meanwhile once`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -317,7 +317,7 @@ import Testing
         #expect(try await delegate.heard.are(["1 completed -999", "invalid"]))
     }
 
-    @Test func `T13: One message says why tasks cannot be sent and what to do`() async {
+    @Test func `T13: The library prints once why it cannot send tasks, and what to do`() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             world.service.stop()

@@ -308,7 +308,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         expect("No launch handler registered for task with identifier \(refresh)", in: result)
     }
 
-    @Test func `R10: A handler registered late ends the process at the next request except a continued one`() async {
+    @Test func `R10: A request whose handler was registered late ends the process, unless it is continued`() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let world = try World()
             world.service.install(tasks: [refresh])
@@ -326,7 +326,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         expect("All launch handlers must be registered before application finishes launching", in: result)
     }
 
-    @Test func `R9: A message reports an undeclared identifier once, with the key to add`() async {
+    @Test func `R9: The library reports an undeclared identifier once, with the key to add`() async {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             world.service.install(tasks: [refresh])

@@ -152,7 +152,8 @@ import Testing
         #expect(await held.cancelByProducingResumeData() == nil)
     }
 
-    @Test func `T7: A download with unusable resume data restarts, and foreign data fails`() async throws {
+    @Test func `T7: A download restarts if its resume data is refused, and fails if the data is foreign`() async throws
+    {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)

@@ -30,7 +30,7 @@ import Testing
         #expect(try turn.run(within: .seconds(60)) { _ in 7 } == 7)
     }
 
-    @Test func `A thread that takes the turn repeatedly does not keep other threads from it`() async throws {
+    @Test func `A thread that takes the turn repeatedly does not exclude other threads`() async throws {
         let (turn, isOver) = (Turn(), Watched(false))
         let rounds = Watched(0)
         Thread.detachNewThread {

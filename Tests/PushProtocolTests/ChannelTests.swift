@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: Samples.frames)
-    func `R5: The first frame must be enrol or connect, and no other may come during its check`(frame: Frame) {
+    func `R5: The first frame must be enrol or connect, and no other frame may come during its check`(frame: Frame) {
         var gateway = GatewayChannel(nonce: Samples.nonce, keepAlive: 600)
         let first = gateway.received(frame.encoded)
         switch frame {
@@ -128,7 +128,7 @@ import Testing
         #expect(refused.state == .closed)
     }
 
-    @Test func `R5: The keep-alive interval grows with success and falls below one that failed`() {
+    @Test func `R5: The keep-alive interval grows with success and falls below an interval that failed`() {
         var interval = KeepAliveInterval()
         for _ in 0..<20 { interval.answered(silence: interval.current) }
         #expect(interval.current == KeepAliveInterval.longest)

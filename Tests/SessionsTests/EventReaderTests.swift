@@ -91,7 +91,7 @@ import Testing
         #expect(await next == [.row(2)])
     }
 
-    @Test func `A stream ends at its end, after a read error, and when another reader attaches`()
+    @Test func `A stream ends with its source, after a read error, and when another reader attaches`()
         async throws
     {
         #expect(await StoredEventReader(source(isOver: true), after: 0).next() == nil)

@@ -22,7 +22,7 @@ struct BackgroundTimeTests {
             (#""policy": "opportunistic:30""#, 125.0, 130.0), (#""policy": "opportunistic:180""#, 275, 280),
             (#""policy": "contiguous""#, 695, 700), (#""policy": "opportunistic:30", "lead": 12"#, 118, 130),
         ])
-    func `L4: The expiration handler is called at its warning time before the kill`(
+    func `L4: The expiration handler runs before the kill by the length of the warning time`(
         settings: String, told: Double, killed: Double
     ) throws {
         let play = try Play(lines(settings, #"{"endsTasks": false}"#) + [#""at": 2000, "end": true"#])

@@ -12,7 +12,7 @@ struct HostTests {
         #""at": \#(at), "host": {"name": "h", "fails": "\#(how)"\#(more)}"#
     }
 
-    @Test func `T4: All transfers to an unreachable host pause together, and one probes first`() throws {
+    @Test func `T4: All transfers to an unreachable host pause together, and one of them probes the host`() throws {
         let play = try Play([
             wifi, fails(5, "unreachable"), #""at": 10, "transfer": {"bytes": 1000, "count": 3, "host": "h"}"#,
             fails(15, "no"), #""at": 100, "end": true"#,
@@ -33,7 +33,7 @@ struct HostTests {
         #expect(play.waits(.hostBackoff) != nil)
     }
 
-    @Test func `T4: Retry-After delays every refused transfer, and others try the host one by one`() throws {
+    @Test func `T4: Retry-After delays the refused transfers, while new ones try the host one by one`() throws {
         let play = try Play([
             wifi, fails(0, "busy", #", "retryAfter": 120"#),
             #""at": 10, "transfer": {"bytes": 1000, "count": 2, "host": "h"}"#,
@@ -126,7 +126,7 @@ struct HostTests {
         }
     }
 
-    @Test func `B3: A host line is parsed`() throws {
+    @Test func `B3: The parser reads a host line`() throws {
         let trace = try Trace(
             parsing: [
                 #"{"at": 1, "host": {"name": "h", "fails": "busy", "retryAfter": 30}}"#,

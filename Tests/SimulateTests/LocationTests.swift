@@ -46,7 +46,7 @@ import Testing
         #expect(totals.receiverSeconds < 18_000 / 20)
     }
 
-    @Test func `R6: Regions are monitored only while the user permits it`() throws {
+    @Test func `R6: The service monitors regions only while the user permits location`() throws {
         let silent = try play(Self.home, Self.away, Self.back)
         #expect(crossings(silent).isEmpty && silent.totals.location?.fixes == 0)
         let denied = #""at": 7200, "app": "door", "location": {"permission": "denied"}"#
@@ -70,7 +70,7 @@ import Testing
         #expect(crossings(play) == ["regionLeft home"])
     }
 
-    @Test func `R7: The current location comes first, then changes at least five minutes apart`() throws {
+    @Test func `R7: An app first gets the current location, then changes at least five minutes apart`() throws {
         let changes = #""at": 60, "app": "door", "location": {"permission": "always", "changes": true}"#
         let next = #""at": 3700, "device": {"location": "52.52,13.4"}"#
         let play = try play(changes, Self.away, next, Self.back)
@@ -80,7 +80,7 @@ import Testing
         #expect(play.totals.location?.changes == 4)
     }
 
-    @Test func `R8: A wake that lasts longer than about ten seconds ends together with its app`() throws {
+    @Test func `R8: The service ends an app whose wake for a location lasts longer than about ten seconds`() throws {
         let slow = #""at": 0, "app": "door", "declare": {"located": 30}"#
         let play = try play(slow, Self.allowed, Self.home, Self.away)
         let left = try #require(play.times(.regionLeft).first)
@@ -96,7 +96,7 @@ import Testing
         #expect(crossings(play).isEmpty)
     }
 
-    @Test func `B3: A track gives the same events twice, and adding times without events has no effect`()
+    @Test func `B3: A repeated track gives the same events, even with added times without events`()
         throws
     {
         let text = try Play.sample("location")
@@ -120,7 +120,7 @@ import Testing
         for step in [61, 1_800] { #expect(try Play(lines(step)).outcome == plain, "every \(step) s") }
     }
 
-    @Test func `B3: Without a location the receiver is queried ever less often, and events do not occur`() throws {
+    @Test func `B3: The service queries a receiver without a location ever less often`() throws {
         let device = #""at": 0, "device": {"location": "none"}"#
         let play = try Play([device, Self.allowed, Self.home, Self.end])
         #expect(crossings(play).isEmpty)

@@ -47,7 +47,7 @@ import Testing
         #expect(totals.freshOpenings == (result == .failed ? 0 : 1))
     }
 
-    @Test func `R2: A slow fetch is warned, and its app ends unless the fetch ends within five seconds`()
+    @Test func `R2: An app with a slow fetch gets a warning, and is ended if the fetch takes 5 s more`()
         throws
     {
         let slow = #""interval": "minimum", "fetch": 40"#
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `B3: A week gives the same result twice, and adding times without events has no effect`() throws {
+    @Test func `B3: A repeated week gives the same result, even with added times without events`() throws {
         func lines(every step: Int?) -> [String] {
             var lines: [(at: Int, text: String)] = [
                 (0, #""app": "feed", "declare": {"interval": "minimum"}"#),

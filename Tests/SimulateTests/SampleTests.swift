@@ -67,7 +67,7 @@ struct SampleTests {
         #expect(play.totals.wakeUps > 20)
     }
 
-    @Test func `B3: Two processes write the same bytes`() async throws {
+    @Test func `B3: Two processes that run the same trace write the same bytes`() async throws {
         let text = try Play.sample("week")
         var outputs: [String] = []
         // Swift's hashing differs between processes. The first process gets a fixed hash seed, and the second a random

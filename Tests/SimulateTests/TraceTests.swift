@@ -2,7 +2,7 @@ import NightshiftAPI
 import Testing
 
 struct TraceTests {
-    @Test func `B3: Lines are parsed with their defaults`() throws {
+    @Test func `B3: The parser reads each kind of line and fills in the defaults`() throws {
         let trace = try Trace(
             parsing: """
                 # A comment, and an empty line.
@@ -84,7 +84,7 @@ struct TraceTests {
             (#"{"at": 5, "end": true}"# + "\n" + #"{"at": 6, "request": "wake"}"#, "the trace has already ended"),
             (#"{"at": 0, "request": "doze"}"# + "\n" + #"{"trace": {}}"#, "only allowed in the first line"),
         ])
-    func `B3: A line in the wrong place has its own error`(text: String, words: String) {
+    func `B3: The parser has a separate error for a line that is out of order`(text: String, words: String) {
         #expect {
             try Trace(parsing: text)
         } throws: { error in

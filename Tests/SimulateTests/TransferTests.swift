@@ -18,7 +18,7 @@ struct TransferTests {
         #expect(play.totals.networks == [NetworkTotals(kind: .wifi, isExpensive: false, bytes: 20_000)])
     }
 
-    @Test func `T3: A host has six connections, and the seventh transfer waits for one`() throws {
+    @Test func `T3: The seventh transfer of a host waits for one of its six connections`() throws {
         let play = try Play([
             wifi, #""at": 0, "transfer": {"bytes": 1000, "count": 7}"#, #""at": 100, "end": true"#,
         ])

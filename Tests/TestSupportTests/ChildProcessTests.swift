@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20)))
 struct ChildProcessTests {
-    @Test func `A child process gets its environment and input, and its outcome is returned`() async throws {
+    @Test func `A child process gets its environment and input, and returns its outcome`() async throws {
         let outcome = try await ChildProcess.run(
             "sh", ["-c", "cat; echo error >&2; echo $WORD; pwd; exit 3"],
             environment: ["WORD": "night", "PATH": "/usr/bin:/bin"], directory: "/usr", input: "in\n")
@@ -34,7 +34,7 @@ struct ChildProcessTests {
         #expect(String(decoding: try fileBytes(directory.path("pid")), as: UTF8.self) == "\(process.pid)\n")
     }
 
-    @Test func `A program that does not exist is reported`() async throws {
+    @Test func `Starting a program that does not exist fails`() async throws {
         #expect(throws: SystemError.self) { try ChildProcess("/nothing/here", diesWithParent: false) }
         #expect(try await ChildProcess.run("/nothing/here").code != 0)
     }

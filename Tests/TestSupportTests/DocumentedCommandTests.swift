@@ -10,7 +10,7 @@ struct DocumentedCommandTests {
             ("a \\\n  b", [["a", "b"]]), ("a '{\n b'", [["a", "{\n b"]]), ("a >b 2>&1 <c d", [["a", "d"]]),
             ("a \"$(b c | d)\" $e", [["b", "c"], ["d"], ["a", "$(…)", "$e"]]), ("t=$(a b)", [["a", "b"], ["t=$(…)"]]),
         ] as [(String, [[String]])])
-    func `A shell line consists of simple commands`(_ text: String, _ commands: [[String]]) {
+    func `The parser splits a shell line into simple commands`(_ text: String, _ commands: [[String]]) {
         #expect(ShellLine(text)?.commands == commands)
     }
 
@@ -24,7 +24,7 @@ struct DocumentedCommandTests {
         #expect(line?.arguments(of: "n") == [["x"], ["y"], []])
     }
 
-    @Test func `Commands are found in blocks and in backticks`() {
+    @Test func `The parser finds commands in blocks and in backticks`() {
         let text = """
             # Title
             See `a b

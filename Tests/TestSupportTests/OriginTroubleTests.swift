@@ -61,7 +61,7 @@ struct OriginTroubleTests {
         try await origin.wait(for: "the end of the stall") { $0.inFlight == 0 && $0.stalls == 1 }
     }
 
-    @Test func `The origin can hold the rest of the body until a gate opens`() async throws {
+    @Test func `The origin can withhold the rest of the body until a gate opens`() async throws {
         let gate = Gate()
         origin.serve("/file", Resource(content: content, behaviours: [.holdAfter(1000, gate)]))
         async let fetched = Fetched.byCurl(origin.url("/file"), [], in: directory)
@@ -162,7 +162,7 @@ struct OriginTroubleTests {
         #expect(first.field("ETag") != second.field("ETag"))
     }
 
-    @Test func `The origin can hold all bytes after an offset until a gate opens`() async throws {
+    @Test func `The origin can withhold all bytes after an offset until a gate opens`() async throws {
         let gate = Gate()
         origin.serve("/file", Resource(content: content, behaviours: [.holdFrom(1000, gate)]))
         async let whole = Fetched.byCurl(origin.url("/file"), [], in: directory)

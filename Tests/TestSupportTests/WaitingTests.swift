@@ -6,7 +6,7 @@ struct WaitingTests {
     /// A pause that exceeds the ``WaitingTime`` of these tests on any machine.
     private static let tooLong = Duration.milliseconds(200)
 
-    @Test func `A change is noticed even if the first check ends after the deadline`() async throws {
+    @Test func `A wait notices a change even if its first check ends after the deadline`() async throws {
         var looks = 0
         try await eventually("the second look", within: .milliseconds(10)) {
             looks += 1

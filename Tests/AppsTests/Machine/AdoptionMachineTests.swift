@@ -27,12 +27,12 @@ import Testing
         "suspendAgain", "suspensionPause",
     ]
 
-    @Test func `L1: After a restart the machine determines again all properties outside of its record`() {
+    @Test func `L1: After a restart the machine determines again all properties that its record lacks`() {
         let labels = Mirror(reflecting: TestApp().machine).children.compactMap(\.label)
         #expect(Set(labels) == Self.foundOut)
     }
 
-    @Test func `L1: An app without the library is suspended again after a restart, and not ended`() {
+    @Test func `L1: After a restart the service suspends, and does not end, an app without the library`() {
         var app = TestApp()
         app.feed { $0.launch(background: false, arguments: [], now: $1) }
         app.spawned()

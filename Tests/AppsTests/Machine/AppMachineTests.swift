@@ -277,7 +277,7 @@ import Testing
 
     // MARK: - Ends
 
-    @Test func `L1: A force quit ends the app and its transfers; only the user launches the app again`() {
+    @Test func `L1: A force-quit app loses its transfers, and only the user can launch it again`() {
         var app = TestApp()
         app.suspended()
         app.feed { $0.quit(force: true, now: $1) }
@@ -356,7 +356,7 @@ import Testing
 
     // MARK: - The resume rate limiter
 
-    @Test func `T9: The delay for new tasks doubles with each wake, and the user resets it`() {
+    @Test func `T9: Each wake doubles the delay for new tasks until the user launches the app`() {
         var app = TestApp()
         app.suspended()
         var delays: [Double] = []

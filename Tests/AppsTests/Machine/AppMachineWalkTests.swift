@@ -7,7 +7,7 @@ import Testing
 
 /// Tests with random inputs of apps, users, processes and services, checked against the general rules of a machine.
 @Suite struct AppMachineWalkTests {
-    @Test(arguments: 1...60) func `L1 R1: Random walks lose no state, process or wake`(seed: UInt64) {
+    @Test(arguments: 1...60) func `L1 R1: The machine loses no state, process or wake in random walks`(seed: UInt64) {
         var walk = AppWalk(seed: seed)
         for _ in 0..<600 {
             walk.step()

@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: ["later", NotificationResponse.dismissed, "unknown"])
-    func `R3: Every other response reaches the app in the background`(action: String) throws {
+    func `R3: A response that does not need the foreground reaches the app in the background`(action: String) throws {
         var app = TestApp()
         let wake = try choice(1, action)
         app.setWantedWakes([wake])

@@ -80,7 +80,7 @@ import Testing
         #expect(quit.commands.map(\.action) == [.terminate])
     }
 
-    @Test func `L4: Doze pauses an app only after its work with a limit of its own`() {
+    @Test func `L4: Doze pauses an app only after the app's work that has its own limit`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)
@@ -121,7 +121,7 @@ import Testing
         #expect(app.taken.contains { $0.isSpawn })
     }
 
-    @Test func `L4: The time of an app that cannot be frozen in doze passes, and freezing is tried again`() {
+    @Test func `L4: If an app cannot be frozen in doze, the service counts its time and tries again`() {
         var app = dozing()
         app.feed { $0.suspensionFailed(now: $1) }
         #expect(app.taken == [.thaw] && !app.status.standsStill)

@@ -21,7 +21,7 @@ import Testing
         return app
     }
 
-    @Test(arguments: news) func `R3 R6: A launched app receives only the newest wake of a key, once`(
+    @Test(arguments: news) func `R3 R6: A launched app receives only the newest wake with each key, once`(
         source: WakeSource
     ) {
         var app = known()
@@ -41,8 +41,9 @@ import Testing
         #expect(app.state == .suspended && app.ends.count == 3)
     }
 
-    @Test(arguments: news) func `R3 R6: A program has received the wakes for which it was launched`(source: WakeSource)
-    {
+    @Test(arguments: news) func `R3 R6: A program counts as having received the wakes for which it was launched`(
+        source: WakeSource
+    ) {
         var app = TestApp()
         app.setWantedWakes([.row(source, 1)])
         app.spawned()
@@ -190,7 +191,8 @@ import Testing
     }
 
     @Test(arguments: [WakeSource.region, .significantChange, .response])
-    func `R6: The service restarts a program that fails at another wake with a payload`(source: WakeSource) {
+    func `R6: The service restarts a program that fails at a wake for a region, change or response`(source: WakeSource)
+    {
         var app = TestApp()
         app.setWantedWakes([.row(source, 1)])
         app.spawned()

@@ -150,7 +150,7 @@ import Testing
         #expect(app.machine.nextDeadline == nil)
     }
 
-    @Test func `R1: A fetch ends without a result when its app is opened, and late results are ignored`() {
+    @Test func `R1: Opening an app ends its fetch without a result, and a late result is ignored`() {
         var app = TestApp()
         app.suspended()
         app.setWantedWakes([.row(.fetch, 1), .row(.processing, 2)])
@@ -164,7 +164,7 @@ import Testing
         #expect(app.machine.record.faults == 0)
     }
 
-    @Test func `R1: A running fetch does not begin again, and a later one with its key is separate`() {
+    @Test func `R1: A later fetch with the same key does not restart a running fetch, and fails separately`() {
         var app = TestApp()
         app.suspended()
         app.setWantedWakes([.row(.fetch, 1)])
@@ -232,7 +232,7 @@ import Testing
         #expect(!app.taken.contains { $0.isSpawn } && app.machine.record.faults == 0)
     }
 
-    @Test func `R1: A record from before results existed keeps its old meaning`() throws {
+    @Test func `R1: A record of a version without wake results keeps its old meaning`() throws {
         let text = #"{"deadline":130,"wake":{"app":"org.example.app","key":"","reason":"fetch","through":1}}"#
         let wake = try JSON.decode(BegunWake.self, from: Data(text.utf8))
         #expect(wake.deadline == 130 && wake.expiration == nil)

@@ -278,7 +278,8 @@ import Testing
     }
 
     @Test(arguments: [WakeSource.fetch, .push])
-    func `After a restart a fetch ends with its process, but a region event is sent again`(source: WakeSource) {
+    func `A restarted service sends a region event again, but ends a fetch or push with its process`(source: WakeSource)
+    {
         var app = TestApp()
         let wakes: [WantedWake] = [.row(source, 1), .row(.region, 2)]
         app.setWantedWakes(wakes)

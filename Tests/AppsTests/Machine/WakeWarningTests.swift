@@ -251,7 +251,7 @@ import Testing
         #expect(app.state == .suspended)
     }
 
-    @Test func `R10: The service drops a cancelled continued task that does not end; its app continues`() {
+    @Test func `R10: The service drops a cancelled continued task that does not end, but not its app`() {
         var app = woken(.continued, key: "export")
         app.pass(1_000)
         app.callOff(.continued, "export")
@@ -265,7 +265,7 @@ import Testing
         #expect(app.state == .suspended && app.machine.record.faults == 0 && app.ends.count == 1)
     }
 
-    @Test func `R10: A continued task that is cancelled in the foreground ends, and the app continues`() {
+    @Test func `R10: A continued task cancelled in the foreground ends without ending its app`() {
         var app = TestApp()
         app.launchedByUser()
         app.setWantedWakes([.row(.continued, 1, key: "export")])

@@ -65,7 +65,7 @@ import Testing
         #expect(app.state == .background)
     }
 
-    @Test func `L8: A window neither launches an app nor stops the end of one`() {
+    @Test func `L8: A window neither launches an app nor stops the service from ending one`() {
         var app = TestApp()
         app.feed { $0.desktopShows(inFront: true, now: $1) }
         #expect(app.state == .notRunning && app.all.isEmpty)

@@ -76,7 +76,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L4: Doze pauses the process and its time; a maintenance window continues both`() async throws {
+    @Test func `L4: A process and its time pause in doze and continue in a maintenance window`() async throws {
         let scene = try await ServiceScene()
         let (process, reader) = try await launch(scene)
         try await begin(scene, process, 1)
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: [FileLockPolicy.warn, .terminate])
-    func `L5: The service records a lock before it suspends the app, or ends the app`(
+    func `L5: The service records an app's file lock before it suspends or ends the app`(
         policy: FileLockPolicy
     ) async throws {
         let scene = try await ServiceScene(keys: "X-Nightshift-FileLocks=\(policy.rawValue)")

@@ -162,7 +162,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `The service knows a program that restarts while the end of its first run is written`() async throws {
+    @Test func `The service recognises a program's new process while it stores the end of the first`() async throws {
         let scene = try await ServiceScene()
         let host = try #require(scene.scripted)
         let (first, second) = (try host.startByUser(), try host.startByUser())

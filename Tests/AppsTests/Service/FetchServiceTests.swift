@@ -183,7 +183,7 @@ import Testing
 
     // MARK: - Called-off wakes
 
-    @Test func `R1: A called-off wake warns its app at once; without a wake the request is refused`() async throws {
+    @Test func `R1: Calling off a wake warns its app at once, and fails if there is no running wake`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene, .processing, key: "clean")
         let (process, _) = try await launched(scene)
@@ -205,7 +205,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: The service drops a called-off wake that waits in the foreground, even with a new row`()
+    @Test func `R1: The service drops a new wake that is called off while its app is in the foreground`()
         async throws
     {
         let scene = try await ServiceScene(keys: Self.modes)
@@ -307,7 +307,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: A process gets its refresh status after hello, and each change of it`() async throws {
+    @Test func `R1: A process gets its refresh status after its hello message, and every later change`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())
         let process = try #require(scene.scripted?.living.first)

@@ -37,7 +37,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L8: The setting turns this feature off, and on again with the current focus`() async throws {
+    @Test func `L8: The setting turns the tracking of windows off, and on again with the current focus`() async throws {
         let scene = try await ServiceScene()
         var settings = DeviceSettings()
         settings.followsFront = false
@@ -68,7 +68,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L8: The next window uses installed, changed and removed entries`() async throws {
+    @Test func `L8: The service matches the next window with installed, changed and removed entries`() async throws {
         let scene = try await ServiceScene()
         let app = AppID(rawValue: "org.example.other")
         let window = FrontApplication(windowClasses: ["x", "Things"])
@@ -108,7 +108,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L8: Windows do not report a use again that app states have already reported`() async throws {
+    @Test func `L8: The service does not report a window's use that app states have already reported`() async throws {
         let scene = try await ServiceScene(keys: "X-Nightshift-BackgroundModes=fetch;")
         await scene.service.front(Self.window)
         try await scene.uses.wait(for: "its use") { $0 == [change(ServiceScene.app.rawValue, true)] }

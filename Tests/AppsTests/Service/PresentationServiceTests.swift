@@ -77,7 +77,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R3: The default presentation applies if an app does not answer within 5 s`() async throws {
+    @Test func `R3: The service uses the default presentation if an app does not answer within 5 s`() async throws {
         let scene = try await ServiceScene()
         let (process, reader) = try await connected(scene)
         let asked = asked(scene)

@@ -28,7 +28,8 @@ import Testing
         try await scene.store.read { try $0.wantedWakes() }
     }
 
-    @Test func `A database row launches the app, reaches it, and is deleted with the acknowledgement`() async throws {
+    @Test func `A wake's database row launches the app and is deleted when the app acknowledges the wake`() async throws
+    {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene, .push, payload: #"{"aps":{}}"#)
         let (process, plan) = try await launched(scene)
@@ -48,7 +49,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `A program's exit status completes a row, but no messages of a session`() async throws {
+    @Test func `A program's exit status completes the wake of a database row`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         try await put(scene, .fetch)
         let (process, _) = try await launched(scene)

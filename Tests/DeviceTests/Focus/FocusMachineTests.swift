@@ -102,7 +102,7 @@ import Testing
             ([1, 0, 0], "here", nil), (number(0), "here", nil), (number(.max), "here", nil), (nil, "here", nil),
             (number(7), "there", nil), (number(7), nil, 7), (number(7), "here", 7),
         ] as [([UInt8]?, String?, Int32?)])
-    func `L8: The machine accepts a process id that can belong to this machine`(
+    func `L8: An active window has a process id only if the process can be on this machine`(
         bytes: [UInt8]?, machine: String?, process: Int32?
     ) {
         var active = ActiveWindow(host: "here")
@@ -114,7 +114,7 @@ import Testing
         #expect(active.front == FrontApplication(processID: process))
     }
 
-    @Test func `L8: Cookies of any or this display are used, and a truncated file keeps earlier ones`() {
+    @Test func `L8: The reader accepts cookies for this or any display, and a truncated file`() {
         func entry(_ family: UInt16, _ parts: [UInt8]...) -> [UInt8] {
             [UInt8(family >> 8), UInt8(family & 0xff)] + parts.flatMap { [0, UInt8($0.count)] + $0 }
         }
@@ -174,7 +174,7 @@ import Testing
 
     // MARK: - Between two windows
 
-    @Test func `L8: Another window is reported at once, an empty foreground only after a delay`() {
+    @Test func `L8: The focus reports another window at once, but an empty foreground only after a delay`() {
         let one = FrontApplication(applicationID: "one")
         let two = FrontApplication(applicationID: "two")
         var settling = FrontSettling()

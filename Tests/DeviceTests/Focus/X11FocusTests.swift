@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `L8: Only a window manager is a source, even one that starts later`() async throws {
+    @Test func `L8: The monitor uses only a window manager as its source, even one that starts later`() async throws {
         let server = try await PrivateXServer.started()
         let focus = WatchedFocus(server.environment)
         try await focus.wait(source: nil, detail: "no window manager")

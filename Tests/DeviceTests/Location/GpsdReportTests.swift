@@ -45,7 +45,7 @@ import Testing
         #"{"class":"SKY","lat":52.5,"lon":13.4,"mode":3,"eph":5}"#,
         #"{"class":7}"#, "[]", "", "{", "null", "\u{0}\u{1}", String(repeating: "[", count: 10_000),
     ])
-    func `R6: The parser makes no location of invalid data`(_ text: String) {
+    func `R6: The parser returns no location for invalid data`(_ text: String) {
         #expect(Self.report(text) == .other)
     }
 

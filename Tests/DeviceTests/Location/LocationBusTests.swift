@@ -47,7 +47,7 @@ import Testing
         #expect(calls.contains("CreateClient") && calls.contains("DeleteClient"))
     }
 
-    @Test func `R7: A modem's cells, or otherwise GeoClue, report location changes`()
+    @Test func `R7: The service gets location changes from a modem's cells, or otherwise from GeoClue`()
         async throws
     {
         let bus = try await PrivateBus.started()
@@ -83,7 +83,7 @@ import Testing
         try await eventually("the client of GeoClue") { try await geoClue.tell("Clients").contains(" 1 there") }
     }
 
-    @Test func `R7: If a modem may not report its cell, GeoClue is used, and the reason is shown`() async throws {
+    @Test func `R7: The service uses GeoClue if a modem may not report its cell, and shows the reason`() async throws {
         let bus = try await PrivateBus.started()
         let geoClue = try await MockLocationService(.geoClue, on: bus)
         let manager = try await MockLocationService(.modemManager, on: bus)

@@ -84,7 +84,7 @@ extension LocationMachineTests {
         #expect(requests == [.setUp(path: "/m", sources: 1, signals: true, number: 3)])
     }
 
-    @Test func `R7: The machine leaves a modem alone that another program reconfigured, and uses GeoClue`() {
+    @Test func `R7: The machine uses GeoClue instead of a modem that another program has reconfigured`() {
         var (bus, _) = Self.watching(ModemReading(state: 8, capabilities: 1, enabled: 0, signals: false))
         _ = bus.said(.setUp(path: "/m", number: 2, nil), now: 1)
         _ = bus.said(Self.changed(ModemReading(enabled: 0)), now: 2)

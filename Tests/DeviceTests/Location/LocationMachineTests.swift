@@ -296,7 +296,7 @@ import Testing
         #expect(Self.told(actions).compactMap(\.fix).isEmpty && Self.told(actions).compactMap(\.receiver).count == 1)
     }
 
-    @Test func `R6: The minute for which gpsd keeps a receiver on counts only once`() {
+    @Test func `R6: Overlapping minutes for which gpsd keeps a receiver on count only once`() {
         var hold = ReceiverHold()
         var counted = 0.0
         // The receiver is on from 100 to 165, from 200 to 262, and from 262 without a pause to 330.

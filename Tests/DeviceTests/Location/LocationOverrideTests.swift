@@ -30,7 +30,7 @@ import Testing
         #expect(LocationOverride(text) == nil && !conditions.set(.location, to: text))
     }
 
-    @Test func `R6: A set location is the only source, and changing it is a fix at once`() async throws {
+    @Test func `R6: A location override is the only source, and a new override is a fix at once`() async throws {
         let receiver = try FakeReceiver(walk: [(latitude: 1, longitude: 1)])
         try await receiver.start()
         let watched = try WatchedSources(gpsd: receiver.port)
@@ -57,7 +57,7 @@ import Testing
         try await watched.waitForSources("the receiver") { $0["gpsd"]?.isAvailable == true }
     }
 
-    @Test func `R6: The report shows that a location is set, but not where it is`() throws {
+    @Test func `R6: The report shows that a location override is set, but not its coordinates`() throws {
         let watched = try WatchedSources()
         #expect(watched.monitor.report.values.map(\.key) == DeviceKey.conditions)
         watched.monitor.setOverrides([.location: "52.5163,13.3777,20"])

@@ -43,7 +43,7 @@ import app_probe
 
     // MARK: - The server's certificate
 
-    @Test func `T7: A dead app is launched to judge a server, and its trust covers the session's tasks`()
+    @Test func `T7: The trust of an app that is launched to judge a server covers the session's tasks`()
         async throws
     {
         let server = try await SecureServer()
@@ -64,7 +64,7 @@ import app_probe
         #expect(app.seen(.sessionChallenge).count == 1)
     }
 
-    @Test func `T7: If the app leaves the decision about a server to the system, the task gets -1202`() async throws {
+    @Test func `T7: A task ends with -1202 if the app leaves the trust decision to the system`() async throws {
         let server = try await SecureServer()
         let app = try await dead(server) { $0.answer = .default }
         let end = try await app.wait(for: .completed)
@@ -182,7 +182,7 @@ import app_probe
 
     // MARK: - Uploads
 
-    @Test func `T5 T10: An upload is sent again after its service and app are killed, and answered once`()
+    @Test func `T5 T10: The service sends an upload again after kills, and the app gets one response`()
         async throws
     {
         let content = Content.seeded(size: 3 << 20, seed: 92)

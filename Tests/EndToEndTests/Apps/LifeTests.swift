@@ -99,7 +99,7 @@ import app_probe
         gate.open()
     }
 
-    @Test func `T13: A force quit cancels with reason 0 and resume data; only the user launches the app`()
+    @Test func `T13: A force quit cancels tasks with reason 0 and resume data, and prevents relaunches`()
         async throws
     {
         let gate = Gate()

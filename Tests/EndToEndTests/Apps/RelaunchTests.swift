@@ -27,7 +27,7 @@ import app_probe
         #expect(app.seen(.completed, task: name).count == 1)
     }
 
-    @Test func `T9: An app killed during its transfer is relaunched in the background when that ends`()
+    @Test func `T9: The end of a transfer relaunches its app, killed meanwhile, in the background`()
         async throws
     {
         let gate = Gate()
@@ -66,7 +66,7 @@ import app_probe
         try expectWhole(app)
     }
 
-    @Test func `T1: An app in the foreground gets the end directly, without handleEvents`() async throws {
+    @Test func `T1: An app in the foreground gets the end of a transfer directly, without handleEvents`() async throws {
         let gate = Gate()
         let app = try await begun(gate)
         gate.open()
@@ -78,7 +78,8 @@ import app_probe
         try expectWhole(app)
     }
 
-    @Test func `T9: An app that has received all events is not asked to handle events when it leaves`() async throws {
+    @Test func `T9: The service does not send handleEvents to an app that leaves with no events pending`() async throws
+    {
         let gate = Gate()
         let app = try await begun(gate)
         gate.open()

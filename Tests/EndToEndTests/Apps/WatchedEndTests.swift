@@ -6,7 +6,7 @@ import app_probe
 
 /// Tests of the end of an app whose status is read all the time (T9).
 @Suite(.serialized, .timeLimit(.minutes(20))) struct WatchedEndTests {
-    @Test func `T9: A watched app that has handled all events and dies is not launched again`() async throws {
+    @Test func `T9: The service does not launch an app again that dies after it has handled all events`() async throws {
         let app = try AppFixture()
         app.origin.serve("/film", .text("film"))
         try app.order { $0.transfers = [TransferOrder(app.origin.url("/film"), "film")] }

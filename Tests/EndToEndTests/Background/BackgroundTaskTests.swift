@@ -63,7 +63,7 @@ import app_probe
         #expect(told.lowerBound < ended.lowerBound)
     }
 
-    @Test func `L5: An app whose handler never returns is ended in the same way`() async throws {
+    @Test func `L5: The service ends an app whose expiration handler never returns`() async throws {
         let app = try await probe(policy: "opportunistic:10", [begin("stuck", handler: .hold)])
         let status = try await app.wait(for: "its end") { $0.lastExit != nil }
         #expect(status.lastExit?.cause == .taskOverdue)

@@ -30,7 +30,7 @@ import app_probe
     }
 
     @Test
-    func `L6: Doze stops an opportunistic app and its clock, and a window continues both`()
+    func `L6: An opportunistic app and its clock pause in doze and continue in a window`()
         async throws
     {
         let (app, child) = try await worker(policy: "opportunistic")
@@ -109,7 +109,7 @@ import app_probe
         try await eventually("a child that rests") { try await child.rests() }
     }
 
-    @Test func `L5: After kill -9 during an expiration the next service still ends the app, warned once`()
+    @Test func `L5: After kill -9 during an expiration the next service ends the app without a new warning`()
         async throws
     {
         let (app, _) = try await worker(policy: "opportunistic:12")
@@ -122,7 +122,7 @@ import app_probe
         #expect(app.seen(.taskExpired).count == 1)
     }
 
-    @Test func `T3, L6: Discretionary transfers and an app share a window; others continue in doze`()
+    @Test func `T3, L6: Only discretionary transfers wait in doze, and share a window with an app`()
         async throws
     {
         let (app, _) = try await worker(policy: "opportunistic")

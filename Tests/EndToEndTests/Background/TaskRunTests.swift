@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `L6: Doze pauses a command, and a window continues it`() async throws {
+    @Test func `L6: A command pauses in doze and continues in a window`() async throws {
         let service = try await service(policy: "opportunistic")
         let run = try run(service, "echo $$; while [ ! -e \(service.scratch.path("gate")) ]; do :; done")
         let process = try await number(service)

@@ -42,7 +42,7 @@ import app_probe
         try await app.api.get("/v1/location/\(app.app)")
     }
 
-    @Test func `R6: A running app gets locations; the receiver is off while the app is suspended or gone`()
+    @Test func `R6: The receiver is on only while an app that wants locations runs and is not suspended`()
         async throws
     {
         let world = try await World()
@@ -89,7 +89,7 @@ import app_probe
         #expect(app.seen(.launched).count == 1)
     }
 
-    @Test func `R6: A request for one location gets one, and the user's refusal is the error denied`() async throws {
+    @Test func `R6: An app that requests one location gets it, or the error denied if the user refuses`() async throws {
         let world = try await World()
         try await world.move(52.5)
         let app = try AppFixture(service: world.service) { orders in
@@ -126,7 +126,7 @@ import app_probe
         #expect(app.seen(.located).isEmpty)
     }
 
-    @Test func `R6: Updates continue when the service is back`() async throws {
+    @Test func `R6: An app's location updates continue when the service is back`() async throws {
         let world = try await World()
         try await world.move(52.5)
         let app = try AppFixture(service: world.service) { orders in

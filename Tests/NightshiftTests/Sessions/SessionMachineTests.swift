@@ -197,7 +197,7 @@ import Testing
 
     // MARK: - Messages
 
-    @Test func `T10: A message is new once, and is acknowledged again if it arrives again`() {
+    @Test func `T10: The session delivers a message once, and acknowledges each repetition of it`() {
         var machine = attached([1])
         check(machine.receive(5, isQuestion: false, isNoted: false), .new)
         check(machine.handled(5), [.acknowledge])
