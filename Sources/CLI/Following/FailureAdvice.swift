@@ -4,7 +4,7 @@ import NightshiftAPI
 struct FailureAdvice: Sendable {
     private var told: Set<String> = []
 
-    /// Returns the advice about a failure, or nil if there is none or it was already given.
+    /// Returns the advice about a failure, or nil if the failure has no advice or the advice was already given.
     mutating func next(_ failure: TransferFailure?, task: TaskID) -> String? {
         guard let failure, let advice = TaskText.advice(failure, task: task) else { return nil }
         // The message contains the free space, which changes often.

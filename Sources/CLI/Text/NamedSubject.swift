@@ -16,8 +16,8 @@ struct WatchedRegion: Sendable {
 }
 
 extension NamedSubject {
-    /// Returns the app with this id or name. If there is none, returns the first app whose id or name contains `name`.
-    /// The case of letters is ignored.
+    /// Returns the app with this id or name. Without such an app, returns the first app whose id or name contains
+    /// `name`. The case of letters is ignored.
     static func app(_ name: String, in apps: [AppStatus]) -> AppID? {
         let wanted = name.lowercased()
         func names(_ app: AppStatus) -> [String] { [app.id.rawValue.lowercased(), app.name.lowercased()] }
