@@ -197,7 +197,7 @@ import Testing
                 "4 tells states of a task apart", "5 counts attempts", "6 chooses a pause", "7 compares times",
                 "8 makes up the event 'hold'", "9 makes up the event 'fail'", "10 makes up the event 'fetchAgain'",
             ])
-        // Code like this decided the end of a download before runs did.
+        // Before runs existed, code like this decided the end of a download.
         let before = SwiftSource(
             """
             transfer.repetitions += 1

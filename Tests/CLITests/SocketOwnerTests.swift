@@ -33,7 +33,7 @@ import Testing
         if let words { #expect(objection?.contains(words) == true, "\(objection ?? "")") }
     }
 
-    /// A place at which another user has put a socket.
+    /// The kinds of directories in which another user has put a socket.
     enum Place: CaseIterable {
         case directoryOfTheirs, directoryForAll
     }

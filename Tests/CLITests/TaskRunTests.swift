@@ -53,7 +53,7 @@ struct TaskRunTests {
         URLComponents(string: request.path)?.queryItems?.first { $0.name == "run" }?.value.flatMap { pid_t($0) }
     }
 
-    // MARK: - What the service sees
+    // MARK: - The process as the service sees it
 
     @Test func `L2: The service manages the process before its program executes an instruction`() async throws {
         let world = try World()
@@ -206,7 +206,7 @@ struct TaskRunTests {
 
     @Test func `L2: The command does not start a program if no service is reachable`() async throws {
         let world = try World()
-        // A file in place of the socket's directory prevents the start of a service.
+        // A file at the path of the socket's directory prevents the start of a service.
         try Data().write(to: world.root.appending(path: "run"))
         let outcome = try await run(world, ["--", "touch", "mark"])
         #expect(outcome.code == 125 && outcome.errors.hasPrefix("nightshift: touch was not started: "))

@@ -18,6 +18,8 @@ import Testing
 
         var moment: Double? { alarm.moment }
 
+        /// Sets the time of the alarm, or removes it.
+        ///
         /// - Parameter late: the seconds by which the boot clock is later than `moment`.
         func set(_ moment: Double?, late: Double = 0) {
             alarm.set(for: moment, atBootSeconds: moment.map { $0 + late }, by: clock) { await self.rang($0) }

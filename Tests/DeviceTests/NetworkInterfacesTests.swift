@@ -57,7 +57,7 @@ import Testing
             let listening = Task {
                 for await _ in monitor.changes { changed.signal() }
             }
-            // There is no suspension, as above, because the monitor's thread must be in the namespace.
+            // This does not suspend, because the monitor's thread must be in the namespace.
             func becomes(_ isAvailable: Bool, _ name: String?) -> Bool {
                 let end = DispatchTime.now() + .seconds(Int(WaitingTime.longest.components.seconds))
                 while monitor.report.conditions.network.isAvailable != isAvailable

@@ -29,7 +29,7 @@ import Testing
         let living = try await service.api.enqueue(.download(origin.url("/other"), to: service.scratch.path("to")))
         #expect(try await service.waitForEnd(living).state == .completed)
         #expect(service.names(in: small.path).allSatisfy { $0.hasPrefix(".nightshift-") }, "no name before it is whole")
-        // A restart of the service does not change this.
+        // The tasks still wait for space after a restart of the service.
         try await service.kill()
         try await service.start()
         for id in waiting {

@@ -55,7 +55,7 @@ import Testing
         let process = try await service.api.status().processID
         defer { kill(process, SIGKILL) }
         #expect(proxy.requests.map(\.target) == ["http://origin.invalid/client"])
-        // The second client has no such variables.
+        // The second client has no proxy variables.
         let other = try await service.cli(["get", "--quiet", "-d", service.scratch.path, origin.url("/file")])
         #expect(other.code == 0, "\(other)")
         #expect(origin.requests.map(\.target) == ["/file"])

@@ -101,7 +101,7 @@ struct StartFaultTests {
         }
         let doctor = try await service.cli(["doctor"])
         #expect(doctor.output.contains("crashed while it ran transfer \(guilty)"), "\(doctor.output)")
-        // Neither an orderly stop nor a kill changes this.
+        // The service blocks the task even after an orderly stop or a kill.
         try await service.stop()
         try await service.start()
         try await service.kill()

@@ -14,8 +14,8 @@ import Testing
         document = try Self.read.get()
     }
 
-    /// The upper bounds in the OpenAPI document that are limits of the service. A place is a path below
-    /// `/components/schemas`, such as `Type/property`, or a complete JSON pointer.
+    /// The upper bounds in the OpenAPI document that are limits of the service. Each is named by a path below
+    /// `/components/schemas`, such as `Type/property`, or by a complete JSON pointer.
     private static let limits: [(place: String, keyword: String, limit: Double)] = [
         ("EnqueueRequest/tasks", "maxItems", Double(Limits.tasksPerRequest)),
         ("RetryRequest/tasks", "maxItems", Double(Limits.tasksPerRequest)),
@@ -96,7 +96,7 @@ import Testing
         ("maxLength", 128), ("maxLength", 32), ("maximum", 256),
     ]
 
-    /// Returns the JSON pointer for a place of ``limits``.
+    /// Returns the JSON pointer for a path in ``limits``.
     private static func pointer(_ place: String) -> String {
         if place.hasPrefix("/") { return place }
         let parts = place.split(separator: "/", maxSplits: 1)

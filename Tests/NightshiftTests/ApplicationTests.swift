@@ -261,7 +261,7 @@ import Testing
     @Test func `T7: The library delivers early commands after the app's launch`() async throws {
         let world = try World()
         let process = world.process()
-        // This happens if a delegate makes a session, or registers a task, in a property.
+        // Commands arrive before the launch if a delegate makes a session, or registers a task, in a property.
         _ = try process.connection.openChannel(until: .now + .seconds(20))
         world.service.command(
             command(1, .handleEvents) { command in

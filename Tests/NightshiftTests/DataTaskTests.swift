@@ -402,6 +402,8 @@ final class ChallengeKeeper: NSObject, URLSessionTaskDelegate, Sendable {
 private final class ValueInUse: CustomStringConvertible, Sendable {
     private let action = Watched<(@Sendable () -> Void)?>(nil)
 
+    /// Registers a closure that runs when the value is used for the first time.
+    ///
     /// - Parameter body: A closure that is called once.
     func whenUsed(_ body: @escaping @Sendable () -> Void) {
         action.update { $0 = body }

@@ -160,7 +160,7 @@ import Testing
         answer.place = place(3)
         book.learn(answer, askedAfter: 1)
         #expect(book.place?.longitude == 3)
-        // The same applies to the response to a request of the app.
+        // The response to a request of the app does not replace a later location either.
         book.add(.significantChanges(true))
         let sent = book.tell()
         book.learn(try #require(place(4)))

@@ -158,7 +158,7 @@ import Testing
         #expect(app.service.state.read(\.location.asked) == [.always])
     }
 
-    // MARK: - What is not available
+    // MARK: - Unavailable features
 
     @Test func `R6: Starting headings, visits or beacons fails as on Apple's systems`()
         async throws

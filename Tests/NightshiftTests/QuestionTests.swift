@@ -159,7 +159,7 @@ import Testing
         #expect(task.originalRequest?.url == url("http://example.org/fresh"))
     }
 
-    /// If it were not cancelled, the task would wait for an answer until its timeout.
+    /// A task that the library did not cancel would wait for an answer until its timeout.
     @Test func `T11: A delayed task is cancelled if the service refuses its new request`() async throws {
         let world = try World()
         let session = world.process().session(DelayingDelegate("ftp://example.org/fresh"))

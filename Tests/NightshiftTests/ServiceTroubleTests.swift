@@ -146,7 +146,7 @@ import Testing
         let task = session.downloadTask(with: url())
         let line = "POST /v1/process/sessions/org.example.photos/tasks"
         world.service.state.update { $0.unanswered[line] = .max }
-        // This happens if an app enters the background with a task that it has not resumed.
+        // The library hands over a never-resumed task when its app enters the background.
         process.connection.sessions.handOverAll(timeout: .seconds(1))
         #expect(world.service.state.read { $0.tasks.values.map(\.task.state) } == [.suspended])
         world.service.state.update { $0.unanswered = [:] }

@@ -57,6 +57,8 @@ import Testing
             }
         }
 
+        /// Performs one random step: it moves some bytes, answers a request, or starts the next push.
+        ///
         /// - Parameter number: the number of the next push, or nil to start no new push.
         mutating func step(_ number: UInt64?) {
             switch Int.random(in: 0..<10, using: &random) {

@@ -124,7 +124,7 @@ struct TransferTests {
             #""at": 10, "app": "a", "transfer": {"bytes": 300000, "count": 2}"#,
             #""at": 20, "app": "a", "use": "forceQuit""#, #""at": 900, "end": true"#,
         ])
-        // The process is asked to end first, and its transfers are cancelled after its end.
+        // The service first asks the process to end, and cancels the transfers after the process has ended.
         let end = try #require(play.times(.appEnded).first)
         #expect(end >= 20 && play.times(.cancelled) == [end, end])
         #expect(play.times(.appWoken).isEmpty)

@@ -63,7 +63,7 @@ import Testing
             #expect(app.state == .suspended, "nobody was there to hear it")
             return
         }
-        // Its five seconds start when it is notified, however late that is.
+        // The app's five seconds start when the app is notified, however late.
         app.pass(AppMachine.backgroundLimit * 2)
         app.connected()
         #expect(app.commands.map(\.state) == [.inactive, .background])
@@ -166,7 +166,7 @@ import Testing
         #expect(app.machine.wakes(now: app.now).map(\.session) == ["a", "b"])
         app.acknowledge { $0.session == "b" }
         #expect(app.state == .background)
-        // Another wake arrives while it is awake.
+        // Another wake arrives while the app is awake.
         app.setWantedWakes([.events("a", 4), .events("c", 6)])
         #expect(app.commands.map(\.session) == ["a", "c"])
         app.acknowledgeAll()

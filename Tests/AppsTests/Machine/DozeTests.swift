@@ -47,7 +47,7 @@ import Testing
         #expect(app.taken == [])
         app.pass(10)
         #expect(app.remaining == 560)
-        // A change of its policy pauses the app.
+        // A change of the app's policy pauses the app.
         app.machine.terms.policy = .opportunistic
         app.feed { $0.termsChanged(now: $1) }
         #expect(app.taken == [.freeze])

@@ -8,7 +8,7 @@ import Testing
 
 /// Tests of the app of a connecting process while other processes end.
 @Suite(.timeLimit(.minutes(20))) struct ConnectionServiceTests {
-    /// This happens, for example, if the process has already ended or the service has no free descriptor.
+    /// The service cannot watch a process, for example, if the process has already ended or no descriptor is free.
     @Test func `A process whose end the service cannot watch does not count as the app's process`() async throws {
         let scene = try await ServiceScene()
         let problem = await #expect(throws: Problem.self) {
@@ -23,7 +23,7 @@ import Testing
         try await scene.end()
     }
 
-    /// This happens, for example, when an app restarts itself.
+    /// An app that restarts itself connects in this way, for example.
     @Test func `A process that connects while the previous one ends is not confused with it`() async throws {
         let scene = try await ServiceScene()
         let host = try #require(scene.scripted)

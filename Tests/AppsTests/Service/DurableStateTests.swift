@@ -62,7 +62,7 @@ import Testing
         }
         let found = try await scene.store.read { try $0.app(ServiceScene.app) }
         #expect(found?.background.policy == .contiguous && found?.faults == 2)
-        // The same holds after the user has withdrawn the setting.
+        // Nor does a late write restore a setting that the user has withdrawn.
         var late = old
         late.background.policy = .contiguous
         try await scene.store.write { [late] transaction in

@@ -37,7 +37,7 @@ final class ServiceScene {
         case forceQuit
         case launched
         case installed(AppID, name: String?)
-        /// The value is the number of ends that the store contained at that time.
+        /// The number of ends that the store contained when the feature was called.
         case wakesEnded(Int)
         case askedForNotices
     }

@@ -117,7 +117,7 @@ final class AppFixture: Sendable {
         }
     }
 
-    // MARK: - What it saw
+    // MARK: - The probe's journal
 
     /// Returns all lines of the probe's journal, from all its processes.
     func seen(_ event: Sighting.Event? = nil, task description: String? = nil) -> [Sighting] {

@@ -5,6 +5,8 @@ import TestSupport
 struct ProcessSweep {
     let home: String
 
+    /// Kills the service, and then repeatedly kills every process of the home.
+    ///
     /// - Parameter first: the process of the service.
     func sweep(first service: ChildProcess?) {
         service?.kill(SIGCONT)

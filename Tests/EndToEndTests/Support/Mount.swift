@@ -74,6 +74,8 @@ final class Mount: Sendable {
         try await image(megabytes: megabytes, format, mount: ["mount", "-o", "loop"])
     }
 
+    /// Creates a file system in an image file and mounts it.
+    ///
     /// - Parameters:
     ///   - format: the command that creates the file system, up to the image's path.
     ///   - command: the command that mounts the file system, up to that path.
