@@ -50,7 +50,7 @@ extension ProcessTests {
             #expect(ProcessIdentity.of(1 << 29, bootID: process.bootID) == nil)
         }
 
-        @Test func `T11: The service resumes a stopped process when it adopts it`() async throws {
+        @Test func `T11: The service resumes a stopped process when it adopts the process`() async throws {
             let scene = try Scene(.signals)
             defer { scene.end() }
             let process = try await orphan(scene)

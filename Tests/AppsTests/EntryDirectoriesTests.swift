@@ -46,7 +46,7 @@ import Testing
         #expect(found.entry == scratch.path("own/applications/a.desktop"))
     }
 
-    @Test func `R9: An entry whose TryExec program is missing is refused, and its app is not found`() throws {
+    @Test func `R9: The service refuses an entry, and finds no app, if the TryExec program is missing`() throws {
         let more = Self.transfer + "\nTryExec=\(scratch.path("bin/tried"))"
         try put(entry("App", more: more), at: "a.desktop")
         let error = #expect(throws: EntryError.self) { try entries.install(scratch.path("a.desktop")) }

@@ -191,7 +191,7 @@ extension ProcessTests {
             try await clean(probe)
         }
 
-        @Test func `The service replaces a killed guardian and gives the new one all frozen processes`() async throws {
+        @Test func `The service replaces a killed guardian, which then knows all frozen processes`() async throws {
             let scene = try Scene(.signals)
             defer { scene.end() }
             let process = try scene.launchShell(busy)

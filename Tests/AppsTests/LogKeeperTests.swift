@@ -88,7 +88,7 @@ extension ProcessTests {
             #expect(attributes[.posixPermissions] as? Int == 0o600)
         }
 
-        @Test func `L1: The service replaces a killed log keeper, and the app does not notice`() async throws {
+        @Test func `L1: The service replaces a killed log keeper without effect on the app`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let stop = scene.scratch.path("stop")
@@ -171,7 +171,7 @@ extension ProcessTests {
             #expect(!log(plan).contains("before"))
         }
 
-        @Test func `L1: After you truncate a log, it can grow to its full size again`() async throws {
+        @Test func `L1: A truncated log can grow to its full size again`() async throws {
             let scene = try Scene()
             defer { scene.end() }
             let go = scene.scratch.path("go")

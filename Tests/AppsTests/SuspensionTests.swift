@@ -10,7 +10,9 @@ extension ProcessTests {
     /// Tests of both methods of suspension (mission rows T10, T11; issue 3, "Processes").
     @Suite struct SuspensionTests {
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `A suspended process does not run, and a resumed one does`(suspension: SystemProcessHost.Suspension)
+        func `A process does not run while it is suspended, and runs again when it is resumed`(
+            suspension: SystemProcessHost.Suspension
+        )
             async throws
         {
             let (scene, other) = (try Scene(suspension), try BusyProcess())
@@ -62,7 +64,7 @@ extension ProcessTests {
         }
 
         @Test(arguments: SystemProcessHost.Suspension.allCases)
-        func `A process that waits for its child's exec is suspended together with it`(
+        func `The service suspends a process that waits for its child's exec together with the child`(
             suspension: SystemProcessHost.Suspension
         ) async throws {
             let scene = try Scene(suspension)

@@ -37,7 +37,7 @@ import Testing
         #expect(source.calls(of: "print") == [1, 5])
     }
 
-    @Test func `The checker finds silently ignored transitions and no others`() {
+    @Test func `The checker finds only transitions that are silently ignored`() {
         let source = SwiftSource(
             """
             _ = try? task.record.apply(.begin, now: now)

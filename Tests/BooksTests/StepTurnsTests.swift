@@ -45,7 +45,7 @@ import Testing
         #expect(begun == [true, false, false, true])
     }
 
-    @Test func `Waiting steps run in the order of their requests, and the owner is idle after the last`() async {
+    @Test func `The owner runs waiting steps in the order of their requests before it becomes idle`() async {
         let owner = Owner()
         await owner.begin("a")
         async let alone: Void = owner.begin("b", alone: true)

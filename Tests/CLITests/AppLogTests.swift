@@ -152,7 +152,7 @@ struct AppLogTests {
         try #require(end.read { $0 } == nil, "\(what): it has ended: \(world.errors.text)")
     }
 
-    @Test func `L1: log -f reports that some output is missing`() async throws {
+    @Test func `L1: log -f says when a part of the output is missing`() async throws {
         let log = Log((1...500).map { "line \($0)\n" }.joined())
         let world = try World()
         let service = try world.service { try log.answer($0) }

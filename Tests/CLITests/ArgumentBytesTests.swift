@@ -25,7 +25,7 @@ struct ArgumentBytesTests {
         #expect(try TransferURL(parsing: arguments.words[1]).path == "/caf%E9.iso")
     }
 
-    @Test func `T8: A file name that is not UTF-8 is refused, and the error shows its bytes`() throws {
+    @Test func `T8: The error about a file name that is not UTF-8 shows the bytes of the name`() throws {
         let arguments = ArgumentBytes([bytes("get"), bytes("-d"), bytes("/srv/caf", [0xE9]), bytes("x", [0xFF])])
         let mistake = try #require(arguments.mistake)
         #expect(mistake.hasPrefix("Argument 3 ('/srv/caf\\xe9') is not valid UTF-8."))

@@ -47,7 +47,7 @@ struct FollowedTasksTests {
         #expect(tasks.pending[12]?.state == .suspended && tasks.active.isEmpty)
     }
 
-    @Test func `Events of other tasks are ignored unless new tasks are included`() {
+    @Test func `The client ignores events of other tasks unless it follows new tasks`() {
         var tasks = FollowedTasks()
         #expect(tasks.apply(Samples.entry(1, .accepted, task: 99)) == .nothing)
         #expect(tasks.update(Samples.running(99)) == false)

@@ -53,7 +53,7 @@ struct LiveReporterTests {
         #expect(lines.last?.contains("nightshift retry 13") == true)
     }
 
-    @Test func `A transfer that waits for a host that another transfer did not find is reported`() throws {
+    @Test func `get reports a transfer that waits for a host that another transfer did not find`() throws {
         let ear = Ear()
         var reporter: any TransferReporter = LiveReporter(
             paths: PathOutput(output: Ear().output()), screen: ear.output(isTerminal: true), now: { Samples.now })

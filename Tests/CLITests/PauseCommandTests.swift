@@ -31,7 +31,7 @@ struct PauseCommandTests {
             ])
     }
 
-    @Test func `pause lists the first uploads that lose bytes, and counts the others`() {
+    @Test func `pause lists the first uploads that lose bytes, and counts the rest`() {
         let lines = UploadLosses((1...20).map { Self.upload($0) }).lines
         #expect(lines.count == 6)
         #expect(lines.last == "The same applies to 15 more uploads, with 75.0 MiB: 6-20.")

@@ -11,7 +11,7 @@ struct RefreshReportTests {
         RefreshReport(columns: columns, style: Style(isEnabled: false), times: Samples.times)
     }
 
-    @Test func `R1: app refresh prints fetches, the next one, and reasons for and against it`() throws {
+    @Test func `R1: app refresh prints past fetches, the next fetch, and the reasons for and against it`() throws {
         let apps = [RefreshSamples.feeds, RefreshSamples.photos, RefreshSamples.off, RefreshSamples.undeclared]
         try Fixture.check(
             "app-refresh", apps.map { report.lines($0).joined(separator: "\n") }.joined(separator: "\n\n"))

@@ -18,7 +18,7 @@ struct SubjectTests {
         ("12-15", .tasks(TaskRange(ids: 12...15))), ("12a", .name("12a")), ("0", .name("0")), ("-", .name("-")),
         ("15-12", .name("15-12")), ("org.example.Photos", .name("org.example.Photos")),
     ])
-    func `An argument that is a number names a transfer; any other argument is a name`(
+    func `The parser reads a number as a transfer's number, and any other argument as a name`(
         _ text: String, _ subject: SubjectArgument
     ) throws {
         #expect(try SubjectArgument.parse(text) == subject)
@@ -87,7 +87,7 @@ struct SubjectTests {
         #expect(world.errors.text == "nightshift: There is no /v1/tasks/13.\n")
     }
 
-    @Test func `show prints the existing transfers of a range, and with JSON several as an array`() async throws {
+    @Test func `show prints the existing transfers of a range, and several as a JSON array with --json`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }

@@ -49,7 +49,7 @@ struct TaskRunMachineTests {
         #expect(Decider(name: "n", isInApp: false).received(SIGINT) == [.abandon, .finish(.signalled(SIGINT))])
     }
 
-    @Test func `L2: A program that the service refuses while it runs continues, and the refusal is printed`() {
+    @Test func `L2: The command lets a refused program that already runs continue, and prints the refusal`() {
         let machine = running()
         #expect(machine.heard(.refused("no")) == [.print("n continues without the service, which has refused it: no")])
         #expect(machine.heard(.ended(.signalled(SIGKILL))) == [.finish(.signalled(SIGKILL))])

@@ -52,7 +52,7 @@ struct TaskRunTerminalTests {
         }
     }
 
-    @Test func `L2: ^C reaches the program, and the shell gets the terminal back`() async throws {
+    @Test func `L2: The program gets ^C from the terminal, which the shell gets back afterwards`() async throws {
         let world = try World()
         let service = try granting(world)
         defer { service.stop() }

@@ -27,7 +27,7 @@ struct TerminalTextTests {
         ("film.mkv", 8, "film.mkv"), ("a-long-name.tar.gz", 10, "a-long….gz"), ("日本語の名前", 7, "日本…前"),
         ("abc", 1, "…"), ("abc", 0, ""),
     ])
-    func `Shortened text keeps both ends`(_ text: String, _ columns: Int, _ shown: String) {
+    func `Shortened text keeps its beginning and its end`(_ text: String, _ columns: Int, _ shown: String) {
         #expect(TerminalText.shortened(text, to: columns) == shown)
         #expect(TerminalText.width(TerminalText.shortened(text, to: columns)) <= columns)
     }

@@ -45,7 +45,7 @@ import Transfers
         #expect(both.proxy == "http://environment.example" && both.logLevel == .debug)
     }
 
-    @Test func `T8: The administrator's proxy variables apply to the service, but a client's do not`()
+    @Test func `T8: The service uses the proxy variables of the administrator, but not those of a client`()
         async throws
     {
         let variables = ["https_proxy": "http://p:3128", "no_proxy": "a.example"]
@@ -61,7 +61,7 @@ import Transfers
         #expect(configured.proxy(for: "https://a.example/") == "socks5h://q")
     }
 
-    @Test func `T8: An invalid proxy setting stops the start, and the error names it`() async throws {
+    @Test func `T8: The error about an invalid proxy setting stops the start and names the setting`() async throws {
         let error = await #expect(throws: DaemonError.self) {
             try await configuration(["NIGHTSHIFT_PROXY": "ftp://p"])
         }

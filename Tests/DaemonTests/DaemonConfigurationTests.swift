@@ -32,7 +32,7 @@ import Testing
         #expect(said.logLevel == .debug && said.proxy == "http://proxy.example:3128")
     }
 
-    @Test func `Lines of the file set variables, and the environment takes precedence`() async throws {
+    @Test func `The file sets variables, over which the environment takes precedence`() async throws {
         let file = """
             # Of the whole site.
             NIGHTSHIFT_PROXY=http://ada:a=b@proxy.example:3128

@@ -30,7 +30,7 @@ import Transfers
         }
     }
 
-    @Test func `R6: The service stores an overridden location and never shows it`() async throws {
+    @Test func `R6: The service stores an overridden location, but does not show it`() async throws {
         let scene = try DeviceCoordinatorScene()
         try await scene.run {
             let place = "52.5163,13.3777,20"

@@ -42,7 +42,9 @@ extension Services {
             try await service.journal().filter { $0.decision == .serviceStarted || $0.decision == .serviceStopping }
         }
 
-        @Test func `B1: A second service of a home is refused and does not affect the first service`() async throws {
+        @Test func `B1: A second service of a home ends with an error and does not affect the first service`()
+            async throws
+        {
             let home = try TestHome()
             try await home.serve { service in
                 let entries = try await entriesOfServices(service)

@@ -14,7 +14,7 @@ import Testing
         return (observer, actions)
     }
 
-    @Test func `Subscriptions are sent before the first queries`() throws {
+    @Test func `The observer sends its subscriptions before its first queries`() throws {
         var observer = BusObserver()
         let actions = observer.connected(now: 0)
         let isQuestion = actions.map { action in
@@ -112,7 +112,7 @@ import Testing
         ("change@/devices/AC\0ACTION=change\0SUBSYSTEM=power_supply\0POWER_SUPPLY_ONLINE=0\0", true),
         ("add@/devices/sda\0ACTION=add\0SUBSYSTEM=block\0", false),
         ("change@/devices/AC\0SUBSYSTEM=power_supply", true), ("SUBSYSTEM=power_supply_hwmon\0", false), ("", false),
-    ]) func `The observer distinguishes the kernel's events about power supplies from others`(
+    ]) func `The observer recognizes the kernel's events about power supplies`(
         _ event: String, _ isAboutPower: Bool
     ) {
         let found = Array(event.utf8).withUnsafeBytes { DeviceEvents.isAboutPower($0) }

@@ -180,7 +180,9 @@ import Testing
     }
 
     @Test(arguments: MockService.Kind.templates)
-    func `A silent service does not delay the values of others`(_ kind: MockService.Kind) async throws {
+    func `A service that does not answer does not delay the values of other services`(_ kind: MockService.Kind)
+        async throws
+    {
         let bus = try await PrivateBus.started()
         let other = MockService.Kind.upower == kind ? MockService.Kind.logind : .upower
         let silent = try await MockService(kind, on: bus, parameters: kind.telling)

@@ -25,7 +25,8 @@ import Testing
         #expect(SessionManager(environment: ["XDG_RUNTIME_DIR": folder.path]).environment()?["DISPLAY"] == ":0")
     }
 
-    @Test func `L1: Without a session manager there is no environment, and reading it starts no manager`() async throws
+    @Test func `L1: Reading the environment of a missing session manager returns nil and starts no manager`()
+        async throws
     {
         let bus = try PrivateBus(activatable: ["org.freedesktop.systemd1"])
         #expect(manager(bus).environment() == nil, "no bus")

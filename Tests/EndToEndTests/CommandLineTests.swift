@@ -5,7 +5,7 @@ import Testing
 
 /// Tests of `nightshift` as people and scripts use it. It starts the real service itself.
 @Suite struct CommandLineTests {
-    @Test("T2: get starts the service if none runs, and the file is complete")
+    @Test("T2: get starts the service if none runs, and downloads the complete file")
     func getStartsService() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         let content = Content.seeded(size: 3 << 20, seed: 1)

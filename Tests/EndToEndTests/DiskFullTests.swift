@@ -103,7 +103,7 @@ import Testing
         #expect(try await service.api.tasks().count == accepted.count + 1)
     }
 
-    @Test("T2: A service that lacks disk space to start says so, and starts once there is space")
+    @Test("T2: A service without disk space to start reports that, and starts once there is space")
     func fullAtStart() async throws {
         let small = try await Mount.memory(megabytes: 8)
         let service = try Service(home: small.path + "/home")

@@ -115,7 +115,7 @@ struct StartFaultTests {
         try await service.wait(guilty, for: "being held back again") { $0.state == .suspended }
     }
 
-    @Test("B1: Kills by other processes do not block a task, however many there are")
+    @Test("B1: Any number of kills by other processes does not block a task")
     func kills() async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(), Gate())
         defer { gate.open() }

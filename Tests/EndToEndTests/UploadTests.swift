@@ -36,7 +36,7 @@ import Testing
         try await expectContinued(service, id)
     }
 
-    @Test("T5: An upload continues at a tus server's offset after kills and restarts of both")
+    @Test("T5: An upload continues at a tus server's offset after kills of the service and the server")
     func killedInTus() async throws {
         let (service, source) = try await scene()
         let server = try await UploadServer(.tus)

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `A page of transfers with long texts ends early, and the next page continues after it`() async throws {
+    @Test func `A page of transfers with long texts ends early, without a gap before the next page`() async throws {
         let url = "https://example.org/" + String(repeating: "x", count: 16_000)
         let tasks = Array(repeating: "{\"url\":\"\(url)\"}", count: 600).joined(separator: ",")
         try await withAPI { server, _ in

@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: ["Content-Length", "Transfer-Encoding"])
-    func `The server refuses a request for events with a body and reserves no slot for it`(field: String) async throws {
+    func `The server refuses a request for events that has a body, without using a slot`(field: String) async throws {
         let streams = EventStreams(limit: 1)
         try await withServer(routes: [route(streams) { self.silent() }]) { server in
             let fields = [field: field == "Content-Length" ? "1000000" : "chunked"]

@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `A stop removes the service's own socket but not one that replaced it`() async throws {
+    @Test func `A stop removes the service's own socket, but not a socket that has replaced it`() async throws {
         let path = directory.path("s")
         try await withServer(routes: [.hello], socket: .path(path)) { _ in }
         #expect(mode(path) == 0)

@@ -55,7 +55,7 @@ import Transfers
         #expect((RefreshInterval(text) != nil) == (text.wholeMatch(of: pattern) != nil))
     }
 
-    @Test func `The OpenAPI document describes all routes and no others`() throws {
+    @Test func `The OpenAPI document describes exactly the routes of the API`() throws {
         let described = (document["paths"].object ?? [:]).flatMap { path, item in
             (item.object ?? [:]).keys.filter { $0 != "parameters" }.map { "\($0.uppercased()) \(path)" }
         }

@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: [(0, RefreshResult.newData), (10, .noData), (3, .failed)])
-    func `R1: A requested fetch starts at once, and the exit status is its result`(
+    func `R1: A requested fetch starts at once, and gets its result from the exit status`(
         code: Int, result: RefreshResult
     ) async throws {
         try await withAPI { server, test in

@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `A response to HEAD has no body, and the next response follows its head`() async throws {
+    @Test func `The server answers HEAD without a body, so that another response can follow`() async throws {
         try await withServer(routes: routes) { server in
             let client = try server.client()
             try await client.send(UnixClient.head("HEAD", "/none") + UnixClient.head("GET", "/hello"))

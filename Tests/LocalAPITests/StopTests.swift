@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `A stop closes connections without a request at once and accepts no others`() async throws {
+    @Test func `A stop closes connections without a request at once, and refuses further connections`() async throws {
         try await withServer(routes: [.hello]) { server in
             let client = try server.client()
             _ = try await client.request("GET", "/hello")

@@ -143,7 +143,7 @@ import Testing
         #expect(try await late.end().wasCancelled)
     }
 
-    @Test func `The loop reuses connections until it is asked to forget them`() async throws {
+    @Test func `The loop reuses connections until the client asks it to forget them`() async throws {
         let server = try ScriptedServer([.read, .write(ok), .read, .write(ok), .read, .write(ok)])
         let loop = CurlLoop()
         defer { loop.shutdown() }

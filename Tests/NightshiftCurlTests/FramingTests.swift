@@ -39,7 +39,7 @@ import Testing
         #expect(heard.body.count == 300_000)
     }
 
-    @Test func `T8: Bytes after the body do not belong to it`() async throws {
+    @Test func `T8: Bytes after the end of a body are not part of the body`() async throws {
         let (end, heard) = try await heard([.read, .write(Self.head), .writeBytes(400_000), .stall])
         #expect(end.code == 0)
         #expect(heard.body.count == 300_000)

@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `T8: A stalled body ends after the idle timeout, but a paused one does not`() async throws {
+    @Test func `T8: A stalled body ends after the idle timeout, unless the client has paused the body`() async throws {
         let server = try ScriptedServer([.read, .write(Self.head), .writeBytes(1_000_005), .stall])
         let loop = CurlLoop()
         defer { loop.shutdown() }

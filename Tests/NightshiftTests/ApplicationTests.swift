@@ -317,7 +317,7 @@ import Testing
         #expect(recorder.heard.read { $0.last } == "finished events")
     }
 
-    @Test func `T11: A wake ends even if the delegate cannot be notified that the events are finished`() async throws {
+    @Test func `T11: A wake ends even if no delegate can be notified that its events are finished`() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             let process = world.process()

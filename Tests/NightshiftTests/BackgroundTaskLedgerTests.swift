@@ -34,7 +34,7 @@ import Testing
         #expect(ledger.news == nil)
     }
 
-    @Test func `L2: The library reports the end of a task after its beginning, even if it ends meanwhile`() throws {
+    @Test func `L2: The library always reports a task's beginning before its end`() throws {
         var ledger = BackgroundTaskLedger()
         let (first, second) = (ledger.add("first", nil), ledger.add("second", nil))
         for number in [first, second] {

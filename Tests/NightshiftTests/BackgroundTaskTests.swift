@@ -8,7 +8,7 @@ private let path = "/v1/process/background-tasks"
 
 /// Tests of background tasks, as the service and the app see them (row L2).
 @Suite struct BackgroundTaskTests {
-    @Test func `L2: A task begins with the service's answer, and its end is reported asynchronously`()
+    @Test func `L2: A task begins with the service's answer, and reports its end asynchronously`()
         async throws
     {
         let world = try World()
@@ -32,7 +32,9 @@ private let path = "/v1/process/background-tasks"
     @Test(arguments: [
         Problem.noBackgroundTime("It is over."), .invalid("The name is too long."), .tooMany("1000 are open."),
     ])
-    func `L2: A refused task is invalid, and the app gets the reason`(_ problem: Problem) async throws {
+    func `L2: An app gets an invalid task and the reason if the service refuses the task`(_ problem: Problem)
+        async throws
+    {
         let world = try World()
         let application = Application(connection: world.process().connection)
         world.service.state.update { $0.refusals["POST \(path)"] = problem }
@@ -180,7 +182,7 @@ private let path = "/v1/process/background-tasks"
         #expect(world.service.state.read { $0.backgroundTasks } == [1: "1", 3: "3"])
     }
 
-    @Test func `L2: Without a service, an app in the foreground gets its tasks and reports them later`()
+    @Test func `L2: Without a service, the library begins tasks in the foreground and reports them later`()
         async throws
     {
         let world = try World()
@@ -199,7 +201,7 @@ private let path = "/v1/process/background-tasks"
     }
 
     /// The service is busy for longer than the library waits for the beginning of a task. The channel remains the same.
-    @Test func `L2: A service that was too slow receives a task and its end when it responds again`()
+    @Test func `L2: The library reports a task and its end when a slow service responds again`()
         async throws
     {
         let world = try World()

@@ -70,7 +70,9 @@ import Testing
         #expect(request.handlesCookies == nil)
     }
 
-    @Test func `T1: A cookie at which Foundation's parser traps is stored, and its task continues`() async throws {
+    @Test func `T1: The library stores a cookie at which Foundation's parser traps, and continues the task`()
+        async throws
+    {
         await #expect(processExitsWith: .success) {
             let world = try World()
             let delegate = Recorder()

@@ -215,7 +215,7 @@ import Testing
             ]))
     }
 
-    @Test func `T12: Default handling uses the default credential of the storage`()
+    @Test func `T12: A task with default handling uses the default credential of the storage`()
         async throws
     {
         origin.serve("/secret", .text("hello", .requireBasic(user: "ada", password: "abc")))

@@ -52,7 +52,7 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `T9: A 404 response is a result, and its body is the file`() async throws {
+    @Test func `T9: A 404 response is a result with its body as the file`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)

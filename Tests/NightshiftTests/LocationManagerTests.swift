@@ -42,7 +42,7 @@ import Testing
 
     // MARK: - Permission
 
-    @Test func `R6: Each new manager's delegate gets the permission once, and each change of it`()
+    @Test func `R6: Each new manager's delegate gets the permission once, and every later change`()
         async throws
     {
         let app = try App { $0.known.permission = .ask }
@@ -95,7 +95,7 @@ import Testing
         #expect(app.service.state.read { $0.location.asked } == [.whenInUse, .always, .always])
     }
 
-    @Test func `R6: A program without a desktop entry is restricted`() async throws {
+    @Test func `R6: The authorization of a program without a desktop entry is restricted`() async throws {
         let world = try World()
         let refusal = Problem.taskNotPermitted("The program has no desktop entry.")
         world.service.state.update { state in
@@ -325,7 +325,7 @@ import Testing
 
     // MARK: - Location and settings
 
-    @Test func `R6: An app with permission can read the location, and the library stores its settings`() async throws {
+    @Test func `R6: A manager returns the location only with permission, and keeps the app's settings`() async throws {
         let app = try App { state in
             state.known.place = Coordinate(latitude: 48.9, longitude: 2.3).map {
                 Place($0, accuracy: 12, time: Date(timeIntervalSince1970: 1_800_000_000))

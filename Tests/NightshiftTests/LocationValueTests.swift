@@ -168,7 +168,7 @@ import Testing
         #expect(book.place?.longitude == 4)
     }
 
-    @Test func `R6: A location is on one side of a boundary only if its accuracy proves that`() throws {
+    @Test func `R6: A location proves the side of a boundary only if it is accurate enough`() throws {
         let home = try region("home", radius: 500)
         let place = { (longitude: Double, accuracy: Double) in
             Coordinate(latitude: 52.5, longitude: longitude).map { Place($0, accuracy: accuracy, time: Date()) }
@@ -199,7 +199,7 @@ import Testing
         #expect(CLLocation(latitude: 1, longitude: 2).speedAccuracy == -1)
     }
 
-    @Test func `R6: An archived region is unarchived unchanged, and other objects are refused`() throws {
+    @Test func `R6: An archived region is unarchived unchanged, and an archive of another object fails`() throws {
         let home = CLCircularRegion(
             center: CLLocationCoordinate2D(latitude: 52.5, longitude: 13.4), radius: 150, identifier: "home é")
         home.notifyOnExit = false

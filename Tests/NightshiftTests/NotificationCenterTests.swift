@@ -27,7 +27,7 @@ import Testing
     // MARK: - Permission
 
     @Test(arguments: [(NotificationPermission.allowed, true), (.denied, false), (.ask, false)])
-    func `R3: A permission request returns the user's answer, and a refusal is not an error`(
+    func `R3: A permission request returns the user's answer, and does not throw after a refusal`(
         _ word: NotificationPermission, _ isGranted: Bool
     )
         async throws
@@ -249,7 +249,7 @@ import Testing
 
     /// The service is busy for longer than the library needs to retry a change twice, which takes a minute. With pauses
     /// of up to half a second, that is fewer attempts than this number.
-    @Test func `R3: A list includes notifications added before it, even if the service is slow`() async throws {
+    @Test func `R3: A list of notifications includes earlier additions, even if the service is slow`() async throws {
         let world = try World()
         let (add, list) = ("POST /v1/process/notifications", "GET /v1/process/notifications")
         world.service.state.update { $0.refusals[add] = .unavailable("It is busy.") }
@@ -303,7 +303,7 @@ import Testing
         #expect(equal == plain && equal != message)
     }
 
-    @Test func `R3: The library sends the badge, and a negative badge is an error`() async throws {
+    @Test func `R3: The library sends the badge, and refuses a negative badge`() async throws {
         let world = try World()
         let center = center(world)
         try await center.setBadgeCount(3)

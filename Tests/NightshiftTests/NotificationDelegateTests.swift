@@ -108,7 +108,7 @@ import Testing
 
     // MARK: - Responses
 
-    @Test func `R3: The delegate receives the user's choice and completes it`() async throws {
+    @Test func `R3: The delegate receives the user's response and calls its completion handler`() async throws {
         let delegate = CallingDelegate()
         let app = try await launch(delegate)
         let response = NotificationResponse(notification: notification(), action: NotificationResponse.opened)

@@ -82,7 +82,7 @@ import Testing
         #expect(BatteryReading(conditions)?.isOnExternalPower == (level == nil ? nil : false))
     }
 
-    @Test func `The device has names, and its battery level is unknown without a service`() throws {
+    @Test func `A device without a battery service has names and an unknown battery level`() throws {
         let process = AppProcess(home: "/no/such/home")
         let release = SystemRelease(text: "NAME=\"Debian GNU/Linux\"\nVERSION_ID='12'\nID=debian\nbroken\n")
         let device = UIDevice(application: Application(connection: process.connection), system: release)
@@ -96,7 +96,7 @@ import Testing
         #expect(UIDevice.current.userInterfaceIdiom != .pad)
     }
 
-    @Test func `Apps of one vendor share one identifier, whichever process requests it first`() async throws {
+    @Test func `Apps of one vendor share the identifier that the first of their processes creates`() async throws {
         let home = try TemporaryDirectory()
         let paths = ServicePaths(environment: ["NIGHTSHIFT_HOME": home.path], homeDirectory: URL(filePath: home.path))
         func identifier(_ app: String) -> UUID? { VendorIdentifier(paths, of: AppID(rawValue: app)).value() }
@@ -142,7 +142,7 @@ import Testing
 
     // MARK: - Notifications
 
-    @Test func `A localised notification text gets its arguments, and an attachment is refused`() throws {
+    @Test func `The library fills in the arguments of a localised text, and refuses an attachment`() throws {
         let text = NSString.localizedUserNotificationString(
             forKey: "%1$@ sent you %2$@ photos.", arguments: ["Ada", 3])
         #expect(text == "Ada sent you 3 photos.")

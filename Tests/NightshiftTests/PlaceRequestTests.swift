@@ -124,7 +124,7 @@ import Testing
         try await stranger.hears("failed 1")
     }
 
-    @Test func `R6: Updates continue when the service is back`() async throws {
+    @Test func `R6: Location updates continue when the service is back`() async throws {
         let app = try App()
         app.manager.startUpdatingLocation()
         try await app.asks("0.0 0.0")

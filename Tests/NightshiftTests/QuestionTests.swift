@@ -113,7 +113,7 @@ import Testing
         #expect(delegate.certificates.read { $0 } == [Data("certificate".utf8)])
     }
 
-    @Test func `T12: If the session's method chooses default handling, the task's method is called`() async throws {
+    @Test func `T12: The task's method is called if the session's method chooses default handling`() async throws {
         let certificate = URL(filePath: "/tls/client.pem")
         let delegate = Recorder(onChallenge: { challenge in
             challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodClientCertificate

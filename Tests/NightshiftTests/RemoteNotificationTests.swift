@@ -85,7 +85,7 @@ import Testing
         try await delegate.heard.wait(for: "the token") { $0 == ["launched", "token 0a0b"] }
     }
 
-    @Test func `R4: After the app unregisters it gets no token, and the service is notified later`()
+    @Test func `R4: An app that unregisters gets no token, and the service is notified later`()
         async throws
     {
         let world = try World()

@@ -63,7 +63,7 @@ private let export = "org.example.app.export.film"
 
     // MARK: - Launch handlers
 
-    @Test func `R10: A task has the class of its request, and its handler runs on the given queue`() async throws {
+    @Test func `R10: A task has the class of its request, and runs on the queue given at registration`() async throws {
         let app = try App()
         let queue = DispatchQueue(label: "tasks")
         app.register(refresh)
@@ -83,7 +83,8 @@ private let export = "org.example.app.export.film"
     }
 
     @Test(arguments: [(true, RefreshResult.newData), (false, .failed)])
-    func `R10: A task ends once, with its success`(_ success: Bool, _ result: RefreshResult) async throws {
+    func `R10: A task ends once, and its end reports its success`(_ success: Bool, _ result: RefreshResult) async throws
+    {
         let app = try App()
         app.register(refresh)
         await app.launch()
@@ -164,7 +165,7 @@ private let export = "org.example.app.export.film"
         #expect(app.service.state.read { $0.acknowledgedCommands } == [8, 7, 10])
     }
 
-    @Test func `R10: One launch can run several tasks, which end separately`() async throws {
+    @Test func `R10: One launch can run several tasks that end separately`() async throws {
         let app = try App()
         app.register(refresh)
         app.register(cleaning)

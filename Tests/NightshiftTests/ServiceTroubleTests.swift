@@ -189,7 +189,7 @@ import Testing
     /// The service cannot be reached or started. If calls waited for it, the first number would take ten seconds and
     /// each task five.
     @Test
-    func `T13: Without a service, calls do not wait, and each task is sent once, in order, later`()
+    func `T13: Without a service, calls return at once, and the library sends each task once, later`()
         async throws
     {
         let world = try World()

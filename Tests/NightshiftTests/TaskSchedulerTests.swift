@@ -39,7 +39,7 @@ private let tasksPath = "/v1/process/scheduled-tasks"
         #expect(!scheduler.register(forTaskWithIdentifier: "org.example.app.export", using: nil) { _ in })
     }
 
-    @Test func `R10: Without a desktop entry registration fails; without a service it succeeds`() async throws {
+    @Test func `R10: Registration fails without a desktop entry, but succeeds without a service`() async throws {
         let world = try World()
         let scheduler = BGTaskScheduler(connection: world.process().connection)
         #expect(!scheduler.register(forTaskWithIdentifier: refresh, using: nil) { _ in })

@@ -477,7 +477,7 @@ import Testing
         #expect((task.error as? URLError)?.code == .backgroundSessionInUseByAnotherProcess)
     }
 
-    @Test func `T7: A session that the service refuses, and its tasks, fail with a code that says why`()
+    @Test func `T7: A refused session fails, together with its tasks, with a code that says why`()
         async throws
     {
         let world = try World()

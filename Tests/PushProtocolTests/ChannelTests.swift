@@ -32,7 +32,7 @@ import Testing
         #expect(gateway.deliver(Samples.message(1)) == [.send(.message(Samples.message(1)))])
     }
 
-    @Test func `R5: A wrong signature ends the connection, and later frames are ignored`() {
+    @Test func `R5: A wrong signature ends the connection, after which frames are ignored`() {
         var gateway = GatewayChannel(nonce: Samples.nonce, keepAlive: 600)
         _ = gateway.received(Frame.connect(Samples.connect).encoded)
         let refusal = Refusal(.notAuthenticated, "no")
@@ -85,7 +85,7 @@ import Testing
         #expect(device.stored(Samples.message(1).id) == [])
     }
 
-    @Test func `R5: A keep-alive waits for one response, and each response needs a keep-alive`() {
+    @Test func `R5: The channel expects one response to each keep-alive, and refuses other responses`() {
         var device = Self.openDevice()
         #expect(device.keepAliveDue(next: 300) == [.send(.ping(interval: 300))])
         #expect(device.keepAliveDue(next: 300) == [])

@@ -92,11 +92,11 @@ import Testing
     }
 
     @Test(arguments: [MessageAnswer.Disposition.continueLoading, .cancel])
-    func `An answer that does not fit any challenge is refused`(disposition: MessageAnswer.Disposition) {
+    func `The table refuses an answer that does not fit any challenge`(disposition: MessageAnswer.Disposition) {
         #expect(throws: Problem.self) { try Self.kept(Self.answer(disposition), to: Self.challenge(.basic)) }
     }
 
-    @Test func `A stored credential answers a task that has not used it yet`() {
+    @Test func `A stored credential answers each task that has not used the credential yet`() {
         var answer = OriginAnswer()
         let challenge = Self.challenge(.basic)
         #expect(!answer.answers(challenge, leafDigest: nil, besides: OriginAnswer()))

@@ -60,7 +60,7 @@ import Testing
         return events
     }
 
-    @Test func `Rows are delivered in order, page by page, and then as they are added`() async throws {
+    @Test func `A reader gets rows in order, page by page, and then as they are added`() async throws {
         try await grow(5)
         let reader = StoredEventReader(source(tellsEnd: true), after: 0)
         #expect(await Self.read(6, reader) == [.row(1), .row(2), .row(3), .row(4), .row(5), .caughtUp(5)])

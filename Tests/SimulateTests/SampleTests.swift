@@ -9,7 +9,7 @@ struct SampleTests {
     static let samples = ["contiguous", "location", "opportunistic", "refresh", "watchdog", "week"]
 
     @Test(arguments: samples)
-    func `B3: Each sample is played to its end, and its totals agree`(name: String) throws {
+    func `B3: Each sample plays to its end with consistent totals`(name: String) throws {
         let play = try Play(text: try Play.sample(name))
         let totals = play.totals
         let length = totals.end.timeIntervalSince(totals.start)

@@ -304,7 +304,7 @@ import Testing
         #expect(app.machine.record.isForceQuit == false)
     }
 
-    @Test func `L1: A SIGKILL by another process counts as a crash, and the app is launched again`() {
+    @Test func `L1: The service counts a SIGKILL by another process as a crash and launches the app again`() {
         var app = TestApp()
         app.suspended()
         app.exited(.signalled)

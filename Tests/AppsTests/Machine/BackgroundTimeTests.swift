@@ -113,7 +113,7 @@ import Testing
         #expect(app.commands.map(\.action) == [.expire])
     }
 
-    @Test func `L2: The foreground removes the limit, and the next background run gets its full time`() {
+    @Test func `L2: Entering the foreground removes the limit, and renews the time for the background`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)

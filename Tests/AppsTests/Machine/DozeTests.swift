@@ -135,7 +135,7 @@ import Testing
 
     private static let lock = HeldLock(path: "/tmp/shared", process: 1_001, kind: "flock")
 
-    @Test func `L5: The journal records a lock once per background run, and the app stays suspended`() {
+    @Test func `L5: The journal records a lock of a suspended app once per background run`() {
         var app = dozing()
         app.feed { $0.found([Self.lock], now: $1) }
         #expect(app.taken == [] && app.notes(.appHoldsLock).count == 1)

@@ -96,7 +96,7 @@ import Testing
         #expect(Set(told(app)) == [2, 3] && app.ends.count == 1)
     }
 
-    @Test func `R3: A running app gets pushes with different keys at once, and each ends separately`() {
+    @Test func `R3: A running app gets pushes with different keys at once, and ends them separately`() {
         var app = known()
         app.setWantedWakes([.row(.push, 1, key: "a")])
         app.spawned()

@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: [ExitCause.signalled, .unseen])
-    func `R1: A fetch fails if a signal ends its program; after an unknown status it has no result`(cause: ExitCause) {
+    func `R1: A fetch fails if a signal ends its program, and has no result after an unknown status`(cause: ExitCause) {
         var app = TestApp()
         app.setWantedWakes([.row(.fetch, 1)])
         app.spawned()
@@ -178,7 +178,7 @@ import Testing
 
     // MARK: - Force quit, and restarts of the service
 
-    @Test(arguments: chances) func `R1: A force quit ends running wakes and prevents others`(
+    @Test(arguments: chances) func `R1: A force quit ends running wakes and prevents other wakes`(
         source: WakeSource
     ) {
         var app = TestApp()

@@ -13,7 +13,7 @@ import Testing
         (.region, 10, .locationOverdue), (.significantChange, 10, .locationOverdue),
         (.processing, 300, .processingOverdue), (.response, 30, .pushOverdue),
     ])
-    func `Each wake source has its own limit, and its own cause of ending an app that exceeds it`(
+    func `Each wake source has its own limit, and its own recorded cause for an app that exceeds it`(
         source: WakeSource, seconds: Double, cause: ExitCause
     ) {
         var app = TestApp(wakeLimit: 45)
@@ -240,7 +240,7 @@ import Testing
         #expect(app.taken == [.kill])
     }
 
-    @Test func `An app that the service may not suspend gets wakes at once and is never ended for them`() {
+    @Test func `An app that the service may not suspend gets its wakes at once, and is never ended`() {
         var app = TestApp()
         app.connected(managed: false)
         app.acknowledgeAll()

@@ -145,7 +145,7 @@ import Testing
         try await next.end()
     }
 
-    @Test func `L2: The user's policy overrides the entry's, and the entry's overrides the device's`() async throws {
+    @Test func `L2: The user's policy overrides the entry's policy, which overrides the device's`() async throws {
         let scene = try await ServiceScene(keys: "X-Nightshift-BackgroundPolicy=opportunistic:30")
         var status = try await scene.status().background
         #expect(status.policy == .brief && status.policySource == .manifest)
@@ -170,7 +170,8 @@ import Testing
         try await plain.end()
     }
 
-    @Test func `L2: The service reports that an app holds the device awake only while it does`() async throws {
+    @Test func `L2: The service reports that an app holds the device awake only as long as the app does`() async throws
+    {
         let scene = try await ServiceScene(keys: "X-Nightshift-BackgroundPolicy=contiguous")
         let (process, reader) = try await launch(scene)
         #expect(scene.fronts.read { $0 } == [ServiceScene.app])
@@ -275,7 +276,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L1: An app that cannot be suspended stays in the background, and the service tries again`()
+    @Test func `L1: An app that cannot be suspended stays in the background until a later try succeeds`()
         async throws
     {
         let scene = try await ServiceScene()

@@ -24,7 +24,7 @@ import Testing
     }
 
     /// An app that restarts itself connects in this way, for example.
-    @Test func `A process that connects while the previous one ends is not confused with it`() async throws {
+    @Test func `The service distinguishes a connecting process from the previous process that ends`() async throws {
         let scene = try await ServiceScene()
         let host = try #require(scene.scripted)
         let first = try #require(try await scene.service.launch(ServiceScene.app, LaunchRequest()).processID)

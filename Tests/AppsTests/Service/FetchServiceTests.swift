@@ -93,7 +93,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: An app gets a warning before its 30 s are over, and is ended when they are`()
+    @Test func `R1: An app gets a warning before the 30 s of its fetch end, and is ended after them`()
         async throws
     {
         let scene = try await ServiceScene(keys: Self.modes)

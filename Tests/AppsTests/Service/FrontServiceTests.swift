@@ -86,7 +86,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `L8: The service also reports use of apps with Nightshift's keys that it did not launch`()
+    @Test func `L8: The service reports the use of an app that has Nightshift's keys but was not launched`()
         async throws
     {
         let scene = try await ServiceScene()

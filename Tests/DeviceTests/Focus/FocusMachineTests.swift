@@ -141,11 +141,11 @@ import Testing
             (":0", 0), (":10.1", 10), ("unix:3", 3), ("unix:3.0", 3), ("localhost:10.0", nil), ("", nil), (":", nil),
             (":a", nil), (":-1", nil), ("::0", nil), (":65536", nil), ("host/unix:0", nil), ("0", nil),
         ] as [(String, Int?)])
-    func `L8: The search distinguishes displays of this machine from others`(name: String, number: Int?) {
+    func `L8: The search uses only displays of this machine`(name: String, number: Int?) {
         #expect(X11Display(name: name, authority: nil)?.number == number)
     }
 
-    @Test func `L8: The session's display precedes the service's, and Wayland precedes X`() {
+    @Test func `L8: The search prefers the session's display to the service's, and Wayland to X`() {
         let service = [
             "XDG_RUNTIME_DIR": "/run/user/7", "WAYLAND_DISPLAY": "wayland-5", "DISPLAY": ":1", "HOME": "/home/a",
         ]
@@ -243,7 +243,7 @@ import Testing
         #expect(!none && simple.isTold == true)
     }
 
-    @Test func `L8: The first report is delivered even if it is empty`() {
+    @Test func `L8: The monitor delivers its first report even if the report is empty`() {
         var settling = FrontSettling()
         let first = settling.update(nil, now: 0)
         #expect(!first && !settling.hasTold)

@@ -12,8 +12,7 @@ import Testing
         fix.map { abs($0.place.latitude - 52.5163) < 1e-9 && abs($0.place.longitude - 13.3777) < 1e-9 } == true
     }
 
-    @Test func `R6: Without gpsd the service asks GeoClue for an exact location until it is exact enough`() async throws
-    {
+    @Test func `R6: Without gpsd the service asks GeoClue until the location is exact enough`() async throws {
         let bus = try await PrivateBus.started()
         let geoClue = try await MockLocationService(.geoClue, on: bus)
         let watched = try WatchedSources(bus: bus.address)
@@ -150,7 +149,8 @@ import Testing
         #expect(try await geoClue.tell("Clients").contains("1 made, 0 there"))
     }
 
-    @Test func `R7: The provider follows services and a bus that end and return while it watches changes`() async throws
+    @Test func `R7: While it watches changes, the provider reconnects to a bus and to services that return`()
+        async throws
     {
         let bus = try PrivateBus()
         let watched = try WatchedSources(bus: bus.address)
@@ -176,7 +176,8 @@ import Testing
     }
 
     /// GeoClue of Debian 12 never answers if no agent of a desktop is running.
-    @Test func `R6: The provider reports a GeoClue that does not answer, and uses it once it answers`() async throws {
+    @Test func `R6: The provider reports that GeoClue does not answer, and uses GeoClue once it answers`() async throws
+    {
         let bus = try await PrivateBus.started()
         let geoClue = try await MockLocationService(.geoClue, on: bus)
         let watched = try WatchedSources(bus: bus.address)

@@ -176,7 +176,7 @@ import Testing
         #expect(Self.created(actions) == [.changes])
     }
 
-    @Test func `R7: The machine tries a bus that it never reached only when its socket appears`() {
+    @Test func `R7: The machine connects to a bus that it never reached when the bus's socket appears`() {
         var machine = Self.machine(gpsd: "none")
         #expect(machine.want(FixDemand(watchesChanges: true), now: 0).contains(.openBus))
         _ = machine.busEnded(BusFailure("is not there"), now: 0)
@@ -357,7 +357,7 @@ import Testing
         #expect(try Self.told(machine.gpsdReported(Self.place(1), now: 114)).compactMap(\.fix).count == 1)
     }
 
-    @Test func `R6: A changed demand continues the request, and an empty demand releases the receiver`() throws {
+    @Test func `R6: A changed demand does not restart the request, and an empty demand ends it`() throws {
         var machine = Self.machine()
         _ = Self.looked(&machine)
         _ = machine.want(FixDemand(fix: 50), now: 100)

@@ -99,7 +99,8 @@ import Testing
         scene.distributor.shutdown()
     }
 
-    @Test func `B7: Introspection lists the interfaces, and the distributor refuses invalid calls`() async throws {
+    @Test func `B7: The distributor answers introspection with its interfaces, and refuses invalid calls`() async throws
+    {
         let scene = try await DistributorScene(app: Self.app, version: .two)
         let name = "org.unifiedpush.Distributor.nightshift"
         let path = "/org/unifiedpush/Distributor"

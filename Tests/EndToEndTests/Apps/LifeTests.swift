@@ -82,7 +82,7 @@ import app_probe
         #expect(app.seen().last { [.active, .background].contains($0.event) }?.event == .background)
     }
 
-    @Test func `L1: A child that an app has forked is frozen, resumed and killed together with it`() async throws {
+    @Test func `L1: The service freezes, resumes and kills a child that an app has forked with the app`() async throws {
         let gate = Gate()
         let app = try await probe([.holdHead(gate)]) { $0.rules = [Rule(.launched, .spin)] }
         let child = LiveProcess(try #require(Int32(try await app.wait(for: .child).text ?? "")))

@@ -40,7 +40,7 @@ import app_probe
     ]
 
     @Test(arguments: schemes.indices)
-    func `T9: A dead app is launched for a Basic or Digest challenge, and its credential is used`(
+    func `T9: A dead app is launched for a Basic or Digest challenge and provides the credential`(
         scheme: Int
     ) async throws {
         let app = try await dead([Self.schemes[scheme]]) {
@@ -101,7 +101,7 @@ import app_probe
         try await app.waitUntilSuspended()
     }
 
-    @Test func `T9: The service asks a dead app before a delayed request starts, and the app allows it`() async throws {
+    @Test func `T9: A dead app is launched to allow the start of its delayed request`() async throws {
         let app = try await dead([], beginsIn: 1, holdsAt: .delayed) { $0.delayed = .proceed }
         try await app.wait(for: .delayed)
         #expect(app.origin.requests.isEmpty)

@@ -131,7 +131,9 @@ import app_probe
         try expectWhole(app)
     }
 
-    @Test func `T9: An app that creates its session only in handleEvents gets all events there`() async throws {
+    @Test func `T9: An app that creates its session only in handleEvents gets all of the session's events`()
+        async throws
+    {
         let (app, gate) = (try AppFixture(), Gate())
         app.origin.serve("/film", Resource(content: content, behaviours: [.holdHead(gate)]))
         try app.order {

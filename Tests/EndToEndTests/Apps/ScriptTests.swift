@@ -106,7 +106,7 @@ import Testing
 
     // MARK: - The log
 
-    @Test func `L1: A log stays within its limit with and without the service, and the app survives kills`()
+    @Test func `L1: An app's log stays within its limit with and without a service, even after kills`()
         async throws
     {
         let limit = 65_536

@@ -53,7 +53,7 @@ import app_probe
         #expect(zip(order, order.dropFirst()).allSatisfy { next[$0] == $1 || $0 == .resigned && $1 == .active })
     }
 
-    @Test func `T2: A frozen app thaws when its service is killed, and the next service adopts it`()
+    @Test func `T2: An app thaws when its service is killed, and is adopted by the next service`()
         async throws
     {
         let gate = Gate()
@@ -78,7 +78,7 @@ import app_probe
         #expect(try content.firstMismatch(inFileAt: app.file("film")) == nil)
     }
 
-    @Test func `T2: A stopping service resumes all apps, and the next service suspends them again`()
+    @Test func `T2: A stopping service resumes all apps, which the next service suspends again`()
         async throws
     {
         let gate = Gate()

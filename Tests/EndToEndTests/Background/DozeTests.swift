@@ -92,7 +92,7 @@ import app_probe
         #expect(try await service.device().doze.awakeReason == .inUse)
     }
 
-    @Test func `L6: After kill -9 in doze no process stays frozen, and the next service continues doze`() async throws {
+    @Test func `L6: After kill -9 in doze every process thaws until the next service continues doze`() async throws {
         let (app, child) = try await worker(policy: "opportunistic")
         try await app.service.doze(.dozing)
         let before = try await app.wait(for: "standing still") { $0.background.standsStill }

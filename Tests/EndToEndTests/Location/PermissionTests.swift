@@ -12,7 +12,8 @@ import app_probe
     }
 
     @Test(arguments: Answer.allCases)
-    func `R6: A notification asks the user for permission, and the app gets the answer`(_ answer: Answer) async throws {
+    func `R6: The app gets the user's answer to a notification that asks for permission`(_ answer: Answer) async throws
+    {
         let bus = try await PrivateBus.started()
         let server = try await MockService(
             .notifications, on: bus, parameters: #"{"capabilities": "body body-markup actions"}"#)

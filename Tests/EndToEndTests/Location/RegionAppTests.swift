@@ -62,7 +62,7 @@ import app_probe
         #expect(crossings.filter { !$0.isOnMainThread }.isEmpty)
     }
 
-    @Test func `R6: Without permission the service monitors no region, and it reports a denial to the app`()
+    @Test func `R6: Without permission the service monitors no region, and reports a denial to the app`()
         async throws
     {
         let app = try AppFixture { orders in

@@ -84,7 +84,9 @@ struct RegionWalkTests {
         }
     }
 
-    @Test func `R7: A change of the modem's cell wakes a suspended app, or launches one that is gone`() async throws {
+    @Test func `R7: A change of the modem's cell wakes a suspended app, or launches an app that has ended`()
+        async throws
+    {
         let bus = try await PrivateBus.started()
         let (modem, places) = (
             try await MockLocationService(.modemManager, on: bus), try await MockLocationService(.geoClue, on: bus)

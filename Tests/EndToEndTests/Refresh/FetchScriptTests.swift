@@ -97,8 +97,7 @@ import Testing
         try await eventually("the user's setting to apply") { try await feed.refresh().hold != "forceQuit" }
     }
 
-    @Test func `R2: The service does not fetch for an app that is switched off, and the status says why`() async throws
-    {
+    @Test func `R2: The service does not fetch for an app that is switched off, and reports the reason`() async throws {
         let feed = try FetchingScript()
         try await feed.install("exit 0")
         let outcome = try await feed.service.cli(["app", "refresh", FetchingScript.id.rawValue, "--off"])

@@ -31,7 +31,7 @@ import Testing
 
     // MARK: - The link
 
-    @Test func `T8: Pauses between attempts grow from 20 ms to 5 s, and a message resets them`() {
+    @Test func `T8: Pauses between attempts grow from 20 ms to 5 s, and start again after a message`() {
         var machine = SessionMachine()
         var actions = machine.start()
         var pauses: [Duration] = []
