@@ -14,7 +14,7 @@ enum BodySink {
 
     enum Answer {
         case taken
-        /// A limit was reached. The same bytes must be delivered again later.
+        /// A limit was reached. libcurl must deliver the same bytes again later.
         case full
         /// The receiver needs no more bytes.
         case enough
@@ -85,7 +85,7 @@ struct MemoryBody {
 
     /// Appends bytes to the body.
     ///
-    /// - Returns: Whether all bytes fit. If they do not, no bytes are appended.
+    /// - Returns: Whether all bytes fit. If the bytes do not fit, none of them is appended.
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count <= limit - kept.count else { return false }
         kept.append(contentsOf: bytes)

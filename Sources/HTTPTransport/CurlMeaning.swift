@@ -84,7 +84,7 @@ enum CertificateFlaw: Hashable, Sendable {
     /// The certificate or the revocation list is not yet valid or has expired. This machine's clock may be wrong, or a
     /// renewal may be due.
     case outOfDate
-    /// The error that this machine could not verify the certificate.
+    /// This machine could not verify the certificate.
     case unchecked
     /// The certificate will never be accepted: its authority is not trusted, it has another name, or it is revoked or
     /// malformed.

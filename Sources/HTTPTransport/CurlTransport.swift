@@ -8,7 +8,8 @@ package import Transfers
 /// A ``Transport`` that uses libcurl. A few threads move the bytes of all exchanges: at most one per core, one for
 /// small files, and one for each other file system, because a file system may block its thread.
 ///
-/// It follows redirects, sends credentials and resumes paused exchanges. It does not know tasks, validators or retries.
+/// The transport follows redirects, sends credentials and resumes paused exchanges. It does not know tasks, validators
+/// or retries.
 package final class CurlTransport: Transport {
     private let limit = CommonLimit()
     private let loops: [CurlLoop]

@@ -15,7 +15,7 @@ struct LoopPlacement {
     /// handshake.
     static let maximumOrigins = 64
 
-    /// The index of the loop on which connections are shared.
+    /// The index that stands for the loop on which connections are shared.
     static let sharing = -1
 
     init(loops: Int) {

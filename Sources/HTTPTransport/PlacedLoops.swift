@@ -25,7 +25,7 @@ struct PlacedLoops: Sendable {
 
     var all: [CurlLoop] { entries.values.map(\.loop) }
 
-    /// Returns the loop for a file system; nil if it has no loop.
+    /// Returns the loop for a file system; nil if the file system has no loop.
     func loop(of place: FileSystemKey) -> CurlLoop? {
         entries[place]?.loop ?? (entries.count < Self.maximum ? nil : entries[sharedSlot(for: place)]?.loop)
     }
@@ -52,7 +52,7 @@ struct PlacedLoops: Sendable {
     }
 
     /// Returns the slot that a file system shares with another. The slot stays the same as long as the set of loops
-    /// does.
+    /// stays the same.
     private func sharedSlot(for place: FileSystemKey) -> FileSystemKey {
         let keys = entries.keys.sorted { $0.device < $1.device }
         let sum = place.device.utf8.reduce(0) { $0 &+ Int($1) }

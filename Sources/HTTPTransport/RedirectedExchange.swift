@@ -36,10 +36,10 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     private var head: ResponseHead?
     private var next: NextRequest?
     private var trust: OriginTrust?
-    /// The challenge in the final response; nil if it has none.
+    /// The challenge in the final response; nil if the response has none.
     private var question: Challenge?
     private var sink = BodySink.discard(rest: BodySink.cheapRest)
-    /// The outcome with which this side ended the exchange; nil if it did not.
+    /// The outcome with which this side ended the exchange; nil if this side did not end it.
     private var ownEnd: ExchangeEnd.Outcome?
 
     /// Creates an exchange.
@@ -87,8 +87,8 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         loop.perform { self.beginHop() }
     }
 
-    /// The minimum number of missing bytes for which libcurl leaves the body in the socket. Moving it without libcurl
-    /// costs the connection, which is not worthwhile for fewer bytes.
+    /// The minimum number of missing bytes for which libcurl leaves the body in the socket. If the body is moved
+    /// without libcurl, the connection cannot be reused, which is not worthwhile for fewer bytes.
     private static let socketBodyBytes: Int64 = 16 << 20
 
     // MARK: - ExchangeHandle

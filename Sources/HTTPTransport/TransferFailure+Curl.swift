@@ -4,8 +4,8 @@ import NightshiftAPI
 import NightshiftCurl
 
 extension TransferFailure {
-    /// Describes libcurl's result for people. The description contains no credentials and no query, because a query may
-    /// hold credentials.
+    /// Describes libcurl's result for display. The description contains no credentials and no query, because a query
+    /// may contain credentials.
     ///
     /// - Parameter proxyVariable: The environment variable that named the proxy.
     init(_ end: CurlEnd, of request: CurlRequest, proxyVariable: String? = nil) {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A counting semaphore for Swift tasks. At most `permits` tasks run at the same time. The others wait in the order of
+/// A counting semaphore for Swift tasks. At most `permits` tasks run at the same time. Other tasks wait in the order of
 /// arrival.
 final class AsyncSemaphore: Sendable {
     private struct State {

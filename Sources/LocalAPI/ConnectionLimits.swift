@@ -21,12 +21,13 @@ package struct ConnectionLimits: Hashable, Sendable {
 
     /// The maximum size in bytes of a body that is not a list of transfers.
     package static let smallBody = 1 << 20
-    /// The maximum size in bytes of a body that is read at once. Larger bodies are read and decoded in turn.
+    /// The maximum size in bytes of a body that the service reads at once. The service reads and decodes only a few
+    /// larger bodies at the same time.
     package static let turnlessBody = 64 << 10
     /// The maximum number of large bodies in memory at the same time. Further bodies stay unread in their sockets.
     package static let largeBodies = 2
-    /// The time in which a body must arrive once it is its turn. If a body takes longer, its sender was probably
-    /// suspended while sending.
+    /// The time in which a large body must arrive after the service has begun to read it. If a body takes longer, its
+    /// sender was probably suspended while sending.
     package static let bodyTimeout = Duration.seconds(10)
 
     package init() {}

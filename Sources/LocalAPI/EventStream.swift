@@ -67,7 +67,8 @@ final class EventStreams: Sendable {
         self.limit = limit
     }
 
-    /// The place of one stream. It is freed when its last reference is released.
+    /// The claim of one open stream to one of the limited streams. The claim ends when the last reference to this
+    /// object is released.
     final class Place: Sendable {
         private let streams: EventStreams
 

@@ -35,8 +35,8 @@ final class FileContent: Sendable {
         self.init([try Self.opened(path)], type, from: start, limit: limit)
     }
 
-    /// Creates a response with the two halves of a log. When the newer half is full, its writer renames it to the older
-    /// half and starts a new one.
+    /// Creates a response with the two halves of a log. When the newer half is full, the log's writer renames it to the
+    /// older half and starts a new half.
     ///
     /// - Parameter halves: The paths of the halves, the older one first. One of the files may be missing.
     convenience init(

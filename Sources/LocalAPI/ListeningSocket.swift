@@ -4,8 +4,8 @@ import NightshiftAPI
 
 /// The socket on which the local API listens.
 package enum ListeningSocket: Hashable, Sendable {
-    /// A new socket at this path, with mode 0600. The caller holds the instance lock, so any existing socket there is
-    /// stale.
+    /// A new socket at this path, with mode 0600. The caller has locked the instance lock, so any existing socket there
+    /// is stale.
     case path(String)
     /// A listening Unix stream socket that the service manager opened (`sd_listen_fds(3)`).
     case inherited(descriptor: Int32)

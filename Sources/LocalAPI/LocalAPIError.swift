@@ -1,7 +1,7 @@
 /// An error that prevents serving the local API.
 package struct LocalAPIError: Error, Hashable, Sendable, CustomStringConvertible {
     package var code: Code
-    /// A message for people: what was attempted, and why it failed.
+    /// A message for display: what was attempted, and why it failed.
     package var message: String
 
     package enum Code: String, Sendable {

@@ -64,8 +64,8 @@ struct RequestDecoder: Sendable {
         }
     }
 
-    /// Reads a body while others wait for their turn, and therefore within a time limit. Throws ``StalledBody`` if the
-    /// body does not arrive in time, which means that its sender may be suspended.
+    /// Reads a body within a time limit, because other large bodies wait until this body is read. Throws
+    /// ``StalledBody`` if the body does not arrive in time, which means that its sender may be suspended.
     private func collectInTurn(_ request: Request, limit: Int) async throws -> ByteBuffer {
         let timeout = timeout
         return try await withThrowingTaskGroup(of: ByteBuffer.self) { group in

@@ -6,7 +6,7 @@ struct Route: Sendable {
     var method: HTTPRequest.Method
     /// The path in OpenAPI syntax: `/v1/tasks/{id}`.
     var path: String
-    /// The allowed query parameters. Others are refused.
+    /// The allowed query parameters. Other parameters are refused.
     var query: Set<String>
     var handle: @Sendable (Call) async throws -> Response
 

@@ -58,7 +58,7 @@ final class Schema: Decodable, Sendable {
 
     var isInteger: Bool { types.first == "integer" }
 
-    /// A description of the expected value for people.
+    /// A description of the expected value for display.
     var expectation: String {
         if let values { return "one of " + values.compactMap { $0 }.map { "'\($0)'" }.joined(separator: ", ") }
         if format == "date-time" { return "a time such as 2026-11-21T06:00:00Z" }

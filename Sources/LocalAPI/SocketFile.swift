@@ -8,7 +8,7 @@ struct SocketFile: Sendable {
     private let device: dev_t
     private let inode: ino_t
 
-    /// Returns nil if this service must not remove the socket.
+    /// Records the file of a socket that this service created. Returns nil if this service must not remove the socket.
     init?(_ socket: ListeningSocket) {
         var status = stat()
         guard case .path(let path) = socket, lstat(path, &status) == 0 else { return nil }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A content coding that the service can decode (RFC 9110, section 8.4.1). The service never requests one.
+/// A content coding that the service can decode (RFC 9110, section 8.4.1). The service never requests a content coding.
 package enum ContentCoding: String, Hashable, Sendable, Codable {
     case gzip
     case deflate

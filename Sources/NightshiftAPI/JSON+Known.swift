@@ -46,7 +46,7 @@ extension JSON {
 package struct UnreadablePart: Hashable, Sendable {
     /// The path of keys to this part. An element of a list is named by its identifier, or otherwise by its index.
     package var path: [String]
-    /// A description of the problem for people.
+    /// A description of the problem for display.
     package var reason: String
 
     package init(path: [String], reason: String) {
@@ -70,7 +70,7 @@ extension UnreadablePart {
 }
 
 extension [UnreadablePart] {
-    /// Adds a part. It replaces recorded parts inside it, but keeps the reason of the first of them, because that
+    /// Adds a part. It replaces recorded parts inside it, but keeps the reason of the first replaced part, because that
     /// reason explains why this part is left out.
     fileprivate mutating func add(_ part: UnreadablePart) {
         var part = part
@@ -146,7 +146,7 @@ private enum JSONTree: Hashable, Codable {
         return less
     }
 
-    /// Returns the path in a form for people.
+    /// Returns the path in a form for display.
     func names(_ path: ArraySlice<any CodingKey>) -> [String] {
         guard let step = path.first else { return [] }
         switch self {

@@ -38,7 +38,7 @@ package enum JSONCheck {
     package struct Finding: Error {
         package var path: [String]
         package var detail: String
-        /// Whether the value is not allowed. If false, its form is wrong.
+        /// Whether the form of the value is right but the value is not allowed. If false, the form is wrong.
         package var isValue = false
 
         fileprivate func inside(_ key: String) -> Finding {

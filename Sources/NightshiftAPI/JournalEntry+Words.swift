@@ -1,7 +1,7 @@
 package import Foundation
 
 extension JournalEntry {
-    /// Returns the entry for transfers that were accepted together. The entry belongs to the first of them.
+    /// Returns the entry for transfers that were accepted together. The entry belongs to the first transfer.
     package static func accepted(_ first: TaskID, through last: TaskID, at time: Date) -> JournalEntry {
         JournalEntry(
             time: time, decision: .accepted, task: first, detail: first == last ? nil : "Tasks \(first) to \(last).")

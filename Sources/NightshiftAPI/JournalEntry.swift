@@ -13,7 +13,7 @@ package struct JournalEntry: Hashable, Sendable, Codable {
     /// The reason why the transfer waits, for ``Decision/held``.
     package var wait: Wait?
     package var error: TransferFailure?
-    /// Details for people.
+    /// Details for display.
     package var detail: String?
     /// The values that the decision was based on.
     package var inputs: [String: String]?

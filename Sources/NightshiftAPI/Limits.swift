@@ -75,7 +75,7 @@ package enum Limits {
     package static let headerBytes = 65_536
     /// The maximum size in bytes of the request body of a download. The body is stored with the transfer.
     package static let downloadBody = 1 << 20
-    /// The largest number of connections per host of a session. Larger values are reduced to this one.
+    /// The largest number of connections per host of a session. Larger values are reduced to this number.
     package static let connectionsPerHost = 1_000
     /// The maximum number of mirror URLs of a file.
     package static let mirrors = 16

@@ -1,7 +1,7 @@
 /// The contents of the lock file: the process of the running service, and the path of its socket.
 ///
 /// The lock file is in the state directory, because this directory is the same for a desktop session, cron and sudo,
-/// but the runtime directory is not. The contents are valid only while the lock is held.
+/// but the runtime directory is not. The contents are valid only while a process has the file locked.
 package struct LockRecord: Hashable, Sendable {
     package var processID: Int32
     /// The absolute path of the socket; nil if the service that wrote the file does not record it.

@@ -47,7 +47,7 @@ package struct TaskPage: Sendable, Codable {
 /// A transfer whose row cannot be read.
 package struct UnreadableTask: Hashable, Sendable, Codable {
     package var id: TaskID
-    /// A description of the problem for people.
+    /// A description of the problem for display.
     package var reason: String
 
     package init(id: TaskID, reason: String) {
@@ -196,7 +196,7 @@ package struct PausedHost: Hashable, Sendable, Codable {
 /// The response of `GET /v1/tasks/{id}/why`: the current state, its reason, and the decisions that led to it.
 package struct Explanation: Sendable, Codable {
     package var task: TaskStatus
-    /// The explanation as a sentence for people.
+    /// The explanation as a sentence for display.
     package var sentence: String
     /// The time or event that will end the current state.
     package var endedBy: String?

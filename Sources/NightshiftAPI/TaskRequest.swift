@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A request for one new transfer. Values that are nil are taken from its session.
+/// A request for one new transfer. Values that are nil are taken from the transfer's session.
 package struct TaskRequest: Hashable, Sendable, Codable {
     package var kind: TaskKind
     /// An http or https URL. Characters outside ASCII are encoded as in browsers. The URL is not required with

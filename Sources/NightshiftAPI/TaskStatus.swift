@@ -112,7 +112,7 @@ package enum ResponseRemark: String, Hashable, Sendable, Codable, CaseIterable {
     /// A content coding that was not requested, in a file that holds the decoded bytes.
     case decoded
 
-    /// The remark as a sentence for people.
+    /// The remark as a sentence for display.
     package var sentence: String {
         switch self {
         case .page: "The server sent a web page instead of a file of this name, and sent one again later."

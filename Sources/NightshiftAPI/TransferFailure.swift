@@ -1,7 +1,8 @@
 /// A failure of a transfer: a code from a closed set, with a message.
 package struct TransferFailure: Error, Hashable, Sendable, Codable {
     package var code: Code
-    /// Details for people: the expected value, the actual value, and possible remedies. It never contains a credential.
+    /// Details for display: the expected value, the actual value, and possible remedies. The message never contains a
+    /// credential.
     package var message: String
     /// The HTTP status, if a response caused the failure.
     package var status: Int?

@@ -1,4 +1,5 @@
-/// The conditions of the device that a transfer requires before it runs. They combine its request and its session.
+/// The conditions of the device that a transfer requires before it runs. The settings of the request and of its session
+/// are combined.
 package struct TransferRules: Hashable, Sendable, Codable {
     package var discretion: Discretion = .none
     package var allowsCellularAccess = true

@@ -57,7 +57,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
     case portal
     case destinationSilent
 
-    /// The reason as a sentence for people.
+    /// The reason as a sentence for display.
     package var sentence: String {
         switch self {
         case .starting: "The transfer is about to start."

@@ -1,7 +1,7 @@
 package import NightshiftAPI
 
-/// Decides which waiting transfers start, and which running ones are stopped to make room. The same queues always give
-/// the same plan.
+/// Decides which waiting transfers start, and which running transfers are stopped to make room. The same queues always
+/// give the same plan.
 ///
 /// Within the limits, the transfer with the highest priority starts first. At equal priority, the oldest starts first.
 /// Rules 1 and 2 keep large files from starving small ones (BITS uses time slices for the same purpose). Rule 3 keeps
@@ -10,7 +10,7 @@ package import NightshiftAPI
 /// 1. A large transfer never takes the last connection of a per-origin queue (``Lane``), or of the service, while a
 ///    small one waits there. If only one connection exists, this rule applies only to small transfers of at least equal
 ///    priority.
-/// 2. If large transfers hold every connection and a small one of at least equal priority waits, one large transfer is
+/// 2. If large transfers use every connection and a small one of at least equal priority waits, one large transfer is
 ///    stopped. It must have run for ``slice`` seconds, and must be able to resume.
 /// 3. Transfers whose last attempt made no lasting progress take at most half the connections of a queue, and of the
 ///    service, while a transfer that has not failed waits there. If only one connection exists, both kinds take turns.
@@ -18,7 +18,7 @@ package import NightshiftAPI
 ///
 /// ``ConnectionSlots`` determines how many transfers the service lets a queue start. At equal priority, a task goes
 /// first if it has not failed and its origin has no running transfer. ``yield(_:_:_:now:plan:)`` decides which slow
-/// transfers give up their places.
+/// transfers give up their slots.
 package enum Admission {
     /// The number of missing bytes from which a transfer counts as large: more than a second on a line of 100 Mbit/s.
     package static let largeSize: Int64 = 16 << 20
@@ -32,7 +32,7 @@ package enum Admission {
         package var isLarge: Bool
         /// The number of consecutive attempts without lasting progress.
         package var fruitless: Int
-        /// Whether the task gave up its place recently. If so, other tasks of equal priority go first.
+        /// Whether the task gave up its slot recently. If so, other tasks of equal priority go first.
         package var isLast: Bool
 
         package init(id: TaskID, priority: Double, isLarge: Bool, fruitless: Int = 0, isLast: Bool = false) {
@@ -54,7 +54,7 @@ package enum Admission {
         }
     }
 
-    /// The state of a running transfer that is too slow to keep its place. See ``Pace``.
+    /// The state of a running transfer that is too slow to keep its slot. See ``Pace``.
     package struct Slowness: Hashable, Sendable {
         /// The loss if the transfer is stopped, ordered from least to most.
         package enum Loss: Hashable, Sendable {
@@ -156,9 +156,9 @@ package enum Admission {
     package struct Plan: Hashable, Sendable {
         package var start: [TaskID] = []
         package var makeRoom: [TaskID] = []
-        /// The slow transfers that have to give up their places.
+        /// The slow transfers that have to give up their slots.
         package var yield: [TaskID] = []
-        /// The time in boot seconds at which the next slice ends that other tasks wait for.
+        /// The time in boot seconds at which the next slice ends. Tasks that wait may start then.
         package var nextDeadline: Double?
     }
 
@@ -171,8 +171,10 @@ package enum Admission {
         return Array(classes.flatMap(\.self).sorted { $0.precedes($1, smallFirst: false) }.prefix(limit))
     }
 
-    /// - Parameter isTurnOfFailed: whether it is the turn of a transfer that has failed, because the last one had not
-    ///   failed. Used only if the service runs one transfer at a time.
+    /// Returns the transfers to start, and the running transfers to stop.
+    ///
+    /// - Parameter isTurnOfFailed: whether it is the turn of a transfer that has failed, because the last transfer had
+    ///   not failed. Used only if the service runs one transfer at a time.
     package static func plan(
         lanes: [Lane], maximumTransfers: Int, now: Double, isTurnOfFailed: Bool = false
     ) -> Plan {
@@ -254,9 +256,9 @@ package enum Admission {
         }
     }
 
-    /// Selects slow transfers that give up their places when waiting tasks cannot start otherwise. If slow transfers
-    /// hold all connections of a per-origin queue, one that can resume is stopped. If there are more slow transfers
-    /// than lent places, the slow transfers with the smallest loss are stopped.
+    /// Selects slow transfers that give up their slots when waiting tasks cannot start otherwise. If slow transfers use
+    /// all connections of a per-origin queue, a transfer that can resume is stopped. If there are more slow transfers
+    /// than lent slots, the slow transfers with the smallest loss are stopped.
     ///
     /// A transfer does not stop before its slice has passed. A transfer that has to restart stops only if no other has
     /// a smaller loss.
@@ -304,9 +306,9 @@ package enum Admission {
     ///
     /// - Parameters:
     ///   - hasFailed: whether the last attempt made no lasting progress.
-    ///   - places: the places of the service.
+    ///   - places: the connection slots of the service.
     ///   - smallWaitsElsewhere: whether another queue has a small task that could start.
-    ///   - othersFirst: whether the service reserves its places for tasks of other queues that have not failed.
+    ///   - othersFirst: whether the service reserves its slots for tasks of other queues that have not failed.
     package static func reason(
         isLarge: Bool, hasFailed: Bool = false, lane: Lane, places: ConnectionSlots,
         smallWaitsElsewhere: @autoclosure () -> Bool = false, othersFirst: @autoclosure () -> Bool = false
@@ -342,7 +344,7 @@ extension Admission.Lane {
         freeConnections > 0 && (small.contains { !$0.hasFailed } || large.contains { !$0.hasFailed })
     }
 
-    /// Returns whether the task has neither failed nor given up its place recently, and its origin is idle and needs no
+    /// Returns whether the task has neither failed nor given up its slot recently, and its origin is idle and needs no
     /// probe.
     fileprivate func isUntried(_ candidate: Admission.Candidate, _ places: ConnectionSlots) -> Bool {
         origin != nil && !candidate.hasFailed && !candidate.isLast && allowance > 1 && places.isIdle(self)

@@ -1,14 +1,14 @@
-/// The places of the service: the number of transfers that may run at the same time, and the rules for the next one.
-/// This is a pure value.
+/// The connection slots of the service: the number of transfers that may run at the same time, and the rules for the
+/// next transfer. This is a pure value.
 ///
-/// Three rules keep a few origins from using all places while others wait:
+/// Three rules keep a few origins from using all slots while other origins wait:
 ///
-/// - Slow transfers (``Pace``) lend their places to other origins: the service runs one more transfer for each slow
-///   one, up to ``lent(of:)``. An origin with a slow transfer gets none of these places.
-/// - An eighth of the places is reserved for origins without a running transfer.
+/// - Slow transfers (``Pace``) lend their slots to other origins: the service runs one more transfer for each slow one,
+///   up to ``lent(of:)``. An origin with a slow transfer gets none of these slots.
+/// - An eighth of the slots is reserved for origins without a running transfer.
 /// - At equal priority, a task whose origin has no running transfer goes first (``Admission``).
 ///
-/// If the limit is less than eight transfers, the service lends or reserves no places.
+/// If the limit is less than eight transfers, the service lends or reserves no slots.
 package struct ConnectionSlots: Hashable, Sendable {
     package let maximum: Int
     package private(set) var running = 0
@@ -27,7 +27,7 @@ package struct ConnectionSlots: Hashable, Sendable {
         }
     }
 
-    /// Counts a running transfer, which takes up a place.
+    /// Counts a running transfer, which uses a slot.
     package mutating func add(origin: String?, isSlow: Bool = false) {
         running += 1
         slow += isSlow ? 1 : 0
@@ -36,8 +36,8 @@ package struct ConnectionSlots: Hashable, Sendable {
         if isSlow { slowOrigins.insert(origin) }
     }
 
-    /// Returns the number of transfers that a per-origin queue may still start, according to the places of the service.
-    /// The result is 0 or less if it may start none.
+    /// Returns the number of transfers that a per-origin queue may still start, according to the slots of the service.
+    /// The result is 0 or less if the queue may start none.
     package func left(for lane: Admission.Lane) -> Int {
         let kept = isIdle(lane) ? 0 : Self.kept(of: maximum)
         let lent = hasSlow(lane) ? 0 : min(slow, Self.lent(of: maximum))
@@ -53,8 +53,8 @@ package struct ConnectionSlots: Hashable, Sendable {
         lane.running.contains { $0.slowness != nil } || lane.origin.map(slowOrigins.contains) ?? false
     }
 
-    /// The number of slow transfers beyond the lent places. One of these has to stop before a transfer of another
-    /// origin can start.
+    /// The number of slow transfers beyond the lent slots. One of these transfers has to stop before a transfer of
+    /// another origin can start.
     var slowWithoutPlace: Int { max(0, slow - Self.lent(of: maximum)) }
 
     var isAllSlow: Bool { running == slow }
@@ -63,6 +63,6 @@ package struct ConnectionSlots: Hashable, Sendable {
     /// hundred origins that do not respond.
     package static func lent(of maximum: Int) -> Int { maximum < 8 ? 0 : min(3 * maximum, 96) }
 
-    /// Returns the number of places reserved for origins without a running transfer.
+    /// Returns the number of slots that are reserved for origins without a running transfer.
     package static func kept(of maximum: Int) -> Int { maximum / 8 }
 }

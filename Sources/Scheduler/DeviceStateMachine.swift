@@ -1,7 +1,7 @@
 package import NightshiftAPI
 
-/// Decides the device state for all parts of the service. It follows the conditions of the device, manages doze, and
-/// keeps the device awake for apps that may request this.
+/// Decides the device state for all parts of the service. The machine follows the conditions of the device, manages
+/// doze, and keeps the device awake for apps that may request this.
 ///
 /// This is a pure value: it takes device conditions and the activity of apps and transfers, and returns actions.
 /// ``DeviceStateChange`` decides how an announced state affects transfers. Times are boot seconds.
@@ -10,7 +10,7 @@ package struct DeviceStateMachine: Sendable {
     package private(set) var doze: DozeMachine
     /// The device's conditions at the last decision.
     package private(set) var conditions: DeviceConditions
-    /// The apps that held the device awake at the last update.
+    /// The apps that kept the device awake at the last update.
     package private(set) var holders: [AwakeHolder] = []
     /// The due time of the reading that has been requested.
     private var requestedReading: Double?
@@ -28,7 +28,7 @@ package struct DeviceStateMachine: Sendable {
 
     /// The activity of apps and transfers that affects the device state.
     package struct Activity: Hashable, Sendable {
-        /// The apps that hold the device awake, sorted by id.
+        /// The apps that keep the device awake, sorted by id.
         package var holders: [AwakeHolder] = []
         /// The number of apps that are being woken or are handling a wake.
         package var wakes = 0
@@ -40,6 +40,8 @@ package struct DeviceStateMachine: Sendable {
         package init() {}
     }
 
+    /// Creates the device state machine after a start of the service.
+    ///
     /// - Parameter doze: the state of doze that was stored last.
     package init(doze: DozeMachine.State, conditions: DeviceConditions = DeviceConditions()) {
         self.doze = DozeMachine(state: doze)

@@ -48,7 +48,7 @@ package struct Discretion: Hashable, Sendable {
     }
 
     /// Makes the task fully discretionary because its app added it in the background. A task that is already
-    /// discretionary does not change. This ends when the app comes to the foreground.
+    /// discretionary does not change. The forced discretion ends when the app comes to the foreground.
     package mutating func force(_ limit: TimeLimit?) {
         guard level == .none else { return }
         level = .full
@@ -56,7 +56,7 @@ package struct Discretion: Hashable, Sendable {
         schedule(limit)
     }
 
-    /// Ends the discretion.
+    /// Makes the task run without waiting for good conditions.
     package mutating func lift() {
         level = .none
         isForced = false

@@ -101,6 +101,8 @@ package struct DozeMachine: Sendable {
         return changes
     }
 
+    /// Handles a change of the activity of apps and transfers.
+    ///
     /// - Parameters:
     ///   - held: whether an app keeps the device awake.
     ///   - busy: whether work runs in a maintenance window, or waits for one.
@@ -210,6 +212,8 @@ package struct DozeMachine: Sendable {
         return isHeld ? .held : nil
     }
 
+    /// Makes the decisions that are due, and returns the changes.
+    ///
     /// - Parameter isConfirmed: whether the conditions were read after the decision became due.
     private mutating func step(_ now: ClockReading, isConfirmed: Bool = false) -> [Change] {
         let time = now.bootSeconds

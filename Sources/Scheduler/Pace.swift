@@ -1,4 +1,5 @@
-/// The pace of a running transfer, which decides whether it is fast enough to keep its place. This is a pure value.
+/// The pace of a running transfer, which decides whether the transfer is fast enough to keep its slot. This is a pure
+/// value.
 ///
 /// A transfer begins with ``firstCredit`` seconds of credit. Elapsed time uses up the credit, and body bytes earn new
 /// credit: the number of bytes that ``minimum(ownLimit:serviceLimit:transfers:)`` returns earns one second. The credit
@@ -11,6 +12,8 @@ package struct Pace: Hashable, Sendable {
     /// The time in boot seconds since which the transfer has been slow; nil while it is fast enough.
     package private(set) var slowSince: Double?
 
+    /// Creates the pace of a transfer that begins.
+    ///
     /// - Parameters:
     ///   - count: the body bytes already received, or already at the server, when the transfer begins.
     ///   - time: the start in boot seconds.

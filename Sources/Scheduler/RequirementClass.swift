@@ -35,7 +35,7 @@ package struct RequirementClass: Hashable, Sendable {
     package var worksInWindow: Bool { rules.discretion != .none }
 
     /// Returns journal entries for tasks that are about to be accepted and that the device state keeps from starting.
-    /// Tasks with equal requirements share one entry, with the index of the first of them.
+    /// Tasks with equal requirements share one entry, with the index of the first such task.
     ///
     /// Waits for a missing network are not included, because a separate entry records them.
     ///

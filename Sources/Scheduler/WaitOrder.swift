@@ -3,7 +3,7 @@ package import NightshiftAPI
 /// Decides which reason is reported if several reasons keep a task from running. This is a pure function.
 ///
 /// The order is: failures of the store, a question to the app, the task's own pause, its begin date, the device state,
-/// and finally its place in the queue. Reasons that last longest, or that only this task has, come before reasons that
+/// and finally its turn in the queue. Reasons that last longest, or that only this task has, come before reasons that
 /// the task shares with other tasks.
 package enum WaitOrder {
     /// The state of one waiting task.
@@ -39,7 +39,7 @@ package enum WaitOrder {
         case sleeping
         case trial(until: Double)
         case host
-        /// The task waits only for its place in the queue:
+        /// The task waits only for its turn in the queue:
         /// ``Admission/reason(isLarge:hasFailed:lane:places:smallWaitsElsewhere:othersFirst:)``.
         case queue
     }

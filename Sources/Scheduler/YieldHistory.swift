@@ -1,9 +1,9 @@
 package import NightshiftAPI
 
-/// A record of slow transfers that gave up their places recently. It decides how long each of them keeps its place the
-/// next time. This is a pure value.
+/// A record of slow transfers that gave up their slots recently. The record decides how long each of these transfers
+/// keeps its slot the next time. This is a pure value.
 ///
-/// A task keeps its place twice as long each time, so that slow tasks finish even if many others wait.
+/// A task keeps its slot twice as long each time, so that slow tasks finish even if many others wait.
 package struct YieldHistory: Hashable, Sendable {
     private struct Entry: Hashable {
         var count: Int
@@ -15,7 +15,7 @@ package struct YieldHistory: Hashable, Sendable {
 
     package init() {}
 
-    /// Returns the number of seconds for which a slow transfer keeps its place.
+    /// Returns the number of seconds for which a slow transfer keeps its slot.
     ///
     /// - Parameter losesBytes: whether the transfer has to restart after it stops.
     package func slice(of task: TaskID, losesBytes: Bool) -> Double {
@@ -24,12 +24,12 @@ package struct YieldHistory: Hashable, Sendable {
         Self.shortest * pow2(min(entries[task]?.count ?? 0, losesBytes ? 4 : 3))
     }
 
-    /// Returns whether other tasks of equal priority go first because this task gave up its place recently.
+    /// Returns whether other tasks of equal priority go first because this task gave up its slot recently.
     package func isLast(_ task: TaskID, at now: Double) -> Bool {
         entries[task].map { now < $0.lastUntil } ?? false
     }
 
-    /// Records that the task gives up its place.
+    /// Records that the task gives up its slot.
     ///
     /// - Returns: the number of seconds until the task continues.
     package mutating func yielded(_ task: TaskID, at now: Double) -> Double {
@@ -50,7 +50,7 @@ package struct YieldHistory: Hashable, Sendable {
     package static let shortest: Double = Admission.slice
     /// The longest pause in seconds.
     package static let longestPause: Double = 60
-    /// The number of seconds after which a task returns to its original place in the queue, so that it does not wait
+    /// The number of seconds after which a task returns to its original position in the queue, so that it does not wait
     /// forever.
     package static let longestLast: Double = 600
     /// The maximum number of remembered tasks. A forgotten task gets a shorter slice.

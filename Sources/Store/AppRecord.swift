@@ -16,7 +16,7 @@ package struct AppRecord: Hashable, Sendable, Codable {
     package var lastExit: AppExit?
     /// The number of consecutive background launches that ended in a crash.
     package var faults: Int
-    /// The time of the last of these crashes.
+    /// The time of the last background launch that ended in a crash.
     package var faultAt: Double
     /// The delay in seconds before tasks that the app adds in the background start.
     package var startDelay: Double

@@ -8,12 +8,12 @@ final class LockWaits: Sendable {
     /// The usual wait in seconds.
     static let usual = 5.0
 
-    /// Sets the time after which connections no longer wait.
+    /// Sets the time after which connections no longer wait for locks.
     func end(at moment: ContinuousClock.Instant) {
         latest.withLock { $0 = min($0 ?? moment, moment) }
     }
 
-    /// Returns whether to try again, after a pause. This is SQLite's busy handler.
+    /// Returns whether to try again to get the lock, after a pause. This is SQLite's busy handler.
     func triesAgain(after tries: Int) -> Bool {
         let pause = Self.pause(tries)
         guard Self.waited(tries) + pause <= Self.usual else { return false }
@@ -22,7 +22,7 @@ final class LockWaits: Sendable {
         return true
     }
 
-    /// Returns the pause in seconds before a try. It is short at first, because most locks are short.
+    /// Returns the pause in seconds before a try. The pause is short at first, because most locks are short.
     static func pause(_ tries: Int) -> Double { min(0.001 * Double(1 << min(tries, 6)), 0.05) }
 
     /// Returns the sum of all pauses before a try, in seconds.

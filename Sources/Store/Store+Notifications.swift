@@ -16,9 +16,9 @@ extension StoreTransaction {
         try put(StoredNotification(app: app, notification: notification, due: due))
     }
 
-    /// Releases a pending notification so that it is shown.
+    /// Makes a pending notification due, so that it is shown.
     ///
-    /// - Parameter time: The time at which it is due, in seconds since 1970.
+    /// - Parameter time: The time at which the notification is due, in seconds since 1970.
     /// - Returns: Whether the notification existed. It may have been deleted if the user has switched the notifications
     ///   of the app off.
     @discardableResult
@@ -58,7 +58,8 @@ extension StoreTransaction {
     /// pending.
     ///
     /// - Parameters:
-    ///   - place: The place where it is shown; nil if the notification server cannot report events about it.
+    ///   - place: The notification server that shows it, and its number there; nil if the notification server cannot
+    ///     report events about it.
     ///   - next: The next time that a repeating notification is shown.
     package func notificationShown(
         _ notification: AppNotification, of app: AppID, place: StoredNotification.Place?, next: Double? = nil

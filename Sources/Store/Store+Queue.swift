@@ -169,7 +169,7 @@ extension StoreTransaction {
 
     /// Ends the pauses of all tasks that wait for their next attempt, and resets their failures.
     ///
-    /// - Returns: The number of tasks.
+    /// - Returns: The number of tasks whose pauses ended.
     package func endAllWaits() throws -> Int {
         try db.execute(
             sql: """

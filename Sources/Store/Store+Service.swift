@@ -33,9 +33,9 @@ extension StoreTransaction {
         try putClock(now)
     }
 
-    /// Returns the number of seconds that the service observed before the current boot. Added to the boot seconds, they
-    /// give the observed time. A row that is deleted after a period uses the observed time, because the wall clock may
-    /// be wrong.
+    /// Returns the number of seconds that the service observed before the current boot. The sum of this number and the
+    /// boot seconds is the observed time. A row that is deleted after a period uses the observed time, because the wall
+    /// clock may be wrong.
     package func secondsSeenBefore() throws -> Double {
         try Double.fetchOne(db, sql: "SELECT seen_before FROM clock") ?? 0
     }

@@ -4,7 +4,7 @@ import NightshiftAPI
 /// An error of the store. The requested operation had no effect.
 package struct StoreError: Error, Sendable, CustomStringConvertible {
     package let code: Code
-    /// A description of the error for people, which also says what to do.
+    /// A description of the error for display, which also says what to do.
     package let message: String
 
     package enum Code: Sendable {

@@ -5,24 +5,27 @@ package struct StoredNotification: Hashable, Sendable {
     package var app: AppID
     package var notification: AppNotification
     package var state: State
-    /// The time to show the notification; nil while it waits to be released.
+    /// The time to show the notification; nil while the notification waits for
+    /// ``StoreTransaction/releaseNotification(_:of:at:)``.
     package var due: Double?
     /// The delay in seconds that the app requested; nil if it requested none.
     package var delay: Double?
     /// Whether the notification is shown again each time the delay has passed.
     package var repeats: Bool
-    /// The place where the notification is shown; nil if no running notification server can report events about it.
+    /// The notification server that shows the notification, and its number there; nil if no running notification server
+    /// can report events about it.
     package var place: Place?
 
     package enum State: String, Hashable, Sendable {
-        /// The state of a notification that waits for its time, or to be released.
+        /// The state of a notification that waits for its time, or for
+        /// ``StoreTransaction/releaseNotification(_:of:at:)``.
         case pending
         /// The state of a notification that is due and waits to be shown.
         case due
         case shown
     }
 
-    /// The place where a notification is shown.
+    /// The notification server that shows a notification, and the number of the notification there.
     package struct Place: Hashable, Sendable {
         /// The bus and the connection name of the notification server. A connection name is never reused.
         package var server: String

@@ -26,7 +26,7 @@ package struct StoredValue<Value: Sendable>: Sendable {
 
 extension StoreTransaction {
     /// Returns a number by which two writing transactions can be compared, as long as the store is open: the later one
-    /// has the larger number. It is the number of written rows. The SQL function counts in 64 bits, whereas
+    /// has the larger number. The number is the count of written rows. The SQL function counts in 64 bits, whereas
     /// sqlite3_total_changes() counts in 32.
     package func order() throws -> Int64 {
         try Int64.fetchOne(db.cachedStatement(sql: "SELECT total_changes()")) ?? 0

@@ -173,8 +173,8 @@ package struct PartialFile: Hashable, Sendable, Codable {
     package var condition: String
     /// The digests that the server announced for the whole file.
     package var digests: [Checksum]
-    /// Whether the bytes came from a URL other than the task's current one, and no response has proven yet that they
-    /// can be resumed from the current one.
+    /// Whether the bytes came from a URL other than the task's current one, and no response has proven yet that the
+    /// download can resume these bytes from the current URL.
     package var isOfAnotherURL: Bool?
     /// The mirror that sent the validators; nil if the task's own URL sent them.
     package var mirror: String?
@@ -194,9 +194,10 @@ package struct PartialFile: Hashable, Sendable, Codable {
     /// The length of the file when its last exchange ended normally. It is nil during an exchange, and with
     /// ``segments``.
     package var length: Int64?
-    /// The reason why the received bytes cannot be used; nil if they can. The next complete response replaces them.
+    /// The reason why the received bytes cannot be used; nil if they can be used. If there is a reason, the next
+    /// complete response replaces the bytes.
     package var lossReason: String?
-    /// A suspect response. The bytes are not discarded because of it yet.
+    /// The last suspect response, because of which the service has not discarded the bytes yet.
     package var doubt: SuspectResponse?
 
     package init(path: String, bootID: String) {
@@ -221,8 +222,8 @@ extension PartialFile {
         bootID = ""
     }
 
-    /// Records that another URL is used from now on. The bytes are resumed from the new URL only if a response proves
-    /// that they belong to its file.
+    /// Records that another URL is used from now on. The download resumes the bytes from the new URL only if a response
+    /// proves that the bytes belong to the file at the new URL.
     package mutating func leaveURL() {
         isOfAnotherURL = true
         mirror = nil

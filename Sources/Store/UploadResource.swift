@@ -21,7 +21,7 @@ package struct UploadResource: Hashable, Sendable, Codable {
     /// Whether credentials and secret header fields are sent to the upload resource. This requires that its URL has the
     /// origin of the request, and that this origin named the URL.
     package var sharesSecrets: Bool
-    /// A suspect response. The upload resource is not abandoned because of it yet.
+    /// The last suspect response, because of which the service has not abandoned the upload resource yet.
     package var doubt: SuspectResponse?
 
     package init(

@@ -17,8 +17,9 @@ package protocol Transport: Sendable {
     /// Discards idle connections, because the network has changed.
     func forgetConnections()
 
-    /// Calls `answered` as soon as possible on the thread that transfers bodies to or from files of `place`. If there
-    /// is no such thread, calls it at once. If the file system blocks the thread, the call does not happen.
+    /// Calls `answered` as soon as possible on the thread that reads and writes files on the file system `place`. If
+    /// the file system has no such thread, calls `answered` at once. If the file system blocks the thread, `answered`
+    /// is not called.
     func answer(from place: FileSystemKey, _ answered: @escaping @Sendable () -> Void)
 }
 
@@ -43,8 +44,8 @@ package protocol ExchangeHandle: Sendable {
 /// The transport calls the receiver on one of its threads, while other threads may call other receivers. The receiver
 /// decides at once and never blocks.
 package protocol ExchangeReceiver: AnyObject, Sendable {
-    /// Receives the head of an interim response (1xx except 101) to any request of the exchange, including redirected
-    /// ones. The transport calls this any number of times, always before the final response.
+    /// Receives the head of an interim response (1xx except 101) to any request of the exchange, including requests
+    /// that follow a redirect. The transport calls this function any number of times, always before the final response.
     func exchange(receivedInterim head: ResponseHead) -> InterimDisposition
 
     /// Receives the head of the final response, after redirects, authentication and interim responses.
@@ -57,7 +58,7 @@ extension ExchangeReceiver {
     package func exchange(receivedInterim head: ResponseHead) -> InterimDisposition { .proceed }
 }
 
-/// The decision after an interim response.
+/// The receiver's decision after an interim response: whether the exchange continues.
 package enum InterimDisposition: Sendable {
     case proceed
     /// The exchange ends here, as if cancelled.
@@ -85,7 +86,7 @@ package struct WireRequest: Sendable {
     /// The proxy as `http://…`, `https://…` or `socks5h://…`. The proxy is used for redirects, too. An empty string
     /// forbids a proxy; nil uses ``proxyVariables``.
     package var proxy: String?
-    /// The name of the environment variable that set ``proxy``, for error messages.
+    /// The name of the environment variable that ``proxy`` comes from, for error messages.
     package var proxyVariable: String?
     /// The service's own proxy variables, for requests that set no proxy. They are evaluated again for each redirect.
     package var proxyVariables = ProxyVariables.none
@@ -99,9 +100,10 @@ package struct WireRequest: Sendable {
     package var trustedCertificates: Set<String> = []
     /// Whether cookies that a redirect sets are sent to its target.
     package var handlesCookies = false
-    /// Whether cookies that redirects set are reported to the receiver if the exchange does not send them on.
+    /// Whether the exchange reports the cookies that redirects set to the receiver, if it does not send these cookies
+    /// itself.
     package var notesCookies = false
-    /// The answers for other origins that redirects may lead to; the key is scheme, host and port.
+    /// The app's answers to challenges of other origins, to which redirects may lead. The key is scheme, host and port.
     package var answersElsewhere: [String: OriginAnswer] = [:]
     /// The file system that the body is written to or read from; nil for the service's own file system. Each other file
     /// system has its own thread, which also calls the receiver.
@@ -165,7 +167,7 @@ package struct ResponseHead: Hashable, Sendable {
     }
 }
 
-/// The decision about a response's body.
+/// The receiver's decision about the body of a response.
 package enum BodyDisposition: Sendable {
     case file(FileSink)
     /// The body is kept in memory up to the limit, and arrives in ``ExchangeEnd/body``. A longer body is written, from
@@ -231,11 +233,12 @@ package struct ExchangeEnd: Sendable {
     package var outcome: Outcome
     /// The head of the last response, if there was one, even if its body ended early.
     package var head: ResponseHead?
-    /// The body, if its disposition was ``BodyDisposition/memory(limit:overflow:)`` and it fitted in memory.
+    /// The body of the response, if its disposition was ``BodyDisposition/memory(limit:overflow:)`` and the body fitted
+    /// in memory.
     package var body: [UInt8]
     /// The number of body bytes received, before any disposition.
     package var receivedBytes: Int64
-    /// The point of the failure, for ``Outcome/failed(_:)``.
+    /// The point at which the exchange failed, if the outcome is ``Outcome/failed(_:)``.
     package var failurePoint: FailurePoint?
 
     package enum Outcome: Sendable, Equatable {

@@ -77,7 +77,7 @@ package enum ExitCause: String, Sendable, Codable, CaseIterable {
     case processingOverdue
     /// A background task that was still open when the background time was over.
     case taskOverdue
-    /// A lock on a file that others use. The app held it when it was about to be suspended.
+    /// A lock on a file that others use. The app had the file locked when it was about to be suspended.
     case fileLock
     /// A failure to start the process.
     case launchFailed

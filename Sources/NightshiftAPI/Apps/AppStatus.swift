@@ -23,7 +23,7 @@ package struct AppManifest: Hashable, Sendable, Codable {
     package var snapshot: String?
     /// The background time that the app requests (`X-Nightshift-BackgroundPolicy`).
     package var backgroundPolicy: BackgroundPolicy?
-    /// The handling of an app that is about to be suspended while it holds a lock on a shared file
+    /// The handling of an app that is about to be suspended while it has a lock on a shared file
     /// (`X-Nightshift-FileLocks`).
     package var fileLocks: FileLockPolicy
     /// The class name of the windows of the app, if it differs from the name of the desktop entry (`StartupWMClass`).
@@ -117,7 +117,7 @@ package struct WakeStatus: Hashable, Sendable, Codable {
         self.deadline = deadline
     }
 
-    /// The item and the reason, as a sentence for people.
+    /// The item and the reason, as a sentence for display.
     package var sentence: String { (session ?? key).map { "\($0): \(reason.sentence)" } ?? reason.sentence }
 }
 
@@ -135,7 +135,7 @@ package struct AppList: Sendable, Codable {
 /// An app whose stored data cannot be read. The service ignores it until its row is removed.
 package struct UnreadableApp: Hashable, Sendable, Codable {
     package var id: AppID
-    /// A description of the problem for people.
+    /// A description of the problem for display.
     package var reason: String
 
     package init(id: AppID, reason: String) {

@@ -64,7 +64,7 @@ package struct BackgroundRun: Hashable, Sendable, Codable {
     package var windows: Int
     /// Whether the device was kept awake for this background run.
     package var heldAwake: Bool
-    /// The names of its background tasks without duplicates. There are at most ``mostNames``.
+    /// The names of the background tasks in this run, without duplicates. There are at most ``mostNames``.
     package var tasks: [String]
     /// The reasons for which the app was woken, without duplicates.
     package var wakes: [WakeReason]
@@ -103,7 +103,7 @@ package struct BackgroundRun: Hashable, Sendable, Codable {
     }
 }
 
-/// A lock on a file that others use, held by an app that is about to be suspended.
+/// A lock on a file that others use. An app that is about to be suspended has this lock.
 package struct HeldLock: Hashable, Sendable, Codable {
     package var path: String
     package var process: Int32
@@ -117,7 +117,7 @@ package struct HeldLock: Hashable, Sendable, Codable {
     }
 }
 
-/// The handling of an app that is about to be suspended while it holds such a lock (`X-Nightshift-FileLocks`).
+/// The handling of an app that is about to be suspended while it has such a file locked (`X-Nightshift-FileLocks`).
 package enum FileLockPolicy: String, Sendable, Codable, CaseIterable {
     case warn
     /// The end of the app, as on iOS.

@@ -11,8 +11,8 @@ package struct ProcessHello: Hashable, Sendable, Codable {
     package var state: AppState
     /// The absolute path of the file with the ``BackgroundClock``; nil for a process whose time has no limit.
     package var clock: String?
-    /// The unique id of this stream. Requests can carry this id in ``channelField``. The service refuses them once
-    /// another stream has replaced this one, even after a restart of the service.
+    /// The unique id of this stream. Requests can carry this id in ``channelField``. The service refuses these requests
+    /// once another stream has replaced this stream, even after a restart of the service.
     package var channel: String?
 
     /// The header field of requests that are valid only with one stream.
@@ -26,8 +26,8 @@ package struct ProcessHello: Hashable, Sendable, Codable {
         self.clock = clock
     }
 
-    /// Decodes the event. An unknown state must not make it unreadable, because the process needs the commands that
-    /// follow.
+    /// Decodes the event. An unknown state must not make the event unreadable, because the process needs the commands
+    /// that follow.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         app = try container.decode(AppID.self, forKey: .app)
@@ -107,7 +107,7 @@ package struct CommandAcknowledgement: Sendable, Codable {
     /// sent.
     package var presentation: Int?
 
-    /// The range of the possible sums of these bits.
+    /// The range of the possible sums of bits in ``presentation``.
     package static let presentations = 0...31
 
     package init(command: Int64, result: RefreshResult? = nil) {

@@ -1,5 +1,5 @@
 /// The response of `GET /v1/device`: the conditions of the device, their sources, and the decisions that follow from
-/// them.
+/// the conditions.
 package struct DeviceStatus: Hashable, Sendable, Codable {
     package var conditions: DeviceConditions
     /// The values with their sources.

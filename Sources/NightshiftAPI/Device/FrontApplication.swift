@@ -26,7 +26,7 @@ package struct FrontApplication: Hashable, Sendable {
 package struct FrontStatus: Hashable, Sendable, Codable {
     /// The source; nil if no source is available.
     package var source: Source?
-    /// The reason why there is no source.
+    /// The reason why ``source`` is nil.
     package var detail: String?
     /// The app whose window has the focus. It is an installed app, or another app that the service knows.
     package var app: AppID?

@@ -3,7 +3,7 @@ package struct FixDemand: Hashable, Sendable {
     /// The requested accuracy in metres of one immediate fix; nil if the receiver must stay off.
     package var fix: Double?
     /// Whether the sources report changes as they occur: new cells, or fixes from the network. The receiver stays off
-    /// for this.
+    /// while the sources do this.
     package var watchesChanges: Bool
     /// The number of seconds after which the sources report the best fix so far, even if it is not accurate enough.
     package var timeout: Double
@@ -33,7 +33,7 @@ package enum FixUpdate: Hashable, Sendable {
 
 /// A source of location updates on request.
 ///
-/// Every method may be called from any thread. The methods block only while they hold a lock for a short time, and
+/// Every method may be called from any thread. The methods block only while they wait for a lock for a short time, and
 /// ``look()`` suspends.
 package protocol FixSource: Sendable {
     /// The updates in order, for a single reader. The stream ends after ``shutdown()``.
@@ -42,12 +42,12 @@ package protocol FixSource: Sendable {
     /// Sets the current request, which replaces the previous one.
     ///
     /// A request with ``FixDemand/fix`` asks for one fix, even if a fix was reported before. The source reports the fix
-    /// as soon as it is accurate enough, or the best fix after ``FixDemand/timeout``. The receiver is then released,
-    /// and ``FixUpdate/receiver(seconds:)`` ends the request. If no source can report locations, only
+    /// as soon as it is accurate enough, or the best fix after ``FixDemand/timeout``. The receiver is then switched
+    /// off, and ``FixUpdate/receiver(seconds:)`` ends the request. If no source can report locations, only
     /// ``FixUpdate/receiver(seconds:)`` is sent, after a short time.
     ///
     /// A request without ``FixDemand/fix`` ends a running request for a fix. Each call checks which sources are
-    /// available, so that new ones are found.
+    /// available, so that the service finds new sources.
     func want(_ wish: FixDemand)
 
     /// Checks which sources are available, whatever the current request is. This takes a few seconds at most.

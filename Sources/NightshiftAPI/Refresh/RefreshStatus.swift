@@ -45,8 +45,8 @@ package struct AppRefreshStatus: Hashable, Sendable, Codable {
     package var intervalSource: IntervalSource
     /// Whether an interval was set. If not, ``interval`` is `never`. The value is nil in responses of earlier versions.
     package var isIntervalSet: Bool?
-    /// Whether an interval was set, derived for responses of earlier versions. In those, an unset interval looks like
-    /// `never` set by the app.
+    /// Whether an interval was set, derived for responses of earlier versions. In those responses, an unset interval
+    /// looks like `never` set by the app.
     package var hasInterval: Bool { isIntervalSet ?? (interval != .never || intervalSource != .app) }
     /// The user's setting for this app.
     package var isOn: Bool
@@ -54,13 +54,13 @@ package struct AppRefreshStatus: Hashable, Sendable, Codable {
     package var dailyCap: Int?
     /// The identifier of the reason why the planner does not allow a fetch now; nil if it allows one.
     package var hold: String?
-    /// The reason as a sentence for people.
+    /// The reason as a sentence for display.
     package var sentence: String
     /// The expected time of the next fetch, or of the end of ``hold``; nil if unknown.
     package var expected: Date?
     /// The start of the period in which the next fetch has about the same value.
     package var windowOpens: Date?
-    /// The end of this period.
+    /// The end of the period in which the next fetch has about the same value.
     package var windowCloses: Date?
     /// The reasons for and against a fetch now, as sentences.
     package var inFavour: [String]

@@ -86,7 +86,7 @@ package struct ScheduledTaskProgress: Hashable, Sendable, Codable {
     }
 }
 
-/// The status of a scheduled task for people.
+/// The status of a scheduled task for display.
 package struct ScheduledTaskStatus: Hashable, Sendable, Codable {
     package var task: ScheduledTask
     package var submitted: Date

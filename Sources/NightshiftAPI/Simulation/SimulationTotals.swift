@@ -124,7 +124,7 @@ package struct RefreshTotals: Hashable, Sendable, Codable {
     package var failed = 0
     /// The number of times that the user opened apps with background fetches.
     package var openings = 0
-    /// The number of these openings within an hour after the last fetch or use of the app.
+    /// The number of openings within an hour after the last fetch or use of the app.
     package var freshOpenings = 0
     /// The number of times that the device was woken for fetches.
     package var deviceWakes = 0
@@ -144,7 +144,8 @@ package struct LocationTotals: Hashable, Sendable, Codable {
     package var entered = 0
     package var left = 0
     package var changes = 0
-    /// The number of events that apps handled. The next value is the number that apps received but did not handle.
+    /// The number of events that apps handled. The next value is the number of events that apps received but did not
+    /// handle.
     package var wakes = 0
     /// The number of requests to the receiver.
     package var fixes = 0

@@ -74,7 +74,7 @@ package struct LocationPlan: Hashable, Sendable, Codable {
     /// Records a fix from the receiver.
     ///
     /// - Parameter wanted: the requested accuracy in metres; nil if none was requested.
-    /// - Returns: the confirmed region events that the regions notify of, in a deterministic order.
+    /// - Returns: the confirmed region events that apps want to be notified of, in a deterministic order.
     package mutating func moved(to fix: Fix, wanted: Double? = nil) -> [Event] {
         if let last, fix.time < last.time { return [] }
         last = fix

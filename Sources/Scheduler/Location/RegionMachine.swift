@@ -46,7 +46,7 @@ package struct RegionMachine: Hashable, Sendable, Codable {
     /// Records a fix. A fix that is older than the last one is ignored.
     ///
     /// - Parameter finest: the receiver's best accuracy in metres; nil if the receiver meets every request.
-    /// - Returns: the crossing that is now confirmed, even if the region does not notify of it.
+    /// - Returns: the crossing that is now confirmed, even if the app does not want to be notified of it.
     package mutating func moved(to fix: Fix, finest: Double? = nil) -> Crossing? {
         if let lastTime, fix.time < lastTime { return nil }
         lastTime = fix.time

@@ -28,6 +28,8 @@ package struct SignificantChange: Hashable, Sendable, Codable {
 
     package init() {}
 
+    /// Records a new location of the device.
+    ///
     /// - Returns: the location to report now; nil for none.
     package mutating func moved(to place: Place) -> Place? {
         guard let told else { return tell(place, now: place.fix.time) }

@@ -22,6 +22,8 @@ struct FreshnessCover: Sendable {
     /// The number of steps after a fetch in which another fetch is useless or not allowed.
     private let pause: Int
 
+    /// Computes the gain of a fetch at each step.
+    ///
     /// - Parameters:
     ///   - openings: the cumulative number of expected openings up to each step. It extends an hour beyond the day.
     ///   - freshSteps: the number of steps from now for which the app is fresh without a fetch.

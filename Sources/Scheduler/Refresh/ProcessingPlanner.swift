@@ -127,6 +127,8 @@ package enum ProcessingPlanner {
         package init() {}
     }
 
+    /// Returns the tasks to begin and to end now, and the reasons why other tasks wait.
+    ///
     /// - Parameters:
     ///   - isOn: whether the user's switch for all apps is on.
     package static func plan(

@@ -98,7 +98,10 @@ package struct RefreshApp: Hashable, Sendable, Codable {
         fetchDay = now.day
     }
 
-    /// - Parameter result: nil if the result was not observed. In this case, the app's state learns nothing from it.
+    /// Records the end of a fetch.
+    ///
+    /// - Parameter result: nil if the result was not observed. In this case, the app's state learns nothing from the
+    ///   fetch.
     mutating func end(_ result: RefreshResult?, _ spent: RefreshCost, _ now: LocalMoment) {
         fetchBegan = nil
         fetchEnded = now.seconds

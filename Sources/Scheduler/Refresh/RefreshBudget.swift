@@ -49,6 +49,8 @@ package struct RefreshBudget: Hashable, Sendable, Codable {
     package static let usual = RefreshCost(
         energy: 100 * RefreshCost.expected.energy, bytes: 100 * RefreshCost.expected.bytes)
 
+    /// Creates the budget, with the balance that is available at `now`.
+    ///
     /// - Parameter daily: the daily budget. A value that is not a number, or is negative, counts as zero.
     package init(daily: RefreshCost, now: Double) {
         self.daily = Self.clean(daily)

@@ -81,6 +81,8 @@ extension RefreshPlanner {
         return look
     }
 
+    /// Plans the fetches for one time, without looking ahead.
+    ///
     /// - Parameter known: the forecast of the previous plan. The forecast is valid for its day while no event happens.
     private mutating func decide(
         _ conditions: RefreshConditions, _ known: inout Forecast?, now: LocalMoment

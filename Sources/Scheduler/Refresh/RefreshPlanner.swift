@@ -57,7 +57,8 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
         pricedAt = nil
     }
 
-    /// Forgets the use and the fetch results of one app. Without an app, forgets those of all apps and of the device.
+    /// Forgets the use and the fetch results of one app. Without an app, forgets the use and the results of all apps,
+    /// and the use of the device.
     ///
     /// Settings of the user and the app stay, and pauses stay as well.
     package mutating func forget(_ app: AppID? = nil, now: LocalMoment) {
@@ -111,8 +112,8 @@ package struct RefreshPlanner: Hashable, Sendable, Codable {
         apps[app]?.end(result, cost, now)
     }
 
-    /// Handles a restart of the service. The results of interrupted fetches are unknown after it, as is the foreground
-    /// app.
+    /// Handles a restart of the service. After the restart, the planner knows neither the results of interrupted
+    /// fetches nor which app is in the foreground.
     ///
     /// - Parameter goesOn: the apps whose fetches continue.
     package mutating func restarted(goesOn: Set<AppID> = [], now: LocalMoment) {

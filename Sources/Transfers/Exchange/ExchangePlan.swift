@@ -45,7 +45,7 @@ package struct PartialBytes: Hashable, Sendable {
 package enum RangeCondition: String, Hashable, Sendable, Codable, CaseIterable {
     case entityTag
     case lastModified
-    /// `Range` alone. The validators and the total of the response must equal the known ones.
+    /// `Range` alone. The validators and the total of the response must equal those of the bytes on disk.
     case unconditional
     /// No range can be requested, because the server sends this file only from the start.
     case unusable
@@ -72,7 +72,7 @@ extension RangeCondition {
     }
 }
 
-/// The next request to the server.
+/// The plan of a download's next request: its offset, and its range fields.
 package struct ExchangePlan: Hashable, Sendable {
     /// The offset at which the request begins; 0 requests the whole representation, without a range.
     package var offset: Int64

@@ -1,9 +1,9 @@
 package import NightshiftAPI
 
-/// Decides how long a transfer waits after a failure and for what, and records the failure for the tasks that it
-/// affects.
+/// The pause of a transfer after a failure: its reason and its end.
 ///
-/// This is a pure function; ``HostTable`` holds the recorded failures.
+/// This is a pure function of the failed attempt; ``HostTable`` stores the failures for the other tasks that they
+/// affect.
 package struct FailurePause: Hashable, Sendable {
     package var reason: WaitReason
     /// The end of the pause, in boot seconds.

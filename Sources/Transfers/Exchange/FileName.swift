@@ -44,7 +44,7 @@ package enum FileName {
         return joined(parts.stem, suffix: " (\(n))\(parts.ending)")
     }
 
-    /// Returns a number whose name is free.
+    /// Returns a number for which ``numbered(_:_:)`` gives a free name.
     ///
     /// Checks only a few names, even if many are taken. If the taken numbers are consecutive, as downloads create them,
     /// the result is the next number.

@@ -21,7 +21,7 @@ package enum HTTPStatus {
         phrases[status].map { "\(status) \($0)" } ?? "\(status)"
     }
 
-    /// Returns an explanation for people: what happened, and what they can do.
+    /// Returns an explanation for display: what happened, and what the reader can do.
     ///
     /// - Parameter hasCondition: whether the request had a condition.
     static func explanation(_ status: Int, hasCondition: Bool) -> String {

@@ -220,8 +220,8 @@ package struct HostTable: Sendable {
         return true
     }
 
-    /// The highest number of answers that are counted, and so of refusals that affect only the refused task. Equals the
-    /// usual number of simultaneous requests to one origin.
+    /// The highest number of answers that are counted for an origin. It is also the highest number of refusals that
+    /// affect only the refused task. The value equals the usual number of simultaneous requests to one origin.
     private static let countedAnswers = 6
     /// The number of origins whose answers are counted. Forgetting an origin costs one probe.
     package static let answeringOrigins = 1_000

@@ -5,11 +5,11 @@ import NightshiftAPI
 /// An entity tag is unique for one resource only (RFC 9110, section 8.8.3), and a date not even for that: two hosts may
 /// use the same values for different files.
 extension PartialBytes {
-    /// Returns whether the validators in `head` may be compared with those of the bytes on disk.
+    /// Returns whether the validators in `head` may be compared with the validators of the bytes on disk.
     ///
     /// The comparison is allowed if both belong to one resource (signatures in the URL are ignored), or if a digest
-    /// will verify the complete file. If the original URL now redirects to another place, both the entity tag and the
-    /// date must agree.
+    /// will verify the complete file. If the original URL now redirects to another resource, both the entity tag and
+    /// the date must agree.
     func sharesValidators(with head: ResponseHead) -> Bool {
         if isVerified || isOfSamePlace(as: head) { return true }
         return !isOfAnotherURL && (place == nil || validators.confirmsTwice(Validators(head: head)))

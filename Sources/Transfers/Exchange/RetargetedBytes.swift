@@ -5,7 +5,7 @@ import NightshiftAPI
 /// A new URL may lead to the same file on another server with its own validators, or to another file. The download may
 /// continue from these bytes in one of three cases:
 ///
-/// - The strong entity tag and the place are the same, and only a signature in the URL differs, as in signed links.
+/// - The strong entity tag is the same, and the URLs differ only in their signatures, as with signed links.
 /// - The complete file will be compared with a digest, the length of the whole is the same, and the last bytes on disk
 ///   equal the same bytes fetched again. This is not a proof, but the digest detects wrong bytes.
 /// - All bytes on disk equal the same bytes fetched again. Only mirrors are compared in this way, because they must not

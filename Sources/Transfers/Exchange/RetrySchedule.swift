@@ -24,8 +24,9 @@ package enum RetrySchedule {
         return max(shortest, share * bound)
     }
 
-    /// Returns the seconds until an origin that has refused `count` tasks is tried with another task, unless it asked
-    /// for less. After the first refusal the result is 0, because the origin may refuse only that task.
+    /// Returns the seconds until an origin that has refused `count` tasks is tried with another task, unless the origin
+    /// asked for a shorter pause. After the first refusal the result is 0, because the origin may refuse only that
+    /// task.
     static func pause(refused count: Int) -> Double {
         count < 2 ? 0 : base * Double(1 << min(count - 2, 16))
     }

@@ -13,7 +13,7 @@ extension SuspectResponses {
     /// that pages never have. A later request can show whether the extension or the page is right.
     ///
     /// - Returns: nil if the page is trusted; otherwise the state to remember for the next response, and a reason for
-    ///   people.
+    ///   display.
     static func firstDoubt(
         _ head: ResponseHead, _ policy: ResponsePolicy
     ) -> (doubt: SuspectResponse, failure: TransferFailure)? {

@@ -21,7 +21,7 @@ package enum SuspectResponses {
     /// Decides whether to trust a response that would discard the known file.
     ///
     /// - Returns: nil if the response is trusted; otherwise the state to remember for the next response, and a reason
-    ///   for people.
+    ///   for display.
     static func doubt(
         _ head: ResponseHead, _ partial: PartialBytes, isBehindPortal: Bool
     ) -> (doubt: SuspectResponse, failure: TransferFailure)? {

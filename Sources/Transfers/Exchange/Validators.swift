@@ -42,7 +42,7 @@ extension Validators {
         return lastModified
     }
 
-    /// Returns whether these and `other` cannot belong to the same bytes.
+    /// Returns whether these validators and `other` cannot belong to the same bytes.
     ///
     /// If both have entity tags, the tags decide: strong ones by equality, weak ones by their opaque parts. A strong
     /// and a weak tag never match. A different Last-Modified is a contradiction unless both have the same strong tag,
@@ -56,10 +56,12 @@ extension Validators {
         return !Self.sameDate(ours, theirs)
     }
 
-    /// Returns whether a response with the validators `other` is known to carry the same bytes as these.
+    /// Returns whether a response with the validators `other` is known to carry the same bytes as a response with these
+    /// validators.
     ///
-    /// A common strong entity tag or a common strong Last-Modified proves it (RFC 9110, section 15.3.7.3). Weak
-    /// validators do not: a weak tag, or a date in the second of the response, may stay the same while bytes change.
+    /// A common strong entity tag or a common strong Last-Modified proves that the bytes are the same (RFC 9110,
+    /// section 15.3.7.3). Weak validators do not: a weak tag, or a date in the second of the response, may stay the
+    /// same while bytes change.
     package func confirms(_ other: Validators) -> Bool {
         guard !contradicts(other) else { return false }
         let sharesTag = entityTag != nil && other.entityTag != nil

@@ -3,8 +3,9 @@ import NightshiftAPI
 extension Verdict {
     /// Decides the meaning of a final response, given the request and the bytes on disk.
     ///
-    /// There are at most three more requests without a pause: each ``askAgain(_:reason:)`` names a later condition, and
-    /// the response to a request without a range never leads to it or to ``startAgain(reason:)``.
+    /// The service sends at most three more requests without a pause. Each ``askAgain(_:reason:)`` names a later
+    /// condition. The response to a request without a range leads neither to ``askAgain(_:reason:)`` nor to
+    /// ``startAgain(reason:)``.
     ///
     /// - Parameter now: seconds since 1970.
     package static func judge(
@@ -205,7 +206,7 @@ private struct Question {
 
     // MARK: Other statuses
 
-    /// The response as the result. Results are never continued, so no validators are stored.
+    /// The verdict that the response is the task's result. Results are never continued, so no validators are stored.
     var result: Verdict {
         let result = Representation(validators: Validators(), total: head.contentLength, acceptsRanges: false)
         return .fresh(result, restart: count > 0 ? "the server answered \(HTTPStatus.name(head.status))" : nil)

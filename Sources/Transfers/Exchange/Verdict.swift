@@ -15,11 +15,11 @@ package struct ResponsePolicy: Hashable, Sendable {
     package var firstDoubt: SuspectResponse?
     /// Whether the request goes to the task's own URL, not to a mirror.
     package var asksOwnURL = true
-    /// Whether the request has its own range or condition. Any response is then its answer.
+    /// Whether the request has its own range or condition. If so, every response is the result of the task.
     package var asksConditionally = false
-    /// Whether the request has a method other than GET, or a body. Any success is then its answer.
+    /// Whether the request has a method other than GET, or a body. If so, every success is the result of the task.
     package var hasOwnMethod = false
-    /// Whether the file gets the decoded bytes of a body with a content coding. Apps decode in the library.
+    /// Whether the service decodes a body with a content coding. The library decodes the files of apps.
     package var decodes = true
 
     package init(retry: RetryPolicy, failsOnHTTPError: Bool, mayRestart: Bool = true) {
@@ -36,9 +36,9 @@ package enum Verdict: Hashable, Sendable {
     case fresh(Representation, restart: String?)
     /// The body continues the bytes on disk. It is written from `offset`, which is at most the number of bytes on disk.
     case append(Representation, offset: Int64, length: Int64?)
-    /// The body begins at `offset` with bytes that are already on disk, and continues with missing ones. The service
-    /// compares the former with the bytes on disk to find out whether the file is the same. It writes nothing before
-    /// all of those bytes agree.
+    /// The body begins at `offset` with bytes that are already on disk, and continues with missing bytes. The service
+    /// compares the beginning of the body with the bytes on disk to find out whether the file is the same. It writes
+    /// nothing before this whole beginning agrees.
     case compare(Representation, offset: Int64, length: Int64?)
     /// All bytes are already on disk.
     case alreadyComplete

@@ -19,9 +19,10 @@ struct ActiveTransfer {
     /// The state machine of an upload, between its requests.
     var upload: ResumableUpload?
     var speed = Speedometer()
-    /// The measured rate, which decides whether the transfer keeps its place.
+    /// The measured rate, which decides whether the transfer keeps its connection slot.
     var pace: Pace
-    /// The app's answers that the current exchange was given at its start, by ``Challenge/origin``.
+    /// The app's answers to challenges that the current exchange received at its start. The key is
+    /// ``Challenge/origin``.
     var shown: [String: OriginAnswer] = [:]
 
     init(record: TaskRecord, startedAt: Double, place: FileSystemKey? = nil) {
@@ -146,7 +147,7 @@ struct Speedometer {
     private(set) var bytesPerSecond: Double = 0
     private var last: (count: Int64, time: Double)?
 
-    /// Adds a reading. It counts only if at least a tenth of a second has passed since the previous one.
+    /// Adds a reading. The reading counts only if at least a tenth of a second has passed since the previous one.
     mutating func read(_ count: Int64, at time: Double) {
         guard let last else {
             self.last = (count, time)

@@ -22,6 +22,8 @@ final class AnswerFile: Sendable {
         case kept
     }
 
+    /// Chooses the paths for the response of a task, without creating the file.
+    ///
     /// - Parameter folder: the service's folder for stored files.
     init(of task: TaskID, in folder: String) {
         path = "\(folder)/\(task)"

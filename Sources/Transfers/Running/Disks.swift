@@ -5,6 +5,6 @@ struct Disks: Sendable {
     let hash = DiskQueue("nightshift.hash")
     let removal = DiskQueue("nightshift.removal")
     let copy = DiskQueue("nightshift.copy")
-    /// Set to 1 when the service begins to stop. Long work checks it.
+    /// A flag that is 1 after the service has begun to stop. Long work checks this flag.
     let stopping = ByteMeter(0)
 }

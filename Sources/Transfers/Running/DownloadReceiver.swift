@@ -5,11 +5,11 @@ import Scheduler
 import Store
 import Synchronization
 
-/// The receiver of one download exchange, called on the transport's thread. It judges the head and decides where the
-/// bytes are written.
+/// The receiver of one download exchange, called on the transport's thread. The receiver judges the head of the
+/// response and decides where the bytes are written.
 ///
-/// All inputs of its decisions are fixed when the exchange begins. It reports its decisions to the service through
-/// `report`.
+/// All inputs of its decisions are fixed when the exchange begins. The receiver reports its decisions to the service
+/// through `report`.
 final class DownloadReceiver: ExchangeReceiver {
     /// The fixed inputs of the decisions.
     struct Inputs: Sendable {
@@ -26,14 +26,14 @@ final class DownloadReceiver: ExchangeReceiver {
         var wallSeconds: Double
     }
 
-    /// The decision about the head.
+    /// The receiver's decision about the head of a response.
     struct Reception: Sendable {
         var verdict: Verdict
         var head: ResponseHead
         var accepted: AcceptedResponse?
         /// The file that the bytes are written to, including its existing beginning.
         var descriptor: Int32?
-        /// A failure of the file before the first byte.
+        /// A failure of the file that happened before the first byte was written.
         var failure: TransferFailure?
         /// The comparison for ``Verdict/compare(_:offset:length:)``. The response is accepted when all compared bytes
         /// agree.
@@ -43,7 +43,8 @@ final class DownloadReceiver: ExchangeReceiver {
     /// The maximum number of bytes of a new version that may be written before its validators are on disk: half of the
     /// loss that a crash may cause.
     static let unconfirmedBytes: Int64 = 4 << 20
-    /// The longest response that is recorded only at its end. Fetching it again costs less than a commit.
+    /// The length in bytes of the longest response that is recorded only at its end. Fetching such a response again
+    /// costs less than a commit.
     static let unrecordedLength: Int64 = 1 << 20
     /// The largest error page that is read to its end, so that the connection can be reused.
     static let discardedLength: Int64 = 64 << 10

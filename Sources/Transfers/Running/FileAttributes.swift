@@ -80,7 +80,7 @@ enum FileAttributes {
         return true
     }
 
-    /// Returns a file created in `folder` that has no name, or no longer has one.
+    /// Returns the descriptor of a new file in `folder` that has no name, or no longer has a name.
     private static func template(in folder: String, hasDefaults: Bool) -> Int32 {
         let unnamed = nightshift_open_unnamed(folder)
         guard unnamed < 0 else { return unnamed }

@@ -74,6 +74,8 @@ extension FileStanding {
     /// Returns whether files keep their inode numbers after they are closed and when they are renamed.
     static func keepsNumbers(_ descriptor: Int32) -> Bool { keepsNumbers(type: nightshift_filesystem_type(descriptor)) }
 
+    /// Returns whether file systems of this type keep the inode numbers of files.
+    ///
     /// - Parameter type: the type that statfs(2) returns.
     static func keepsNumbers(type: Int64) -> Bool { !numberingAnew.contains(type) }
 

@@ -25,7 +25,8 @@ extension FolderIdentity {
             inode: keepsNumbers ? UInt64(information.st_ino) : 0)
     }
 
-    /// Returns the reason why the file cannot go to `path` now; nil if the folder with this identity is there.
+    /// Returns the reason why a file cannot go to the folder at `path` now; nil if this path leads to the folder with
+    /// this identity.
     func trouble(at path: String) -> TransferFailure? {
         let words: String
         if let now = FolderIdentity(path: path) {

@@ -31,6 +31,8 @@ package final class OverlapComparison: Sendable {
     private let agreed: @Sendable () -> Void
     private let state: Mutex<State>
 
+    /// Prepares a comparison of a response's bytes with the bytes of a file.
+    ///
     /// - Parameters:
     ///   - descriptor: stays open until the exchange has ended.
     ///   - range: the offsets of the bytes to compare; not empty.
@@ -59,9 +61,9 @@ package final class OverlapComparison: Sendable {
             : TransferFailure(.resourceChanged, "The file at the new URL is a different file.")
     }
 
-    /// Compares those of `bytes` that belong to the range.
+    /// Compares the part of `bytes` that belongs to the range.
     ///
-    /// - Returns: the number of these bytes; nil if the exchange must end with ``failure``.
+    /// - Returns: the number of compared bytes; nil if the exchange must end with ``failure``.
     package func compare(_ bytes: UnsafeRawBufferPointer) -> Int? {
         let (before, after, count) = state.withLock { state in
             let before = state.finding

@@ -2,14 +2,15 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// The names of partial files. They are always the same for one place of one task, and unpredictable for other users.
+/// The names of partial files. For one location of one task, the name is always the same. Other users cannot predict
+/// the name.
 ///
 /// Names are derived from a random key that only the service's user can read. If the key is lost, the service cannot
 /// find leftover files next to destinations. It still finds all other files, because rows contain full names.
 struct PartialNames: Sendable {
     private let key: String
 
-    /// Reads or creates the key.
+    /// Reads the key from which the names are derived, or creates it.
     ///
     /// - Parameter folder: the service's own folder, which contains the key.
     init(folder: String) {

@@ -166,7 +166,8 @@ struct PartialStorage: Sendable {
         return free < end - start ? DiskTrouble.noSpace(needed: end - start, free: free) : nil
     }
 
-    /// Returns the free bytes for this user on the file system of `path` or of its nearest existing ancestor.
+    /// Returns the number of bytes that this user can still write to the file system of `path` or of its nearest
+    /// existing ancestor.
     static func freeSpace(at path: String) -> Int64? {
         var information = statvfs()
         var path = path

@@ -17,8 +17,8 @@ struct Publisher: Sendable {
         var descriptor: Int32
         /// The file system of the destination; nil for the service's own file system.
         let place: FileSystemKey?
-        /// The decisions about the file. Copies of a job share them, because a job is in several lists at the same
-        /// time.
+        /// The run that decides the steps for the file. Copies of a job share it, because a job is in several lists at
+        /// the same time.
         @CopyOnWrite var run: FinishRun
 
         init(run: FinishRun, descriptor: Int32, place: FileSystemKey?) {

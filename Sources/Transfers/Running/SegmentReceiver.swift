@@ -1,8 +1,8 @@
 import NightshiftAPI
 import Synchronization
 
-/// The receiver of one of several connections of a download, called on the transport's thread. It judges the head and
-/// decides where the part is written.
+/// The receiver of one of several connections of a download, called on the transport's thread. The receiver judges the
+/// head of the response and decides where the part is written.
 ///
 /// All inputs of its decisions are fixed when the exchange begins, except ``end``, which the scheduler moves.
 final class SegmentReceiver: ExchangeReceiver {
@@ -13,14 +13,14 @@ final class SegmentReceiver: ExchangeReceiver {
         var policy: ResponsePolicy
         /// The file that all connections write into.
         var descriptor: Int32
-        /// The offset up to which connections may write, shared by all of them. The value is 0 until the row says that
-        /// bytes may follow gaps.
+        /// The offset up to which connections may write, shared by all connections. The value is 0 until the task's row
+        /// in the store says that bytes may follow gaps.
         var ceiling: ByteMeter
         /// The start of the exchange in seconds since 1970.
         var wallSeconds: Double
     }
 
-    /// The decision about the head.
+    /// The receiver's decision about the head of a response.
     struct Reception: Sendable {
         var answer: SegmentAnswer
         var head: ResponseHead

@@ -9,9 +9,10 @@ struct SegmentedDownload: Sendable {
     /// The connections whose end has not been reported yet.
     var connections: [ConnectionID: Connection] = [:]
     var sources: [Source]
-    /// The file that all connections write into. It is closed when the last of them has ended.
+    /// The file that all connections write into. The file is closed when the last connection has ended.
     let descriptor: Int32
-    /// The offset up to which connections may write after gaps. The value is 0 until the row says that there are gaps.
+    /// The offset up to which connections may write after gaps. The value is 0 until the task's row in the store says
+    /// that there are gaps.
     let ceiling: ByteMeter
     /// Whether the row contains the segment map.
     var isRecorded: Bool

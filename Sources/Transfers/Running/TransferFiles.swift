@@ -13,6 +13,8 @@ struct TransferFiles: Sendable {
     /// The log of running work, for the next run of the service after a crash.
     let starts: StartLog
 
+    /// Creates the objects that work on files. They share the service's folders.
+    ///
     /// - Parameters:
     ///   - run: an identifier that distinguishes this run's copies from those of earlier runs.
     ///   - mode: the mode of finished files.

@@ -18,6 +18,8 @@ final class UploadReceiver: ExchangeReceiver {
         var informational: ResponseHead?
     }
 
+    /// Creates the receiver for the upload's current request.
+    ///
     /// - Parameter upload: the state machine, with the request in progress.
     init(
         _ upload: ResumableUpload, _ request: UploadRequest, answer: AnswerFile, wallSeconds: Double,

@@ -9,7 +9,7 @@ package struct HostConnections: Hashable, Sendable {
 
     package init() {}
 
-    /// Returns the known number; nil if nothing is known, or if the knowledge is outdated.
+    /// Returns the number of connections that the origin is known to accept; nil if the number is unknown or outdated.
     package func most(now: Double) -> Int? {
         now < until ? connections : nil
     }

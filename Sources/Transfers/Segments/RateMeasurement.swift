@@ -109,7 +109,7 @@ private struct Pulse: Hashable, Sendable {
         Double(end.bytes - start.bytes) / (end.time - start.time)
     }
 
-    /// The shortest pause in seconds.
+    /// The shortest time without bytes, in seconds, that counts as a pause.
     private static let shortestPause: Double = 0.05
     /// The number of seconds without a pause after which bytes count as a steady flow: a little less than twice the
     /// interval between readings.

@@ -5,7 +5,7 @@ package import Store
 package struct SourceIdentity: Hashable, Sendable {
     package var total: Int64
     package var validators: Validators
-    /// The condition of its range requests.
+    /// The condition sent with range requests to this source.
     package var condition: RangeCondition
     /// The value of ``PartialBytes/place`` for bytes of this source.
     package var place: String?

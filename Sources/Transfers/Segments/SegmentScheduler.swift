@@ -35,6 +35,8 @@ package struct SegmentScheduler: Sendable {
     /// The actions that were decided while an input was being handled.
     var notices: [SegmentAction] = []
 
+    /// Creates the scheduler for a file with these bytes on disk.
+    ///
     /// - Parameter sources: the number of URLs: the task's own URL and its mirrors.
     package init(map: SegmentMap, limits: SegmentLimits, sources: Int = 1, now: Double) {
         self.map = map
@@ -69,7 +71,7 @@ extension SegmentScheduler {
         return decide(now)
     }
 
-    /// Starts without a running connection.
+    /// Starts the download while it has no connection.
     package mutating func start(now: Double) -> [SegmentAction] {
         guard !isOver, connections.isEmpty else { return [] }
         sampledAt = now

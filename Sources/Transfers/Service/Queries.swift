@@ -3,7 +3,7 @@ package import NightshiftAPI
 
 /// A query for tasks, in the order of their ids.
 package struct TaskQuery: Sendable {
-    /// The tasks to list; nil lists all.
+    /// The tasks to list; nil lists all tasks.
     package var tasks: Set<TaskID>?
     package var session: SessionID?
     package var states: Set<TaskState>?
@@ -46,7 +46,7 @@ package struct JournalQuery: Sendable {
 
 /// The filter of an event stream.
 package struct EventQuery: Sendable {
-    /// The tasks of the stream; nil for all.
+    /// The tasks whose events are in the stream; nil for all tasks.
     package var tasks: Set<TaskID>?
     package var session: SessionID?
     /// The last entry that the reader received; nil begins with the next new entry.

@@ -29,7 +29,7 @@ struct ServiceLife: Sendable {
 
     /// Stops the service.
     ///
-    /// - Returns: false if it was already stopped.
+    /// - Returns: false if the service was already stopped.
     mutating func stop() -> Bool {
         guard phase != .stopping else { return false }
         phase = .stopping

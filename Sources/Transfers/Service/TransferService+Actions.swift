@@ -38,8 +38,8 @@ extension TransferService {
         return TaskActionAnswer(results: request.tasks.compactMap { results[$0] })
     }
 
-    /// Returns the order in which the tasks are stopped: running ones last. Each stop lets other tasks start, and these
-    /// should not be tasks that the same request stops.
+    /// Returns the order in which the tasks are stopped: running tasks last. Each stop lets other tasks start, and the
+    /// started tasks should not be tasks that the same request stops.
     private func workingOrder(of request: TaskActionRequest) -> [TaskID] {
         guard request.action == .suspend || request.action == .cancel else { return request.tasks }
         let running = claims.starting.union(active.keys)

@@ -5,7 +5,7 @@ import Store
 
 /// Challenges of servers, and the answers of apps.
 extension TransferService {
-    /// Adds the app's earlier answers to a request, as far as the exchange can use them.
+    /// Adds the app's earlier answers to a request, as far as the exchange can use these answers.
     ///
     /// - Returns: the credentials and certificates that each server receives or may use, by ``Challenge/origin``.
     func addAnswers(to request: inout WireRequest, _ record: TaskRecord) -> [String: OriginAnswer] {

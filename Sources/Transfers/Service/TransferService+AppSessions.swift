@@ -167,8 +167,8 @@ extension TransferService {
         await schedule()
     }
 
-    /// Enables or disables progress events for an app. A suspended app cannot read them, and would find many outdated
-    /// ones when it resumes.
+    /// Enables or disables progress events for an app. A suspended app cannot read progress events, and would find many
+    /// outdated ones when it resumes.
     package func setListening(_ app: AppID, _ isListening: Bool) {
         appSessions.setListening(app, isListening)
     }

@@ -10,8 +10,8 @@ extension TransferService {
         return status(of: try outcome.get())
     }
 
-    /// Makes the same change to each task, in one transaction. If the change is refused for one task, the others still
-    /// get it.
+    /// Makes the same change to each task, in one transaction. If the change is refused for one task, the other tasks
+    /// still get the change.
     ///
     /// - Returns: the results, in the order of `ids`.
     func change(

@@ -40,7 +40,7 @@ extension TransferService {
             report: { .progress($0) }, isOver: { await self.isStopping })
     }
 
-    /// The maximum number of tasks that the query names. If there are more tasks, the stream filters the entries
-    /// itself.
+    /// The maximum number of tasks that the query names. If the query would name more tasks, the stream filters the
+    /// entries itself.
     private static let namedTasks = 32
 }

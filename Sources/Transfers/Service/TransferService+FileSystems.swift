@@ -65,12 +65,12 @@ extension TransferService {
         fileSystems.post(place, .files, path(of: file)) { close(file) }
     }
 
-    /// Returns the path of an open file, for people. The kernel returns it without accessing the file system.
+    /// Returns the path of an open file, for display. The kernel returns the path without accessing the file system.
     nonisolated func path(of file: Int32) -> String {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(file)")) ?? "an open file"
     }
 
-    /// Removes files. Returns at once if they may be on another file system.
+    /// Removes files. Returns at once if the files may be on another file system.
     func removeSoon(_ record: TaskRecord, _ body: @escaping @Sendable () -> Void) {
         guard let place = fileSystem(of: record) else { return body() }
         fileSystems.post(place, .files, record.partial?.path ?? record.request.destination?.directory ?? "", body)
@@ -205,8 +205,8 @@ extension TransferService {
         }
     }
 
-    /// The transfers that hold a place. Transfers on a silent file system are not included, so that they do not prevent
-    /// others from starting.
+    /// The transfers that use a connection slot. Transfers on a silent file system are not included, so that they do
+    /// not prevent others from starting.
     var placeHolders: [ActiveTransfer] {
         let silent = fileSystems.silences
         guard !silent.isEmpty else { return Array(active.values) }

@@ -40,7 +40,7 @@ extension TransferService {
         await schedule()
     }
 
-    /// Returns the current path of a finishing file, for people.
+    /// Returns the current path of a finishing file, for display.
     private func path(of job: Publisher.Job) -> String {
         job.record.request.destination?.directory ?? job.record.partial?.path ?? ""
     }

@@ -12,8 +12,8 @@ extension TransferService {
 
     /// Inserts tasks under the terms that hold in the transaction that inserts them.
     ///
-    /// If the terms have changed since they were read, the records are made again with the new terms. The repetition
-    /// ends, because each one needs another change of the app's state.
+    /// If the terms have changed since they were read, the records are made again with the new terms. This loop
+    /// ends, because each repetition needs another change of the app's state.
     nonisolated func insert(
         _ records: [TaskRecord], in session: SessionID, continuing sources: [String: TaskRecord],
         on query: AppTaskTerms.Query?, _ now: ClockReading
@@ -47,6 +47,8 @@ extension TransferService {
         }
     }
 
+    /// Inserts records in one transaction, with their initial waits.
+    ///
     /// - Parameters:
     ///   - held: the initial waits of records, by index.
     ///   - existing: the indices of records whose destination file exists.

@@ -9,7 +9,7 @@ import Store
 extension TransferService {
     /// Returns the session's messages, stored ones first and then new ones, with progress in between.
     ///
-    /// Only one process reads at a time. Another process is refused while the first one lives and reads. The same
+    /// Only one process reads at a time. Another process is refused while the first process lives and reads. The same
     /// process may start again.
     package func messages(
         _ app: AppID, _ identifier: String, process: Int32

@@ -89,7 +89,8 @@ extension TransferService {
             && record.notBefore ?? 0 <= now.bootSeconds && !bounds.isSleeping && bounds.hold(record) == nil
     }
 
-    /// Waits for the isolated retry of crash suspects. Nothing else starts, but deadlines of waiting tasks still apply.
+    /// Waits for the isolated retry of crash suspects. No other task starts, but deadlines of waiting tasks still
+    /// apply.
     private func waitForTrial() async throws(StoreError) {
         _ = try await releaseDue(try await store.read { try $0.nextTimes() })
         let times = try await store.read { try $0.nextTimes() }
@@ -109,7 +110,8 @@ extension TransferService {
         if admissions.look.note(discretionary: discretionary) { environment.activity(admissions.look.activity) }
     }
 
-    /// Ends waits and tasks whose time has come, and relaxes requirements of others. Returns false if nothing was due.
+    /// Ends waits and tasks whose time has come, and relaxes the requirements of other tasks. Returns false if nothing
+    /// was due.
     private func releaseDue(_ times: QueueTimes) async throws(StoreError) -> Bool {
         let now = now
         var isReleased =
@@ -138,7 +140,7 @@ extension TransferService {
         return true
     }
 
-    /// Relaxes the requirements of tasks whose time runs out.
+    /// Relaxes the requirements of tasks that have used a certain share of their time.
     private func loosenDue(_ now: ClockReading) async throws(StoreError) {
         let limit = 1_000
         let loosened = try await store.write { transaction in
@@ -197,7 +199,7 @@ extension TransferService {
         }
     }
 
-    /// Gives the place of a slow transfer to other tasks for a while.
+    /// Gives the connection slot of a slow transfer to other tasks for a while.
     private func yieldPlace(of id: TaskID, _ now: ClockReading) {
         guard let transfer = active[id], let since = transfer.pace.slowSince else { return }
         let pause = admissions.yields.yielded(id, at: now.bootSeconds)

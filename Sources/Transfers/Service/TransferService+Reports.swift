@@ -91,7 +91,7 @@ extension TransferService {
         }
     }
 
-    /// Returns the wait of a task that cannot start because other transfers use all places.
+    /// Returns the wait of a task that cannot start because other transfers use all connection slots.
     private func placeInQueue(of record: TaskRecord, since: Date) -> Wait {
         var lane =
             admissions.look.lanes[record.lane]
@@ -192,7 +192,7 @@ extension TransferService {
 }
 
 extension TaskStatus {
-    /// An explanation of the state, for people.
+    /// An explanation of the state, for display.
     fileprivate var explanation: String {
         switch state {
         case .suspended:

@@ -14,7 +14,7 @@ extension TransferService {
     }
 
     /// Ends the waits of the given tasks, or of all tasks that wait after a failure. If one task cannot be retried, the
-    /// others still are.
+    /// other tasks still are.
     package func retry(_ request: RetryRequest) async throws(Problem) -> RetryResponse {
         guard let tasks = request.tasks else { return try await retryAll() }
         guard (1...Limits.tasksPerRequest).contains(tasks.count) else {

@@ -108,7 +108,7 @@ extension TransferService {
     }
 
     /// Applies the current limit to every split download. The limit rises when other transfers end, and falls when
-    /// others begin.
+    /// other transfers begin.
     func spreadConnections() async {
         let now = now.bootSeconds
         for id in active.keys.sorted() {

@@ -60,8 +60,8 @@ extension TransferService {
         var isLast: Bool
     }
 
-    /// Deletes some of a session's tasks, because a session may have a million. If these are the last ones, also
-    /// deletes the session.
+    /// Deletes some of a session's tasks, because a session may have a million tasks. If the deleted tasks are the last
+    /// ones, also deletes the session.
     ///
     /// - Returns: nil if the session has a task that has not ended and is not in `endless`.
     private func removePart(of id: SessionID, _ endless: Set<TaskID>) async throws(Problem) -> RemovedPart? {

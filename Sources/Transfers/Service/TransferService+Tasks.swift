@@ -31,6 +31,8 @@ extension TransferService {
         return try await enqueue(request.tasks, in: session)
     }
 
+    /// Accepts tasks of an app, or of another client.
+    ///
     /// - Parameters:
     ///   - terms: the effect of the app's state on the tasks; nil if no app adds them.
     ///   - complete: a function that adds fields that only the caller knows to the task at an index.

@@ -5,7 +5,7 @@ import NightshiftAPI
 import Sessions
 import Store
 
-/// Work that is done once a second while transfers run. Apps that read progress get it four times a second.
+/// Work that is done once a second while transfers run. Apps that read progress get reports four times a second.
 extension TransferService {
     func startTicker() {
         guard timers.ticker == nil, !isStopping else { return }

@@ -9,7 +9,7 @@ struct Admissions {
     /// The requirement classes that the device state blocked at the last decision, with the start of each block.
     var heldClasses = RequirementClasses()
     var look = LastSchedulingPass()
-    /// The history of slow transfers that gave up their places.
+    /// The history of slow transfers that gave up their connection slots.
     var yields = YieldHistory()
     /// The crash suspects, which are retried in isolation before anything else starts.
     var trials = StartTrials()

@@ -1,8 +1,10 @@
-/// The hosts that hold the service's places, as a sentence for people. This is a pure value.
+/// The hosts whose transfers use the service's connection slots, as a sentence for display. This is a pure value.
 struct HeldPlaces {
     private var counts: [String: Int] = [:]
     private var slow = 0
 
+    /// Counts the running transfers of each host.
+    ///
     /// - Parameter running: the origin of each running transfer, and whether the transfer is slow.
     init(_ running: [(origin: String, isSlow: Bool)]) {
         for (origin, isSlow) in running {

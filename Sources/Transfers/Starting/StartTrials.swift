@@ -80,8 +80,8 @@ package struct StartTrials: Sendable {
         return (trials, findings)
     }
 
-    /// Returns the crash suspects with more crashes first. Among those with equal numbers, the one that began last
-    /// comes first.
+    /// Returns the crash suspects, with the highest number of crashes first. If two suspects have the same number, the
+    /// one that began last comes first.
     private func likeliestFirst(_ tasks: [TaskID]) -> [TaskID] {
         tasks.enumerated().sorted { first, second in
             let (one, other) = (faults[first.element] ?? 0, faults[second.element] ?? 0)
@@ -93,7 +93,7 @@ package struct StartTrials: Sendable {
     package var isPending: Bool { trial != nil || !crashSuspects.isEmpty }
 
     /// Returns whether running tasks are interrupted to retry this crash suspect. True only after more than one crash.
-    /// Other crash suspects wait and start like any task.
+    /// Other crash suspects wait, and start like any task.
     package func interruptsOthers(_ task: TaskID) -> Bool { faults[task] ?? 0 >= Self.faultsToHold }
 
     /// Returns the crash suspects to retry together next: as few as the remaining time for all of them allows.
@@ -179,8 +179,8 @@ package struct StartTrials: Sendable {
         if timeLeft < Self.shortest { crashSuspects = [] }
     }
 
-    /// Returns the number of seconds for the trial of a crash suspect. The action that caused the crash takes about as
-    /// long again.
+    /// Returns the number of seconds for the trial of a crash suspect: one and a half times as long as the suspect ran
+    /// before the crash, and ``shortest`` seconds more. The action that caused the crash takes about as long again.
     private func window(_ task: TaskID) -> Double {
         min((ages[task] ?? Self.unknownAge) * 1.5 + Self.shortest, Self.longest)
     }

@@ -14,8 +14,9 @@ package enum TaskEvent: Hashable, Sendable {
     case accept(AcceptedResponse)
     /// Bytes were synced, so they survive a power cut.
     case checkpoint(synced: Int64)
-    /// The service itself ended the exchange: to make room, because the device state does not allow the exchange, or
-    /// because the service stops. The next exchange begins no earlier than at this boot second.
+    /// The service itself ended the exchange: because other tasks need the connection, because the device state does
+    /// not allow the exchange, or because the service stops. The next exchange begins no earlier than at this boot
+    /// second.
     case interrupt(WaitReason, detail: String? = nil, notBefore: Double? = nil)
     case hold(Hold)
     /// The server stores the upload, or a part of it, as this resource.
@@ -43,7 +44,7 @@ package enum TaskEvent: Hashable, Sendable {
     case loosen
     /// Another request replaces the request of the task, usually with another URL. A failed task is tried again.
     case retarget(TaskRequest)
-    /// A person says that the cause of the failure is gone. The next attempt begins now, as if none had failed.
+    /// A person says that the cause of the failure is gone. The next attempt begins now, as if no attempt had failed.
     case retry
 }
 

@@ -30,10 +30,10 @@ extension TaskRecord {
     /// Ends the discretionary wait of the task.
     package mutating func liftDiscretion() { discretion.lift() }
 
-    /// Sets the time at which the requirements are relaxed. They are never relaxed while the resource timeout does not
-    /// run.
+    /// Sets the time at which the requirements are relaxed. The requirements are never relaxed while the resource
+    /// timeout does not run.
     package mutating func scheduleLoosening() { discretion.schedule(timeLimit) }
 
-    /// Relaxes the requirements by one step. Returns a description for people.
+    /// Relaxes the requirements by one step. Returns a description for display.
     mutating func loosen() -> String? { discretion.loosen(timeLimit) }
 }

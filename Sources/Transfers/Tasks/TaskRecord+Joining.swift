@@ -43,7 +43,7 @@ extension TaskRecord {
         }
     }
 
-    /// Returns whether the other task can serve the owner of this one equally well. Two uploads are the same if their
+    /// Returns whether the other task can serve the owner of this task equally well. Two uploads are the same if their
     /// file has not changed in between. Forms are never the same.
     fileprivate func isSame(as other: TaskRecord) -> Bool {
         session == other.session && !continues && request.form == nil && source == other.source

@@ -14,8 +14,8 @@ extension TaskRecord {
         if isElsewhere { leaveURL() }
     }
 
-    /// Prepares the task for another URL. Bytes from the old URL have to be proven at the new one, and a partial upload
-    /// at the old URL is not continued.
+    /// Prepares the task for another URL. The server at the new URL has to prove that it has the bytes from the old
+    /// URL. A partial upload at the old URL is not continued.
     mutating func leaveURL() {
         partial?.leaveURL()
         currentURL = nil

@@ -4,7 +4,7 @@ package import Store
 
 /// The measurement of progress. A task makes progress if more bytes than ever before are on disk or on the server, and
 /// if the next attempt continues after these bytes. Discarded bytes do not count. ``AttemptRecord`` describes when the
-/// service knows this.
+/// service can be sure of progress.
 extension TaskRecord {
     /// The number of bytes that the next attempt continues from; 0 if it must start again.
     package var continuableCount: Int64 {
@@ -57,7 +57,7 @@ extension TaskRecord {
     /// Records that bytes on disk are discarded.
     mutating func noteRestart() { attemptRecord.restart() }
 
-    /// The reason why the next attempt must start again, as a sentence for people. Nil if the next attempt continues,
+    /// The reason why the next attempt must start again, as a sentence for display. Nil if the next attempt continues,
     /// or if no bytes are lost.
     var lossSentence: String? {
         switch kind {

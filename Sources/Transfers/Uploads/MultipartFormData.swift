@@ -29,6 +29,8 @@ package struct MultipartFormData: Hashable, Sendable, Codable {
     package let boundary: String
     package let parts: [Part]
 
+    /// Creates a form. The boundary and the media types must be valid.
+    ///
     /// - Throws: ``TransferFailure/Code/protocolError`` for an invalid boundary (RFC 2046, section 5.1.1), or for a
     ///   media type with a line break.
     package init(boundary: String, parts: [Part]) throws(TransferFailure) {

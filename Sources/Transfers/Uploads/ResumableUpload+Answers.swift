@@ -55,7 +55,8 @@ extension ResumableUpload {
         }
     }
 
-    /// Handles the final response to the current request. The response is complete, and redirects have been followed.
+    /// Handles the final response to the current request. The response is complete, and the exchange has followed its
+    /// redirects.
     ///
     /// - Parameters:
     ///   - now: seconds since 1970.
@@ -220,7 +221,7 @@ extension ResumableUpload {
     }
 
     /// Handles a 5xx response that may come from the upload resource or from the target. Returns nil if there were too
-    /// many such responses to wait for another one.
+    /// many 5xx responses to wait for another response.
     mutating func serverError(_ head: ResponseHead) -> UploadVerdict? {
         serverErrors += 1
         guard serverErrors > Self.serverErrorLimit else { return retryLater(head) }
@@ -241,7 +242,7 @@ extension ResumableUpload {
         return true
     }
 
-    /// The maximum number of immediate requests without progress. One more counts as a failure.
+    /// The maximum number of immediate requests without progress. One more request counts as a failure.
     private static let futileLimit = 6
     /// The maximum number of 5xx responses. With the pauses in between, they take some minutes. A server that restarts
     /// is back within this time, and a server that always fails has given its answer.

@@ -52,6 +52,8 @@ package struct ResumableUpload: Hashable, Sendable {
         case tooLarge(limit: Int64)
     }
 
+    /// Creates an upload that starts, or that continues at a known resource.
+    ///
     /// - Parameters:
     ///   - resource: the known resource from an earlier run. The upload does not continue there if the source, the
     ///     length or the origin of the target differs.
@@ -79,8 +81,8 @@ package struct ResumableUpload: Hashable, Sendable {
         return min(body.lowerBound + max(0, handedOver), body.upperBound)
     }
 
-    /// Returns the protocol for the target. If the app itself uses such a protocol, or sends a part with PUT, the
-    /// service adds none. An empty body does not need a protocol.
+    /// Returns the protocol for the target. If the app itself uses an upload protocol, or sends a part with PUT, the
+    /// service adds no protocol. An empty body does not need one.
     private static func supportedProtocol(_ uploadProtocol: UploadProtocol, for target: UploadTarget) -> UploadProtocol
     {
         guard case .draft = uploadProtocol else { return uploadProtocol }

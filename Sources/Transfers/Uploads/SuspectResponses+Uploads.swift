@@ -7,11 +7,11 @@ extension SuspectResponses {
     ///
     /// Only the upload resource is queried, and a server that knows the resource answers with the fields of the
     /// protocol. Only a deleted resource (404, 410) is often reported without these fields. The response to an append
-    /// may come from the target itself, which does not send these fields. Such a response is suspect if it is a web
-    /// page. While a captive portal is active, every response that would discard bytes is suspect.
+    /// may come from the target itself, which does not send these fields. In this case, the response is suspect if it
+    /// is a web page. While a captive portal is active, every response that would discard bytes is suspect.
     ///
     /// - Returns: nil if the response is trusted or discards nothing; otherwise the state to remember for the next
-    ///   response, and a reason for people.
+    ///   response, and a reason for display.
     static func doubt(
         _ head: ResponseHead, to purpose: UploadRequest.Purpose, _ resource: UploadResource, isBehindPortal: Bool
     ) -> (doubt: SuspectResponse, failure: TransferFailure)? {

@@ -24,6 +24,8 @@ extension TaskRecord {
 }
 
 extension MultipartFormData {
+    /// Creates a form with the texts of the fields and with files.
+    ///
     /// - Parameter files: the files of those fields that contain a file, in the order of the fields.
     init(boundary: String, fields: [FormField], files: [UploadSource.File]) throws(TransferFailure) {
         var rest = files[...]

@@ -8,8 +8,8 @@ package struct UploadTarget: Hashable, Sendable {
     package var headers: [HeaderField]
     /// The number of bytes in the body.
     package var length: Int64
-    /// A text that changes with every change of the body's bytes. It is made from the identities of its files and all
-    /// other content.
+    /// A text that changes with every change of the body's bytes. The text is made from the identities of the body's
+    /// files and from all other content.
     package var source: String
     /// The name under which a server may store the file (tus).
     package var fileName: String?

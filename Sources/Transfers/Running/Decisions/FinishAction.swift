@@ -24,7 +24,7 @@ package indirect enum FinishAction: Hashable, Sendable {
     /// Checks the task again after a while, because its row is outdated: the row lacks bytes that are on disk, or still
     /// says 'finishing'.
     case settleLater
-    /// Releases the task, because no work for it is left.
+    /// Removes the run of the task, because no work for the task is left.
     case release
     /// Logs a contradiction in the run, which has failed the task.
     case fault(IllegalTransition)

@@ -18,6 +18,8 @@ package struct FinishQueue<Job: Sendable>: Sendable {
     package var settlesAfterTrials = false
     private let batch: Int
 
+    /// Creates empty queues.
+    ///
     /// - Parameter batch: the number of files that are synced together in one batch.
     package init(batch: Int) {
         self.batch = batch

@@ -52,6 +52,8 @@ package struct FinishRun: Sendable {
     private var entries: [JournalEntry]
     private var faults: [IllegalTransition] = []
 
+    /// Creates the run of a download whose bytes are complete.
+    ///
     /// - Parameters:
     ///   - entries: the entries that are not in the journal yet.
     ///   - length: the length of the file; by default the received bytes of the record.

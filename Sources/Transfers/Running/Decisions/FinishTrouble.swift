@@ -82,6 +82,8 @@ extension Hold {
 }
 
 extension TransferFailure {
+    /// Returns `failure` with one more sentence at the end of its message.
+    ///
     /// - Parameter sentence: the consequence if there are several URLs.
     fileprivate static func wrongSource(_ failure: TransferFailure, _ sentence: String) -> TransferFailure {
         TransferFailure(failure.code, "\(failure.message) \(sentence)", status: failure.status)

@@ -3,11 +3,13 @@ package import Scheduler
 
 /// The reason why the service itself ends an exchange.
 package enum Interruption: Hashable, Sendable {
-    /// The task makes room for others, will be changed, or cannot be committed, or the service is stopping.
+    /// The task gives up its connections to other tasks, will be changed, or cannot be committed, or the service is
+    /// stopping.
     case wait(WaitReason)
     /// The device state does not allow the task, as these values show.
     case hold(WaitReason, detail: String?, inputs: [String: String])
-    /// The transfer is too slow to keep its place while others wait. The transfer continues at the boot second `until`.
+    /// The transfer is too slow to keep its connection slot while others wait. The transfer continues at the boot
+    /// second `until`.
     case yield(until: Double, detail: String)
     /// The connection is presumed dead. The transfer continues at once over a new connection.
     case reconnect

@@ -38,7 +38,7 @@ package indirect enum TransferAction: Hashable, Sendable {
     case discard(TaskRecord)
     /// Asks the server to delete the upload.
     case abandonUpload(TaskRecord)
-    /// Releases the task, because no work for it is running.
+    /// Removes the run of the task, because no work for the task is running.
     case release
     /// Logs the failure that makes the task wait or fail.
     case report(TransferFailure)

@@ -168,8 +168,8 @@ extension TransferRun {
 
     /// The pause during a captive portal, in seconds.
     private static let portalPause: Double = 3_600
-    /// The pause in seconds. It ends early when the file system responds. It does not end early when another mount
-    /// replaces a file system that never responds.
+    /// The pause in seconds while a file system does not respond. The pause ends early when the file system responds.
+    /// The pause does not end early when another mount replaces a file system that never responds.
     private static let silencePause: Double = 60
     /// The highest number of bytes whose comparison is cheaper than a pause.
     private static let comparedAtOnce: Int64 = 4 << 20

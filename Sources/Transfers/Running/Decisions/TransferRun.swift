@@ -69,7 +69,8 @@ package struct TransferRun: Sendable {
     package var isAccepted = false
     /// Whether the response that is being received began at byte 0.
     private(set) var isFromStart = false
-    /// The row's description of the bytes on disk. It is kept while mirrors are tried that may continue the bytes.
+    /// The row's description of the bytes on disk. The run keeps this description while it tries mirrors that may
+    /// continue the bytes.
     @CopyOnWrite package internal(set) var ownPartial: PartialFile? = nil
     /// The start of the current exchange, and the time of its accepted response, in boot seconds.
     package var begunAt: Double = 0
@@ -81,7 +82,7 @@ package struct TransferRun: Sendable {
     /// The journal entries for the next commit.
     package var entries: [JournalEntry] = []
     private var faults: [IllegalTransition] = []
-    /// The record before its end was decided.
+    /// The record as it was before the run decided how the task ends; nil before that decision.
     @CopyOnWrite var recordBeforeEnd: TaskRecord? = nil
 
     package init(record: TaskRecord, startedAt: Double) {
