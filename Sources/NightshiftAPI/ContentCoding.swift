@@ -44,7 +44,7 @@ package enum ContentCoding: String, Hashable, Sendable, Codable {
         return compressedTypes.contains { type.contains($0) } || [path, name ?? ""].contains(where: namesCompressed)
     }
 
-    /// Returns whether a file that is stored unchanged holds coded bytes although its name does not show this.
+    /// Returns whether a file that is stored unchanged contains coded bytes although its name does not show this.
     package static func isHidden(in headers: [HeaderField], url: String, name: String?) -> Bool {
         !names(in: headers).isEmpty && !isCompressedItself(headers, url: url, name: name)
     }

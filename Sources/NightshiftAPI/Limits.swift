@@ -100,7 +100,7 @@ package enum Limits {
     /// The maximum size in bytes of the response to an upload. A longer response makes the transfer fail; it is never
     /// truncated.
     package static let responseBody: Int64 = 1 << 30
-    /// The maximum size in bytes of an upload response that is held in memory. A longer response is written to a file
+    /// The maximum size in bytes of an upload response that is kept in memory. A longer response is written to a file
     /// as it arrives.
     package static let responseMemory = 1 << 20
     /// The maximum size in bytes of the stored header fields of a response.

@@ -36,99 +36,99 @@ extension Duration {
 // prefers the deprecated overloads below and therefore rejects each use.
 
 extension Int {
-    @available(*, deprecated, message: "traps if the number does not fit; use Int(saturating:)")
+    @available(*, deprecated, message: "this traps if the number does not fit; use Int(saturating:)")
     package init(_ value: Double) { self.init(saturating: value) }
 
-    @available(*, deprecated, message: "traps if the number does not fit; use Int(saturating: Double(_))")
+    @available(*, deprecated, message: "this traps if the number does not fit; use Int(saturating: Double(_))")
     package init(_ value: Float) { self.init(saturating: Double(value)) }
 }
 
 extension Int8 {
-    @available(*, deprecated, message: "traps if the number does not fit; use Int8(saturating:)")
+    @available(*, deprecated, message: "this traps if the number does not fit; use Int8(saturating:)")
     package init(_ value: Double) { self.init(saturating: value) }
 
     @available(
-        *, deprecated, message: "traps if the number does not fit; use Int8(saturating: Double(_))"
+        *, deprecated, message: "this traps if the number does not fit; use Int8(saturating: Double(_))"
     )
     package init(_ value: Float) { self.init(saturating: Double(value)) }
 }
 
 extension Int16 {
-    @available(*, deprecated, message: "traps if the number does not fit; use Int16(saturating:)")
+    @available(*, deprecated, message: "this traps if the number does not fit; use Int16(saturating:)")
     package init(_ value: Double) { self.init(saturating: value) }
 
     @available(
-        *, deprecated, message: "traps if the number does not fit; use Int16(saturating: Double(_))"
+        *, deprecated, message: "this traps if the number does not fit; use Int16(saturating: Double(_))"
     )
     package init(_ value: Float) { self.init(saturating: Double(value)) }
 }
 
 extension Int32 {
-    @available(*, deprecated, message: "traps if the number does not fit; use Int32(saturating:)")
+    @available(*, deprecated, message: "this traps if the number does not fit; use Int32(saturating:)")
     package init(_ value: Double) { self.init(saturating: value) }
 
     @available(
-        *, deprecated, message: "traps if the number does not fit; use Int32(saturating: Double(_))"
+        *, deprecated, message: "this traps if the number does not fit; use Int32(saturating: Double(_))"
     )
     package init(_ value: Float) { self.init(saturating: Double(value)) }
 }
 
 extension Int64 {
-    @available(*, deprecated, message: "traps if the number does not fit; use Int64(saturating:)")
+    @available(*, deprecated, message: "this traps if the number does not fit; use Int64(saturating:)")
     package init(_ value: Double) { self.init(saturating: value) }
 
     @available(
-        *, deprecated, message: "traps if the number does not fit; use Int64(saturating: Double(_))"
+        *, deprecated, message: "this traps if the number does not fit; use Int64(saturating: Double(_))"
     )
     package init(_ value: Float) { self.init(saturating: Double(value)) }
 }
 
 extension UInt {
-    @available(*, deprecated, message: "traps if the number does not fit; use UInt(saturating:)")
+    @available(*, deprecated, message: "this traps if the number does not fit; use UInt(saturating:)")
     package init(_ value: Double) { self.init(saturating: value) }
 
     @available(
-        *, deprecated, message: "traps if the number does not fit; use UInt(saturating: Double(_))"
+        *, deprecated, message: "this traps if the number does not fit; use UInt(saturating: Double(_))"
     )
     package init(_ value: Float) { self.init(saturating: Double(value)) }
 }
 
 extension UInt8 {
-    @available(*, deprecated, message: "traps if the number does not fit; use UInt8(saturating:)")
+    @available(*, deprecated, message: "this traps if the number does not fit; use UInt8(saturating:)")
     package init(_ value: Double) { self.init(saturating: value) }
 
     @available(
-        *, deprecated, message: "traps if the number does not fit; use UInt8(saturating: Double(_))"
+        *, deprecated, message: "this traps if the number does not fit; use UInt8(saturating: Double(_))"
     )
     package init(_ value: Float) { self.init(saturating: Double(value)) }
 }
 
 extension UInt16 {
-    @available(*, deprecated, message: "traps if the number does not fit; use UInt16(saturating:)")
+    @available(*, deprecated, message: "this traps if the number does not fit; use UInt16(saturating:)")
     package init(_ value: Double) { self.init(saturating: value) }
 
     @available(
-        *, deprecated, message: "traps if the number does not fit; use UInt16(saturating: Double(_))"
+        *, deprecated, message: "this traps if the number does not fit; use UInt16(saturating: Double(_))"
     )
     package init(_ value: Float) { self.init(saturating: Double(value)) }
 }
 
 extension UInt32 {
-    @available(*, deprecated, message: "traps if the number does not fit; use UInt32(saturating:)")
+    @available(*, deprecated, message: "this traps if the number does not fit; use UInt32(saturating:)")
     package init(_ value: Double) { self.init(saturating: value) }
 
     @available(
-        *, deprecated, message: "traps if the number does not fit; use UInt32(saturating: Double(_))"
+        *, deprecated, message: "this traps if the number does not fit; use UInt32(saturating: Double(_))"
     )
     package init(_ value: Float) { self.init(saturating: Double(value)) }
 }
 
 extension UInt64 {
-    @available(*, deprecated, message: "traps if the number does not fit; use UInt64(saturating:)")
+    @available(*, deprecated, message: "this traps if the number does not fit; use UInt64(saturating:)")
     package init(_ value: Double) { self.init(saturating: value) }
 
     @available(
-        *, deprecated, message: "traps if the number does not fit; use UInt64(saturating: Double(_))"
+        *, deprecated, message: "this traps if the number does not fit; use UInt64(saturating: Double(_))"
     )
     package init(_ value: Float) { self.init(saturating: Double(value)) }
 }

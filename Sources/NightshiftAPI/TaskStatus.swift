@@ -107,17 +107,17 @@ package enum ResponseRemark: String, Hashable, Sendable, Codable, CaseIterable {
     /// A web page that the server sent although the name suggests a different type. The server sent it again when the
     /// service asked again.
     case page
-    /// A content coding that was not requested, in a file that holds the coded bytes.
+    /// A content coding that was not requested. The file contains the coded bytes.
     case coded
-    /// A content coding that was not requested, in a file that holds the decoded bytes.
+    /// A content coding that was not requested. The service has decoded the bytes in the file.
     case decoded
 
     /// The remark as a sentence for display.
     package var sentence: String {
         switch self {
-        case .page: "The server sent a web page instead of a file of this name, and sent one again later."
+        case .page: "The server sent a web page instead of a file of this name, and sent a page again later."
         case .coded:
-            "The server sent the file compressed, which was not requested. The file holds the compressed bytes; "
+            "The server sent the file compressed, which was not requested. The file contains the compressed bytes; "
                 + "the Content-Encoding of the response names their format."
         case .decoded: "The server sent the file compressed, which was not requested. It has been decompressed."
         }

@@ -30,7 +30,7 @@ package struct StoredProcessState: Hashable, Sendable, Codable {
     package var needsSnapshot = false
     /// The background time that was left at the last suspension.
     package var leftAtRest: Double?
-    /// Whether the locks that the process holds were already reported in this background run.
+    /// Whether the service has already reported the file locks of the process in this background run.
     package var hasToldLocks = false
     /// The desktop's information about the windows of the process. It is nil if the desktop has reported no window, and
     /// in rows of earlier versions.

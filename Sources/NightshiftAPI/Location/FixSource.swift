@@ -56,6 +56,6 @@ package protocol FixSource: Sendable {
     ///   ``updates`` if it has changed; nil after ``shutdown()``.
     func look() async -> FixUpdate?
 
-    /// Starts to release all resources, and ends ``updates``.
+    /// Begins to free all resources, and ends ``updates``.
     func shutdown()
 }

@@ -45,7 +45,7 @@ package struct Trace: Hashable, Sendable {
         } catch let mistake as TraceMistake {
             throw TraceSyntaxError(line: number, message: mistake.message)
         } catch {
-            throw TraceSyntaxError(line: number, message: "the line is not a JSON object; each line must be one")
+            throw TraceSyntaxError(line: number, message: "the line is not a JSON object; write one object per line")
         }
     }
 }

@@ -113,7 +113,8 @@ package enum ProcessingPlanner {
 
     package struct Held: Hashable, Sendable {
         package var hold: Hold
-        /// The time in seconds since 1970 at which the hold ends without an event; nil if it needs an event.
+        /// The time in seconds since 1970 at which the task no longer has to wait, without an event; nil if an event
+        /// must end the wait.
         package var until: Double?
     }
 

@@ -123,7 +123,7 @@ package struct RefreshBudget: Hashable, Sendable, Codable {
         return max(energy, bytes)
     }
 
-    /// Returns the reason for a hold, energy or data, if the balance does not cover `cost`; otherwise nil.
+    /// Returns the reason to wait, energy or data, if the balance does not cover `cost`; otherwise nil.
     func shortage(of cost: RefreshCost) -> RefreshHold? {
         if cost.energy > balance.energy { return .energyBudget }
         return cost.bytes > balance.bytes ? .dataBudget : nil

@@ -19,7 +19,8 @@ package struct RefreshPlan: Hashable, Sendable {
 
     package struct Held: Hashable, Sendable {
         package var reason: RefreshHold
-        /// The expected time in seconds since 1970 of the next fetch, or of the end of the hold; nil if unknown.
+        /// The expected time in seconds since 1970 of the next fetch, or of the end of the reason that prevents it; nil
+        /// if unknown.
         package var until: Double?
         /// The planned fetch window in seconds since 1970; nil if none is planned.
         package var window: ClosedRange<Double>?

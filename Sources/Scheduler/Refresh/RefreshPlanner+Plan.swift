@@ -390,6 +390,6 @@ extension RefreshPlanner {
 }
 
 extension RefreshHold {
-    /// Whether the hold ends after a time, without an event.
+    /// Whether the reason ends after a time, without an event.
     fileprivate var endsWithTime: Bool { self == .cap || self == .interval || self == .failures }
 }

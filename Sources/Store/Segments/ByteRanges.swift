@@ -89,7 +89,7 @@ extension ByteRanges: Codable {
         guard bounds.count.isMultiple(of: 2), bounds.first ?? 0 >= 0, zip(bounds, bounds.dropFirst()).allSatisfy(<)
         else {
             throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "Ranges of bytes have to be ascending and apart.")
+                in: container, debugDescription: "Ranges of bytes must be ascending, and must not touch.")
         }
         ranges = stride(from: 0, to: bounds.count, by: 2).map { bounds[$0]..<bounds[$0 + 1] }
     }

@@ -43,8 +43,8 @@ final class AnswerFile: Sendable {
         state.withLock { if case .writing(let descriptor) = $0 { descriptor } else { nil } }
     }
 
-    /// Creates the file. The file may hold one byte more than a response may have, which shows that a response is too
-    /// long.
+    /// Creates the file. The file may have one byte more than a response may have. This byte shows that a response is
+    /// too long.
     func open() -> Result<FileSink, TransferFailure> {
         state.withLock { state in
             if case .writing(let descriptor) = state { close(descriptor) }

@@ -44,8 +44,8 @@ extension FolderIdentity {
         )
     }
 
-    /// Returns whether both identities may belong to the same folder. A value that is missing from one of them is not
-    /// compared.
+    /// Returns whether both identities may belong to the same folder. A value that only one of the identities has is
+    /// not compared.
     func isSame(as other: FolderIdentity) -> Bool {
         guard type == other.type, inode == other.inode || inode == 0 || other.inode == 0 else { return false }
         guard let fileSystem, let others = other.fileSystem, fileSystem.prefix(4) == others.prefix(4) else {

@@ -13,8 +13,8 @@ struct SegmentConnection: Hashable, Sendable {
     var races: ConnectionID?
     /// The connection whose part this one takes over when its response arrives.
     var relieves: ConnectionID?
-    /// The offset at which the connection was told to end. The offset is not lowered before the connection that takes
-    /// over has a response. Otherwise a refusal would cost a working connection.
+    /// The offset at which the service asked the connection to end. The offset is not lowered before the connection
+    /// that takes over has a response. Otherwise a refusal would cost a working connection.
     var toldEnd = Int64.max
     var stopping: SegmentStop?
     var rate = RateMeter()

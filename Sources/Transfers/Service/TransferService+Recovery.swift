@@ -97,8 +97,8 @@ extension TransferService {
         }
     }
 
-    /// Removes stored files that a crash has left. The apps of these files have handled them, or the tasks of the files
-    /// are gone.
+    /// Removes stored files that a crash has left. The app of each file has handled it, or the task of the file no
+    /// longer exists.
     private func removeHandledFiles() async throws(StoreError) {
         let folder = environment.paths.files.path
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

@@ -47,7 +47,7 @@ extension TransferService {
             )
         case .failed where record.app != nil:
             .conflict(
-                "The app was notified that transfer \(record.id) failed. To continue it, add a new one with its "
+                "The app was notified that transfer \(record.id) failed. To continue, add a new transfer with its "
                     + "resume data."
             )
         case .failed where record.file != nil:
@@ -81,7 +81,7 @@ extension TransferService {
         else {
             throw .conflict(
                 "The \(record.method) request of transfer \(record.id) was meant for its own server. For another "
-                    + "one, cancel it and add a new one."
+                    + "server, cancel this transfer and add a new one."
             )
         }
         var merged = record.request.moved(to: address)

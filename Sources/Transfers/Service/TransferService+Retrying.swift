@@ -82,7 +82,7 @@ extension TransferService {
             return .conflict(
                 record.resumeData == nil
                     ? "Transfer \(id) was cancelled. Add a new one."
-                    : "Transfer \(id) was cancelled. To continue it, add a new one with its resume data.")
+                    : "Transfer \(id) was cancelled. To continue it, add a new transfer with its resume data.")
         case .failed where record.app != nil:
             return .conflict("The app was notified that transfer \(id) failed. Only the app can try again.")
         case .failed:

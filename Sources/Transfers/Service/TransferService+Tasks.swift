@@ -203,7 +203,7 @@ extension TransferService {
             return .failure(.conflict("Transfer \(id) has not ended. Cancel it first."))
         }
         guard try !transaction.hasMessages(id) else {
-            return .failure(.conflict("The app of transfer \(id) has not received its end yet."))
+            return .failure(.conflict("The app has not been notified yet that transfer \(id) ended."))
         }
         try transaction.record(JournalEntry(time: now.date, decision: .removed, task: id))
         try transaction.delete(id)

@@ -24,7 +24,7 @@ package enum NameClaim: Hashable, Sendable {
             if destination.ifTaken == .join, record.isSame(as: other) { return .joins(other.id) }
             return .refused(
                 "Transfer \(other.id) is already downloading \(path), from another URL or with other options. "
-                    + "Wait for it, or cancel it."
+                    + "Wait until that transfer ends, or cancel it."
             )
         }
         return isThere && !(destination.overwrite ?? false) ? .refused("\(path) already exists.") : .free
