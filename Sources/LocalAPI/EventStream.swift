@@ -28,7 +28,7 @@ enum EventStream {
         // The connection ends with the stream, because no further response can follow.
         headers[.connection] = "close"
         let body = ResponseBody { writer in
-            // The place is reserved until the stream ends, even if the body is never requested.
+            // One of the limited streams is reserved until this stream ends, even if the body is never requested.
             defer { withExtendedLifetime(place) {} }
             try await writer.write(ByteBuffer(string: preamble))
             try await pump(events, into: &writer, until: request.body)

@@ -3,8 +3,8 @@ package import Logging
 package import Operations
 import ServiceLifecycle
 
-/// The local API: HTTP/1.1 and JSON on the Unix socket of the user. It gives access to transfers, apps, the device, and
-/// operations that combine them.
+/// The local API: HTTP/1.1 and JSON on the Unix socket of the user. The API gives access to transfers, apps, the
+/// device, and operations that combine several of these.
 ///
 /// The API only translates requests and makes no decisions. Every response has the field `Nightshift-Version`. Every
 /// error is a problem document (RFC 9457).

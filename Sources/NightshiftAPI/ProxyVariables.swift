@@ -4,7 +4,7 @@ import Foundation
 ///
 /// See https://curl.se/docs/manpage.html#ENVIRONMENT. `http_proxy` is valid only in lower case, because a web server
 /// passes the `Proxy` field of a request to its programs as `HTTP_PROXY`. The variables apply only to requests of the
-/// process that has them.
+/// process in whose environment they are.
 package struct ProxyVariables: Hashable, Sendable {
     /// The variables that are set and valid, in the order of ``names``.
     package let names: [String]

@@ -22,7 +22,7 @@ package struct ServicePaths: Hashable, Sendable {
     package var starts: URL { state.appending(path: "starts") }
     /// The directory for the bytes of unfinished downloads.
     package var partials: URL { state.appending(path: "partials", directoryHint: .isDirectory) }
-    /// The directory for finished downloads without a destination, where they stay until their client takes them.
+    /// The directory for finished downloads without a destination. The files stay there until their client takes them.
     package var files: URL { state.appending(path: "files", directoryHint: .isDirectory) }
     /// The directory for copies of files to upload, where they stay until their uploads have ended.
     package var sources: URL { state.appending(path: "sources", directoryHint: .isDirectory) }

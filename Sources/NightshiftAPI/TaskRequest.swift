@@ -197,7 +197,7 @@ package enum SameTask: String, Sendable, Codable, CaseIterable {
     /// A new transfer is always created.
     case new
     /// The earlier transfer is used. The service creates no new transfer, and the response contains the id of the
-    /// earlier one.
+    /// earlier transfer.
     case join
     /// The earlier transfer is returned as with ``join``, but only if it is paused.
     case joinSuspended

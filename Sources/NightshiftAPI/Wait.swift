@@ -8,8 +8,8 @@ package struct Wait: Hashable, Sendable, Codable {
     package var until: Date?
     /// Details of this wait: a host, a number of bytes, or the message of the server.
     package var detail: String?
-    /// The number of successive attempts that ended in such a wait, including this one. It is nil for one attempt and
-    /// for other kinds of waits.
+    /// The number of successive attempts that ended in such a wait, including the last attempt. The number is nil for
+    /// one attempt and for other kinds of waits.
     package var count: Int?
     /// The failure because of which all transfers on this route wait, for ``WaitReason/hostBackoff``. It may be the
     /// failure of another transfer.

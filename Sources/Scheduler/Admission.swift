@@ -269,7 +269,7 @@ package enum Admission {
         for (lane, failedMay) in zip(lanes, failedMay) {
             guard lane.allowance > 0, lane.hasWaiting(failedMay: failedMay) else { continue }
             if lane.running.count >= lane.maximumConnections {
-                // The next task gets the place of the transfer that is stopped, so no other place has to be free.
+                // The next task gets the slot of the transfer that is stopped, so no other slot has to be free.
                 guard places.left(for: lane) >= 0, lane.running.allSatisfy({ $0.slowness != nil && !$0.isStopping })
                 else { continue }
                 let victims = lane.running.filter { $0.slowness?.loss == .nothing }

@@ -61,8 +61,8 @@ extension StoreTransaction {
         return try row.map(messageRow)
     }
 
-    /// Adds a challenge to the task's app. If the same challenge is already pending in the session, this adds nothing,
-    /// and the task waits for the answer to the pending one.
+    /// Adds a challenge to the task's app. If the same challenge is already pending in the session, this function adds
+    /// nothing, and the task waits for the answer to the pending challenge.
     package func putChallenge(of task: TaskRecord, _ challenge: Challenge) throws {
         try db.cachedStatement(
             sql: """

@@ -32,8 +32,8 @@ extension StoreTransaction {
         return db.changesCount > 0
     }
 
-    /// Writes a notification, which replaces the one with the same key. The store keeps the newest
-    /// ``Limits/notifications`` pending notifications of the app, and as many shown ones.
+    /// Writes a notification, which replaces the notification with the same key. The store keeps the newest
+    /// ``Limits/notifications`` pending notifications of the app, and as many shown notifications.
     package func put(_ stored: StoredNotification) throws {
         try deleteNotification(stored.key)
         try db.cachedStatement(

@@ -189,8 +189,8 @@ extension StoreTransaction {
                 """, arguments: [reason.rawValue])
     }
 
-    /// Ends the retry pauses of the tasks of `origin`, or of all tasks. It is called when the cause of the failures may
-    /// be gone.
+    /// Ends the retry pauses of the tasks of `origin`, or of all tasks. The service calls this function when the cause
+    /// of the failures may be gone.
     package func endPauses(origin: String?) throws {
         guard let origin else {
             try db.execute(

@@ -61,9 +61,9 @@ extension StoreTransaction {
         return record
     }
 
-    /// Writes the fields of an existing task that the service itself changes. The owner's requests are written by
-    /// ``putWishes(_:)``, so that an older copy of the row does not undo them. The device requirements are written by
-    /// ``putRules(_:)``.
+    /// Writes the fields of an existing task that the service itself changes. ``putWishes(_:)`` writes the owner's
+    /// requests, so that an older copy of the row does not undo these requests. ``putRules(_:)`` writes the device
+    /// requirements.
     package func update(_ record: TaskRecord) throws {
         let wrongSources: String? = try record.wrongSources.isEmpty ? nil : Columns.encode(record.wrongSources)
         try db.cachedStatement(
@@ -100,7 +100,8 @@ extension StoreTransaction {
         return try paths.isEmpty ? nil : Columns.encode(paths)
     }
 
-    /// Writes the fields that the owner of a task can change. It is called only when the owner changes them.
+    /// Writes the fields that the owner of a task can change. The service calls this function only when the owner
+    /// changes these fields.
     package func putWishes(_ record: TaskRecord) throws {
         try db.cachedStatement(
             sql: "UPDATE tasks SET priority = ?, request = ?, client_data = ? WHERE id = ?"

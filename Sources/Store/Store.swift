@@ -184,7 +184,8 @@ package final class Store: Sendable {
             try isClosed.withLock { isClosed in
                 // SQLite ends the process if a closed connection is used.
                 guard !isClosed else { return }
-                // The database is closed even if another program holds the log. The log is then read at the next start.
+                // The database is closed even if another program has the log locked. The log is then read at the next
+                // start.
                 let checkpoint = Result {
                     _ = try writer.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
                 }

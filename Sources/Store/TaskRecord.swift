@@ -55,8 +55,8 @@ package struct TaskRecord: Sendable, Hashable {
     package var restarts: Int
     /// The number of consecutive failures without progress in between.
     package var failures: Int
-    /// The number of consecutive attempts that left no bytes to resume from, including the current one. If it is not 0,
-    /// the task lets others run first.
+    /// The number of consecutive attempts that left no bytes to resume from, including the current attempt. If the
+    /// number is not 0, the task lets other tasks run first.
     package var fruitless = 0
     /// The largest number of bytes from which an attempt could have resumed.
     package var furthest: Int64 = 0
@@ -176,7 +176,7 @@ package struct PartialFile: Hashable, Sendable, Codable {
     /// Whether the bytes came from a URL other than the task's current one, and no response has proven yet that the
     /// download can resume these bytes from the current URL.
     package var isOfAnotherURL: Bool?
-    /// The mirror that sent the validators; nil if the task's own URL sent them.
+    /// The mirror that sent the validators; nil if the task's own URL sent the validators.
     package var mirror: String?
     /// The `TransferURL.place` of the resource that sent the validators. In rows of older services, it has no query or
     /// is nil.

@@ -59,7 +59,7 @@ package struct LocationEvent: Hashable, Sendable, Codable {
 package struct RegionStatus: Hashable, Sendable, Codable {
     package var region: MonitoredRegion
     package var state: RegionState
-    /// The number of region events that woke the app or were sent to it, and the time of the last one.
+    /// The number of region events that woke the app or were sent to it, and the time of the last event.
     package var crossings: Int
     package var lastCrossing: Date?
 

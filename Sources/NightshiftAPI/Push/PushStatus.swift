@@ -72,7 +72,7 @@ package struct AppPushStatus: Hashable, Sendable, Codable {
     package var app: AppID
     package var name: String
     package var isRegistered: Bool
-    /// The device token in hexadecimal, for the app's provider; nil until the gateway has assigned one.
+    /// The device token in hexadecimal, for the app's provider; nil until the gateway has assigned a token.
     package var token: String?
     /// The reason why the app has no token although it registered.
     package var error: String?

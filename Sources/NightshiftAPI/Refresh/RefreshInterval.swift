@@ -9,7 +9,7 @@ package enum RefreshInterval: Hashable, Sendable, LosslessStringConvertible {
     /// fetch.
     case seconds(Double)
 
-    /// The longest interval in seconds, which is one year. No app needs a longer one.
+    /// The longest interval in seconds, which is one year. No app needs a longer interval.
     package static let longest = 31_536_000.0
 
     /// The shortest interval in seconds. A shorter interval means ``minimum``, because it ends before a fetch does. Its

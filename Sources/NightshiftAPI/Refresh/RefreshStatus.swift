@@ -52,7 +52,7 @@ package struct AppRefreshStatus: Hashable, Sendable, Codable {
     package var isOn: Bool
     /// The maximum number of daily fetches that the user allows.
     package var dailyCap: Int?
-    /// The identifier of the reason why the planner does not allow a fetch now; nil if it allows one.
+    /// The identifier of the reason why the planner does not allow a fetch now; nil if the planner allows a fetch.
     package var hold: String?
     /// The reason as a sentence for display.
     package var sentence: String

@@ -48,7 +48,7 @@ package struct ScheduledTask: Hashable, Sendable, Codable {
     }
 
     /// Returns whether a desktop entry that declares `declared` allows the app to submit `identifier`. The identifier
-    /// must be equal to a declared one, or match a declared one whose last part is `*`.
+    /// must be equal to a declared identifier, or match a declared identifier whose last part is `*`.
     package static func isDeclared(_ identifier: String, in declared: [String]) -> Bool {
         declared.contains { pattern in
             guard pattern.hasSuffix(".*") else { return pattern == identifier }

@@ -44,7 +44,7 @@ extension TraceLine: Decodable {
             throw TraceMistake("the line has no event; it needs one of \(Self.things)")
         }
         guard things.count == 1 else {
-            throw TraceMistake("the line has several events (\(things.joined(separator: ", "))); write each on its own line")
+            throw TraceMistake("the line has several events (\(things.joined(separator: ", "))); use a line for each")
         }
         let isAboutApp =
             behaviour != nil || use != nil || task != nil || submit != nil || refresh?.isAboutApp == true

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An error in a trace, without its line: the actual value and the expected one.
+/// An error in a trace, without its line number: the actual value and the expected value.
 struct TraceMistake: Error, Hashable, CustomStringConvertible {
     var message: String
     var description: String { message }

@@ -7,7 +7,7 @@ package import NightshiftAPI
 /// boundary at twice its recent speed. The longer a device lies still, the less often the receiver is asked, up to a
 /// limit. This limit bounds the delay of a region event after the device starts to move.
 package struct FixSchedule: Hashable, Sendable, Codable {
-    /// The estimated speed in metres per second: the current speed, or a decaying maximum of earlier ones.
+    /// The estimated speed in metres per second: the current speed, or a decaying maximum of earlier speeds.
     private var speed = walkingSpeed
     private var last: Fix?
     /// The first fix since which the device has not moved further than the uncertainty of its fixes.

@@ -59,7 +59,7 @@ struct FreshnessCover: Sendable {
     func plan(price: Double) -> Plan {
         var plan = Plan(price: price)
         guard most > price else { return plan }
-        // The two arrays hold the value of the rest of the day from each step on, and the number of fetches for this
+        // The two arrays contain the value of the rest of the day from each step on, and the number of fetches for this
         // value.
         var values = [Double](repeating: 0, count: Self.steps + 1)
         var counts = [Int](repeating: 0, count: Self.steps + 1)
@@ -80,7 +80,7 @@ struct FreshnessCover: Sendable {
         return plan
     }
 
-    /// The first step that is almost as good as the best one, regardless of price; nil if no step is allowed, or if no
+    /// The first step that is almost as good as the best step, regardless of price; nil if no step is allowed, or if no
     /// step gains anything.
     var best: Int? {
         most > 0 ? gains.firstIndex { $0 >= 0.9 * most } : nil

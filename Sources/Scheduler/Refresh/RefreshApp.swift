@@ -23,7 +23,7 @@ package struct RefreshApp: Hashable, Sendable, Codable {
     package internal(set) var failures = 0
     /// The expected cost of a fetch of this app.
     package internal(set) var cost = RefreshCost.expected
-    /// The number of fetches that began on the local day of the last one.
+    /// The number of fetches that began on the local day of the last fetch.
     var fetches = 0
     var fetchDay: Int?
     /// The weighted numbers of fetches with and without new data. Older results have less weight.

@@ -13,7 +13,7 @@ package struct SourceRound: Hashable, Sendable {
     private var remaining: Int
     private var isOwnGone = false
     /// The best outcome so far. The task's own URL ranks above mirrors, and temporary failures rank above permanent
-    /// ones.
+    /// failures.
     private var best: Outcome?
 
     /// The outcome of a request to one URL.
@@ -26,6 +26,8 @@ package struct SourceRound: Hashable, Sendable {
         package var attribution: FailureAttribution
     }
 
+    /// Creates a round that begins with the URL of the bytes on disk, or with the task's own URL.
+    ///
     /// - Parameters:
     ///   - bytes: the URL that the bytes on disk came from; nil without bytes.
     ///   - wrong: the URLs that have sent a wrong file: 0 is the task's own URL, 1 the first mirror.

@@ -27,7 +27,7 @@ package struct Validators: Hashable, Sendable, Codable {
 }
 
 extension Validators {
-    /// The entity tag if it is strong; nil for weak and malformed ones.
+    /// The entity tag if it is strong; nil for weak and malformed entity tags.
     package var strongEntityTag: String? {
         guard let tag = entityTag.flatMap(EntityTag.init(field:)), !tag.isWeak else { return nil }
         return entityTag
@@ -78,7 +78,7 @@ extension Validators {
     }
 
     /// Whether these validators can distinguish the bytes from another version, so that the download can continue from
-    /// them.
+    /// the bytes.
     package var identifyBytes: Bool { confirms(self) }
 
     /// Returns these validators, completed with those that only the confirming response `other` has. Last-Modified and

@@ -36,7 +36,7 @@ final class AnswerFile: Sendable {
         unlink(draft)
     }
 
-    /// The number of bytes in the file; nil if the response did not need one.
+    /// The number of bytes in the file; nil if the response did not need a file.
     var count: Int64? { state.withLock { if case .none = $0 { nil } else { position.value } } }
 
     private var descriptor: Int32? {

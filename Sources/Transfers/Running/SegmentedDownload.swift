@@ -92,8 +92,8 @@ extension PartialFile {
         var known = bytes(count: 0, checksum: checksum)
         if known.isOfAnotherURL {
             // A part says nothing about the bytes before it. Only the same strong tag proves that the part and those
-            // bytes belong together. The part must also come from the same place, unless a digest will verify the whole
-            // file.
+            // bytes belong together. The part must also come from the same resource, unless a digest will verify the
+            // whole file.
             guard known.condition == .entityTag, let tag = known.validators.strongEntityTag else { return nil }
             known.validators = Validators(entityTag: tag)
         }

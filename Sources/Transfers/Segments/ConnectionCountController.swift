@@ -165,7 +165,8 @@ struct ConnectionCountController: Hashable, Sendable {
     /// The number of seconds after which a measurement ends even if connections are pausing. Bursts may be a second
     /// apart.
     private static let longestMeasurement: Double = 2.5
-    /// The number of seconds that new connections may take to begin. After that, the measurement starts without them.
+    /// The number of seconds that new connections may take to begin. After that, the measurement starts without the new
+    /// connections.
     private static let longestSettling: Double = 2
     /// The smallest relative rise that counts; a smaller one may be chance.
     private static let leastGain = 0.08

@@ -41,7 +41,7 @@ extension SegmentScheduler {
     }
 
     /// Handles a refusal because of too many connections. The limit becomes the number of connections with responses.
-    /// If the limit already is that number or a smaller one, it becomes 1.
+    /// If the limit is already that low, it becomes 1.
     private mutating func refused(_ source: Int, until: Double?, _ now: Double) {
         sources[source].pausedUntil = max(sources[source].pausedUntil, until ?? now + Self.refusalPause)
         let others = connections.count { $0.source == source && $0.flows }

@@ -48,7 +48,8 @@ extension SegmentScheduler {
         return rest
     }
 
-    /// Returns the sources that may get another connection: untried ones first, then fast ones in turn, then slow ones.
+    /// Returns the sources that may get another connection: untried sources first, then fast sources in turn, then slow
+    /// sources.
     ///
     /// Fast sources take turns, because a second connection to a source may only share the bandwidth of the first.
     private func usableSources(_ now: Double) -> [Int] {
@@ -121,7 +122,8 @@ extension SegmentScheduler {
         return rate > 0 ? Double(connections[index].rest.count) / rate : .infinity
     }
 
-    /// Lets a new connection take over a part of another connection's remaining bytes, or race it for all of them.
+    /// Lets a new connection take over a part of another connection's remaining bytes, or race the other connection for
+    /// all of these bytes.
     private mutating func share(_ index: Int, _ source: Int, _ now: Double) -> [SegmentAction] {
         let victim = connections[index]
         let rest = victim.rest

@@ -80,7 +80,7 @@ extension TransferService {
             ? []
             : try await enqueue(new.map { $0.opened(by: process) }, in: session, on: terms) { index, record in
                 if new[index].sourceDescriptor != nil {
-                    // The copy is made from the descriptor that the process has open, but messages for people contain
+                    // The copy is made from the descriptor that the process has open, but displayed messages contain
                     // the name of the file.
                     record.uploadSource = record.sentFiles
                     record.request.source = new[index].request.source

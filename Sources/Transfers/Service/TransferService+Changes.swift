@@ -1,7 +1,7 @@
 package import NightshiftAPI
 import Store
 
-/// Changes that owners make to tasks that have not ended, including running ones.
+/// Changes that owners make to tasks that have not ended, including running tasks.
 extension TransferService {
     package func change(_ id: TaskID, _ change: TaskChange) async throws(Problem) -> TaskStatus {
         try RequestRules.check(change, pointer: "")

@@ -6,7 +6,7 @@ import Store
 /// Handling of changes of the device state, which take effect on transfers at once.
 extension TransferService {
     /// Applies a new device state. Transfers that are no longer allowed are interrupted and keep their bytes, and
-    /// allowed ones are admitted.
+    /// allowed transfers are admitted.
     ///
     /// The last device state before ``run()`` is the initial one.
     package func apply(_ moment: DeviceState) async {

@@ -203,7 +203,7 @@ extension TransferService {
         guard case .download(let same, _)? = active[id]?.exchange, same === receiver else { return }
         let place = transfer.place
         await onFileSystem(place, .files, path ?? "") { [partials] in
-            // This path holds the bytes of an outdated version, and the next new version would use the same path.
+            // This path contains the bytes of an outdated version, and the next new version would use the same path.
             unlink(partials.freshPath(for: saved))
             if let former, former.path != path, let inode = former.inode,
                 FileStanding(name: former.path)?.inode == inode

@@ -169,7 +169,7 @@ extension TransferService {
                 guard let silence = fileSystems.silence(of: place) else { continue }
                 logger.warning("A file system does not respond", metadata: ["path": "\(silence.path)"])
             }
-            // The tasks of silent file systems no longer hold places.
+            // The tasks of silent file systems no longer use connection slots.
             await schedule()
         }
         timers.silence = nil

@@ -73,7 +73,7 @@ extension TransferService {
         let records = try await store.read { transaction in
             try plan.start.compactMap { try transaction.readableTask($0) }
         }
-        // A row that cannot be read must not use up the place of another task.
+        // A row that cannot be read must not use up the connection slot of another task.
         if records.count < plan.start.count { admissions.loop.request() }
         await makeWay(for: records)
         // The device state may have changed since the queue was read. A task that was running then may be paused now.

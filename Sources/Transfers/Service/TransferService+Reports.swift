@@ -14,8 +14,8 @@ extension TransferService {
     /// the task runs, its rate, and its wait.
     func wholeStatus(of record: TaskRecord) -> TaskStatus {
         let now = now
-        // The row is updated before this actor's memory. A client that was notified of the task's end must not be told
-        // afterwards that the task runs.
+        // The row is updated before this actor's memory. A client that was notified of the task's end must not
+        // afterwards receive a status that says that the task runs.
         if record.state.isTerminal { return record.status(now: now) }
         guard let transfer = active[record.id] else {
             var status = record.status(now: now)
@@ -48,7 +48,7 @@ extension TransferService {
         return status
     }
 
-    /// Returns the wait of a task: the stored one, or the one that follows from the device state.
+    /// Returns the wait of a task: the stored wait, or the wait that follows from the device state.
     private func wait(of record: TaskRecord, _ now: ClockReading) -> Wait {
         let since = Date(timeIntervalSince1970: max(record.createdAt, record.wait?.since ?? 0))
         let pause = hosts.pause(way(of: record), now.bootSeconds)

@@ -100,7 +100,7 @@ extension TransferService {
             isDiscretionary: record.rules.discretion != .none)
     }
 
-    /// Closes connections because tasks that start immediately afterwards need them.
+    /// Closes connections because tasks that start immediately afterwards need free connections.
     func makeWay(for records: [TaskRecord]) async {
         claims.reserved = records.reduce(into: [:]) { $0[$1.lane, default: 0] += 1 }
         await spreadConnections()

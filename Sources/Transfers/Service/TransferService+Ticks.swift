@@ -25,7 +25,7 @@ extension TransferService {
             }
             due = now.bootSeconds + 1
             endProbations()
-            // The service may give the place of a slow transfer to a task of another origin.
+            // The service may give the connection slot of a slow transfer to a task of another origin.
             if readPaces() { reporting.yield { await $0.schedule() } }
             store.journalSignal.wakeWaiters()
             store.messageSignal.wakeWaiters()

@@ -8,11 +8,12 @@ import Scheduler
 import Sessions
 package import Store
 
-/// The transfers of one user. This actor accepts tasks, executes them and explains them, and implements the transfer
+/// The transfers of one user. This actor accepts transfers, executes and explains them, and implements the transfer
 /// routes of the local API.
 ///
 /// When a method returns, its changes are on disk. Methods throw only ``Problem``. The rows of the store are
-/// authoritative; this actor holds only running transfers. See `docs/architecture.md` for the life of a download.
+/// authoritative; this actor keeps only running transfers in memory. See `docs/architecture.md` for the life of a
+/// download.
 package actor TransferService {
     /// The dependencies of the service.
     package struct Environment: Sendable {

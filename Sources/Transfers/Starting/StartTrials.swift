@@ -3,9 +3,10 @@ package import NightshiftAPI
 /// Finds the task that crashes the service. After a crash, the tasks that were running are retried in isolation for a
 /// while, one after the other, before anything else starts.
 ///
-/// A trial lasts as long as the tasks had been running before the crash, plus some time. If that is too long for the
-/// other tasks, several crash suspects are tried together. If the service crashes again, only these remain crash
-/// suspects. A task is blocked once it was running at a second crash and no other task was. See `docs/decisions/0021`.
+/// A trial lasts as long as the tasks had been running before the crash, plus some time. If one trial per task would
+/// take too long for the tasks that wait, several crash suspects are tried together. If the service crashes again, only
+/// these tasks remain crash suspects. A task is blocked once it was running at a second crash and no other task was.
+/// See `docs/decisions/0021`.
 package struct StartTrials: Sendable {
     /// The number of crashes for each crash suspect.
     package private(set) var faults: [TaskID: Int]

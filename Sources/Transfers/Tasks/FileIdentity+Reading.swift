@@ -13,8 +13,8 @@ extension FileIdentity {
         self.init(descriptor: descriptor)
     }
 
-    /// Returns whether the kernel generates the file's content while it is being read (`/proc`, `/sys`). The length of
-    /// such a file is not the reported one.
+    /// Returns whether the kernel generates the file's content while the file is being read (`/proc`, `/sys`). The
+    /// reported length of such a file is not its real length.
     static func isMadeUp(path: String, size: Int64) -> Bool {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return false }

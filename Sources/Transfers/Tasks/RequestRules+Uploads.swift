@@ -23,6 +23,8 @@ extension RequestRules {
         }
     }
 
+    /// Returns the content of an upload, as its row stores it.
+    ///
     /// - Parameter copies: a task whose copies are sent. If it is given, the files under the original names no longer
     ///   matter.
     static func uploadContent(

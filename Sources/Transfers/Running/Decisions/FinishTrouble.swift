@@ -1,8 +1,8 @@
 package import NightshiftAPI
 package import Store
 
-/// The next step for a download whose bytes have all arrived, but which cannot be finished with them. This is a pure
-/// decision.
+/// The next step for a download whose bytes have all arrived, but whose file cannot be finished with these bytes. This
+/// is a pure decision.
 package enum FinishTrouble {
     /// Returns the event for bytes that are wrong, or that could not be checked.
     ///

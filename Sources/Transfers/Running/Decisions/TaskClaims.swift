@@ -7,7 +7,7 @@ package struct TaskClaims: Sendable {
     package private(set) var starting: Set<TaskID> = []
     /// The tasks that clients are changing, each with the number of its change requests.
     private var held: [TaskID: Int] = [:]
-    /// The sessions whose tasks are all being ended, each with the number of requests to end them.
+    /// The sessions whose tasks are all being ended, each with the number of requests to end its tasks.
     private var heldSessions: [SessionID: Int] = [:]
     /// The number of connections in each per-origin queue that are reserved for tasks about to start.
     package var reserved: [LaneID: Int] = [:]

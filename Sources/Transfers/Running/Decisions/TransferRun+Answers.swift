@@ -70,7 +70,7 @@ extension TransferRun {
         return conclude(conclusion, context.now)
     }
 
-    /// Stores the response's body, if it has one, and ends the task.
+    /// Stores the response's body, if the response has a body, and ends the task.
     private mutating func conclude(_ conclusion: UploadConclusion, _ now: ClockReading) -> [TransferAction] {
         guard conclusion.body.count > 0 else { return end(conclusion, file: nil, now) }
         phase = .keepingBody(conclusion)

@@ -234,7 +234,7 @@ package struct TransferRun: Sendable {
         return save()
     }
 
-    /// Restores the description of the bytes on disk, because none of the mirrors has continued them.
+    /// Restores the description of the bytes on disk, because none of the mirrors has continued these bytes.
     mutating func returnFromMirrors() {
         if let ownPartial, record.partial?.isOfAnotherURL == true { record.partial = ownPartial }
         ownPartial = nil
