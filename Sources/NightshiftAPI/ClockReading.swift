@@ -6,7 +6,8 @@ package struct ClockReading: Hashable, Sendable {
     package var bootID: String
     /// The number of seconds since boot, including time asleep. Timeouts and pauses are measured on this clock.
     package var bootSeconds: Double
-    /// The number of seconds since boot, including time asleep. Timeouts and pauses are measured on this clock.
+    /// The number of seconds since boot, excluding time asleep. The limits of an app, its background time and
+    /// connection checks are measured on this clock.
     package var awakeSeconds: Double
     /// The number of seconds since 1970, by the wall clock, which may be set at any time.
     package var wallSeconds: Double

@@ -34,7 +34,7 @@ package struct JournalEntry: Hashable, Sendable, Codable {
     }
 }
 
-/// The first words of a journal entry about a launch. They say who launched the app.
+/// The first words of a journal entry about a launch. These words say who launched the app.
 package enum LaunchWords: String, Sendable, CaseIterable {
     /// A launch by the service because a person requested it.
     case forUser = "As process"

@@ -18,7 +18,7 @@ package struct ServicePaths: Hashable, Sendable {
     package var socket: URL { runtime.appending(path: "nightshift.sock") }
     package var lock: URL { state.appending(path: "lock") }
     package var database: URL { state.appending(path: "nightshift.sqlite") }
-    /// The path of a file with the running transfers. After a crash, the next service reads it.
+    /// The path of a file with the running transfers. After a crash, the next run of the service reads this file.
     package var starts: URL { state.appending(path: "starts") }
     /// The directory for the bytes of unfinished downloads.
     package var partials: URL { state.appending(path: "partials", directoryHint: .isDirectory) }

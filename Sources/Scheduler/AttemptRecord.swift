@@ -6,7 +6,7 @@
 package struct AttemptRecord: Hashable, Sendable {
     /// The number of consecutive failures without progress in between.
     package private(set) var failures: Int
-    /// The number of consecutive attempts without lasting progress, including the current attempt until it makes
+    /// The number of consecutive attempts without lasting progress. The current attempt is included until it makes
     /// progress.
     package private(set) var fruitless: Int
     /// The largest number of bytes from which an attempt could have resumed.

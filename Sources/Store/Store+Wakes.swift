@@ -41,7 +41,7 @@ extension StoreTransaction {
 
     /// Records that a wake is finished. The app is woken again only for later events.
     ///
-    /// - Parameter end: The result, if a feature uses it. It is written in the same transaction.
+    /// - Parameter end: The result, if a feature uses it. The result is written in the same transaction.
     package func finishWake(_ wake: WantedWake, _ end: WakeEnd? = nil) throws {
         if let end, wake.source.hasResult { try putWakeEnd(wake, end) }
         switch wake.source {

@@ -183,7 +183,7 @@ package struct PartialFile: Hashable, Sendable, Codable {
     package var place: String?
     /// The media type of the response with the bytes, in lower case and without parameters.
     package var mediaType: String?
-    /// The content coding that is removed once all bytes are received; nil if the file has none.
+    /// The content coding that is removed once all bytes are received; nil if the file has no coding to remove.
     package var coding: ContentCoding?
     /// The inode number of the file, which prevents confusion with another file; nil in rows of older services.
     package var inode: UInt64?

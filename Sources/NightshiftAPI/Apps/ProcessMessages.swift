@@ -71,8 +71,8 @@ package struct ProcessCommand: Hashable, Sendable, Codable {
         case handleEvents
         /// A wake of any source except sessions. The app acknowledges it when the completion handler is called.
         case handleWake
-        /// A request for a snapshot for the app switcher. The app acknowledges it when it has sent the snapshot, or
-        /// when it has no picture.
+        /// A request for a snapshot for the app switcher. The app acknowledges the request when it has sent the
+        /// snapshot, or when it has no picture.
         case snapshot
         /// A warning that background time is about to end. The app acknowledges it when every expiration handler has
         /// returned.

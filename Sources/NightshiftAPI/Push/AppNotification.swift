@@ -26,7 +26,7 @@ package struct AppNotification: Hashable, Sendable, Codable {
     package var sound: String?
     package var level: Level
     package var actions: [Action]
-    /// A JSON object that belongs to the app. For a push, it is the whole payload.
+    /// A JSON object that belongs to the app. For a push, this object is the whole payload.
     package var userInfo: String
     package var isRemote: Bool
     /// The time at which the notification was shown or arrived.

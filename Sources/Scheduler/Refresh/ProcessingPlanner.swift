@@ -12,7 +12,7 @@ package enum ProcessingPlanner {
     package static let most = 2
     /// The number of seconds for which a request waits for external power if it does not require external power.
     package static let timeout = LocalMoment.daySeconds
-    /// The number of seconds after its last use during which an app may work on battery.
+    /// The number of seconds after the last use of an app during which the app's tasks may run on battery.
     package static let recentUse = 7 * LocalMoment.daySeconds
 
     /// A submitted processing task.

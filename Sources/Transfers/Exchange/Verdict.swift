@@ -75,10 +75,10 @@ extension Representation {
 
     /// Reads the head of a response with the whole representation.
     ///
-    /// The length is that of the bytes as sent, encoded or not; a chunked message has none. A response without `Date`
-    /// gets the time of its arrival (RFC 9110, section 6.6.1), minus a minute because the clocks may differ. An encoded
-    /// response, which was not requested, keeps only a strong entity tag: that is unique to the encoding, while a date
-    /// or a weak tag would also match the bytes without it.
+    /// The length is the number of bytes as sent, encoded or not. A chunked message has no length. A response without
+    /// `Date` gets the time of its arrival (RFC 9110, section 6.6.1), minus a minute because the clocks may differ. An
+    /// encoded response, which was not requested, keeps only a strong entity tag. A strong tag is unique to the
+    /// encoding, while a date or a weak tag would also match the bytes without the encoding.
     init(whole head: ResponseHead, now: Double) {
         var validators = Validators(head: head)
         if validators.date == nil, validators.lastModified != nil {

@@ -165,7 +165,7 @@ struct Publisher: Sendable {
     }
 
     /// Returns the reason why the file at `name` is not the file to publish, judged by its inode and length; nil if it
-    /// is.
+    /// is the file to publish.
     ///
     /// - Parameter hasBothNames: whether the partial file's name is a second name of the file.
     private static func replacement(

@@ -145,7 +145,7 @@ extension SegmentRequest {
 
 extension SourceIdentity {
     /// Returns the reason to doubt that a mirror has this file. Returns nil if the length is the same and a digest will
-    /// verify the whole file. The entity tag is not considered, because each mirror chooses its own.
+    /// verify the whole file. The entity tag is not considered, because each mirror chooses its own tags.
     fileprivate func doubt(_ head: ResponseHead) -> String? {
         guard head.total == total else { return "the mirror's file has another length" }
         guard !digests.isEmpty else {

@@ -186,7 +186,7 @@ extension SegmentScheduler {
         return rate > 0 ? Double(map.missing.count) / rate : .infinity
     }
 
-    /// The number of seconds from one reading to the next.
+    /// The number of seconds from one reading of the connections' positions to the next.
     private var readingInterval: Double {
         guard mostConnections > 1 else { return Self.idleInterval }
         let isClose = countController.isSearching || secondsLeft < Self.endGame

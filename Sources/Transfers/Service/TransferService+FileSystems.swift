@@ -237,7 +237,7 @@ extension TransferService {
 }
 
 extension TransferFailure {
-    /// Returns the failure for a call to a file system that has not returned.
+    /// Returns the failure for a call to the file system that has not returned yet.
     static func silentDestination(_ silence: HangWatch.Silence, _ now: ClockReading) -> TransferFailure {
         let since = now.wallTime(ofBootSeconds: silence.since).formatted(.iso8601)
         return TransferFailure(

@@ -53,7 +53,7 @@ extension TransferService {
         return (job, actions)
     }
 
-    /// Executes the actions for each file in their order, and then the actions that result from them. Writes for
+    /// Executes the actions for each file in their order, and then the actions that their results request. Writes for
     /// several files share one commit.
     ///
     /// - Returns: the files that are ready to get their names.

@@ -4,7 +4,8 @@ import Store
 /// The state that the scheduler keeps from one scheduling pass to the next. This is a pure value.
 struct Admissions {
     var loop = PumpLoop()
-    /// The turns of new and failed tasks in per-origin queues with only one connection.
+    /// The alternating turns of tasks that have failed and tasks that have not, in per-origin queues with only one
+    /// connection.
     var turns = ConnectionTurns<LaneID>()
     /// The requirement classes that the device state blocked at the last decision, with the start of each block.
     var heldClasses = RequirementClasses()

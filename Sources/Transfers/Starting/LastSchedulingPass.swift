@@ -1,7 +1,7 @@
 package import Scheduler
 package import Store
 
-/// The inputs of the last scheduling decision, which are needed to explain it. This is a pure value.
+/// The inputs of the last scheduling decision, which the service uses to explain that decision. This is a pure value.
 package struct LastSchedulingPass: Sendable {
     package private(set) var lanes: [LaneID: Admission.Lane] = [:]
     /// The activity of discretionary tasks that run or may run.

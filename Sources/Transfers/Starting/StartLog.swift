@@ -110,7 +110,7 @@ package final class StartLog: Sendable {
         if own >= 0 { nightshift_note_faults(own, Int64(Self.faultPlace)) }
     }
 
-    /// Records a crash in the same way as the handler.
+    /// Records a crash in the same way as the signal handler does.
     package func noteFault(_ signal: Int32, at bootSeconds: Double) {
         state.withLock { state in
             let words = [Int64(signal), Self.nanoseconds(bootSeconds)]

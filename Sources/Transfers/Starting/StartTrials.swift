@@ -159,7 +159,7 @@ package struct StartTrials: Sendable {
         return current.tasks.sorted()
     }
 
-    /// Removes a crash suspect without a trial, because it waits for a person's decision or starts like any task.
+    /// Removes a crash suspect without a trial, because the task waits for a person's decision or starts like any task.
     package mutating func removeSuspect(_ task: TaskID) {
         crashSuspects.removeAll { $0 == task }
     }
@@ -171,7 +171,7 @@ package struct StartTrials: Sendable {
         leave(task, now)
     }
 
-    /// Removes a task from the trial. The trial ends with its last task.
+    /// Removes a task from the trial. When the last task is removed, the trial ends.
     private mutating func leave(_ task: TaskID, _ now: Double) {
         guard let current = trial, trial?.tasks.remove(task) != nil, trial?.tasks.isEmpty == true else { return }
         trial = nil
