@@ -39,7 +39,7 @@ import Testing
         #expect(problem(bytes) == .signature)
     }
 
-    @Test func `L7: The service refuses a file with an invalid PNG header`() {
+    @Test func `L7: The service refuses a PNG file with an invalid header`() {
         for length in 8..<33 { #expect(problem(Array(Self.header().prefix(length))) == .header, "\(length) bytes") }
         #expect(problem(Self.header(depth: 3)) == .header)
         #expect(problem(Self.header(depth: 16, colour: 3)) == .header)

@@ -176,7 +176,7 @@ private actor Keeper {
         #expect(seen.words == ["a", "b"] && seen.asides == ["c"])
     }
 
-    @Test func `The runner keeps events that arrive while it writes a change`() async throws {
+    @Test func `The runner keeps events that arrive during the write of a change`() async throws {
         let (first, last) = try await {
             async let asked = keeper.ask("a")
             async let told = keeper.tell("b")

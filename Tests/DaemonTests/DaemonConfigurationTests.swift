@@ -24,7 +24,7 @@ import Testing
             environment: home.merging(environment) { $1 }, homeDirectory: URL(filePath: directory.path))
     }
 
-    @Test func `Without a file the environment alone applies`() async throws {
+    @Test func `The service uses only the environment if the configuration file is missing`() async throws {
         let plain = try await read(nil)
         #expect(plain.logLevel == .info && plain.proxy == nil && plain.tls == nil && plain.deviceTrace == nil)
         let said = try await read(

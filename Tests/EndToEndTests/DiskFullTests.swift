@@ -60,7 +60,7 @@ import Testing
         #expect(numbers.first == 100 << 20 && numbers.last ?? 0 > 16 << 20, "\(message)")
     }
 
-    @Test("T2: The service loses no data while its database's disk is full, and continues afterwards")
+    @Test("T2: The service loses no data while its database's disk is full, and then continues")
     func fullHome() async throws {
         let small = try await Mount.memory(megabytes: 12)
         let (service, origin) = (try Service(home: small.path + "/home"), try OriginServer(sendBuffer: 65_536))

@@ -185,7 +185,7 @@ import Testing
         #expect(delegate.heard == [#"{"a":1}"#])
     }
 
-    @Test func `R9: A notification without a delegate method ends with no data, and a message says why`() async throws {
+    @Test func `R9: A notification without a delegate method ends with no data and prints the reason`() async throws {
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let world = try World()
             let process = world.process()

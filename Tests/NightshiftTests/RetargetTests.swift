@@ -16,7 +16,7 @@ import Testing
         return request
     }
 
-    @Test func `B2: The service gets the new request, and a later process reads it`() async throws {
+    @Test func `B2: The service gets the new request, which a later process can read`() async throws {
         let world = try World()
         let task = world.process().session(Recorder()).downloadTask(with: url())
         task.resume()

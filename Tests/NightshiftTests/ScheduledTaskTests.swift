@@ -120,7 +120,7 @@ private let export = "org.example.app.export.film"
         #expect(app.service.state.read { $0.refresh.submitted.count } == 3)
     }
 
-    @Test func `R10: A task that the service sends again after a broken connection begins only once`() async throws {
+    @Test func `R10: A task that the service sends again after a lost connection begins only once`() async throws {
         let app = try App()
         app.register(refresh)
         await app.launch()

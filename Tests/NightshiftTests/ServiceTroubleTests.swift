@@ -139,7 +139,7 @@ import Testing
         #expect(world.service.state.read { $0.tasks.count } == 1)
     }
 
-    @Test func `T13: A task whose hand-over got no response runs when the app resumes it`() async throws {
+    @Test func `T13: A task begins when the app resumes it, even if its hand-over got no response`() async throws {
         let world = try World()
         let process = world.process()
         let session = process.session(Recorder())
@@ -246,7 +246,7 @@ import Testing
     }
 
     /// The library can reach the service, which has not listed its tasks yet.
-    @Test func `T13: The list of tasks waits for a service that is back and still slow`() async throws {
+    @Test func `T13: The list of tasks also waits for a service that has returned but is still slow`() async throws {
         let world = try World()
         let process = world.process()
         process.session(Recorder()).downloadTask(with: url()).resume()

@@ -205,7 +205,9 @@ import Testing
     /// The app pauses the task again before the service has it, because the service is away or the app has only created
     /// the task.
     @Test(arguments: [true, false])
-    func `T13: A task returns its unused resume data again, with the file`(isResumed: Bool) async throws {
+    func `T13: A task that has not used its resume data returns the data again, with the file`(isResumed: Bool)
+        async throws
+    {
         let world = try World()
         let delegate = Recorder()
         let process = world.process()
@@ -380,7 +382,7 @@ import Testing
             world.service.state.read { $0.log.last { $0.hasPrefix("POST /v1/tasks") } } == "POST /v1/tasks/100/resume")
     }
 
-    @Test func `T7: The list of tasks includes never-resumed tasks, but not ended ones`() async throws {
+    @Test func `T7: The list of tasks includes tasks that were never resumed, but not ended tasks`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)

@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `R3: A program without the library gets responses at its launch and is not restarted`(
+    func `R3: A program without the library gets responses when it is launched, without a restart`(
         leaves: Bool
     ) throws {
         var app = TestApp()

@@ -80,7 +80,7 @@ import Testing
         #expect(quit.commands.map(\.action) == [.terminate])
     }
 
-    @Test func `L4: Doze pauses an app only after the app's work that has its own limit`() {
+    @Test func `L4: Doze pauses an app only after the app has ended the work that has its own limit`() {
         var app = TestApp()
         app.launchedByUser()
         _ = app.begin(1)

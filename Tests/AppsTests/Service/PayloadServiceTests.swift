@@ -137,7 +137,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: A launch whose payload file cannot be written fails, and the wake waits`() async throws {
+    @Test func `R6: A launch fails, but keeps its wake, if the payload file cannot be written`() async throws {
         let scene = try await ServiceScene()
         let folder = scene.paths.runtime.appending(path: "payloads").path(percentEncoded: false)
         try "in its place".write(toFile: folder, atomically: true, encoding: .utf8)

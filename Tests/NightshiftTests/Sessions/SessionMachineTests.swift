@@ -121,7 +121,7 @@ import Testing
         check(machine.waitForBacklog(), nil)
     }
 
-    @Test func `T8: Each piece of work has one timer for a slow service, and none for an absent one`() {
+    @Test func `T8: Each piece of work has a timer while the service is slow, but not while it is absent`() {
         var machine = attached()
         let (first, soon) = machine.addWork(isUnreachable: false)
         let (second, none) = machine.addWork(isUnreachable: false)
