@@ -29,7 +29,7 @@ import Testing
         #expect(!ContentCoding.isHidden(in: fields, url: url, name: "mine.gz"))
     }
 
-    @Test func `T4: A decoded body may grow a hundredfold, and a small one without limit`() {
+    @Test func `T4: Decoding accepts a body of up to 64 MiB, or up to a hundred times the coded size`() {
         #expect(ContentCoding.allows(64 << 20, of: 1))
         #expect(!ContentCoding.allows(64 << 20 + 1, of: 1))
         #expect(ContentCoding.allows(99 << 30, of: 1 << 30))

@@ -3,7 +3,7 @@ import Testing
 import Transfers
 
 @Suite struct FileNameTests {
-    @Test func `A free number for a taken name is found with few checks`() {
+    @Test func `The search for a free file name needs at most 44 checks`() {
         for count in [0, 1, 2, 3, 7, 8, 100, 6_000, 1_000_000] {
             var questions = 0
             let number = FileName.freeNumber {

@@ -100,7 +100,7 @@ import Transfers
     }
 
     /// A test of random tasks with an intermittent host, with a check of the invariants.
-    @Test func `Random tasks with an intermittent host never break a rule of the pauses`() {
+    @Test func `HostBackoff keeps its rules for random tasks and an intermittent host`() {
         let seed = ExchangeRandom.printedSeed("randomWalk")
         var random = ExchangeRandom(seed: seed)
         for _ in 0..<500 {

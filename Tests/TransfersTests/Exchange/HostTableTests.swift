@@ -33,7 +33,7 @@ import Transfers
         [direct, proxied, other, otherProxied].map { table.allowance($0, 10) == 0 }
     }
 
-    @Test func `A failure pauses only the routes that share its cause`() {
+    @Test func `A failure pauses only the routes that share the failure's cause`() {
         #expect(Self.paused(Self.table(Self.direct, .address)) == [true, false, false, false])
         #expect(Self.paused(Self.table(Self.proxied, .address)) == [false, true, false, false])
         #expect(Self.paused(Self.table(Self.proxied, .proxy)) == [false, true, false, true])
@@ -47,7 +47,7 @@ import Transfers
         #expect(Self.paused(Self.table(Self.direct, .nobody)) == [false, false, false, false])
     }
 
-    @Test func `One probe goes first after a pause, and its response ends the limit`() {
+    @Test func `After a pause the table admits one probe, and the probe's response admits all tasks`() {
         var table = Self.table(Self.direct, .address)
         #expect(table.blockedUntil(Self.direct, 10).map { $0 > 10.9 && $0 < 11 } == true)
         #expect(table.allowance(Self.direct, 11) == 1)
@@ -59,7 +59,7 @@ import Transfers
         #expect(table.allowance(Self.direct, 11) == .max)
     }
 
-    @Test func `A probe failure that is not caused by the route ends the pause`() {
+    @Test func `A probe that fails because of its own request or the origin's refusal ends the pause`() {
         for attribution in [FailureAttribution.request, .origin] {
             var table = Self.table(Self.direct, .address)
             _ = table.admit(Self.direct, now: 12)
@@ -70,7 +70,7 @@ import Transfers
         }
     }
 
-    @Test func `After a probe whose failure has no known cause, another task probes`() {
+    @Test func `The table admits another probe after a probe fails for an unknown cause`() {
         var table = Self.table(Self.proxied, .address)
         _ = table.admit(Self.proxied, now: 12)
         table.failed(
@@ -115,7 +115,7 @@ import Transfers
         #expect(table.paused(100).isEmpty)
     }
 
-    @Test func `A refusal by an origin that answers other tasks affects only the refused task`() {
+    @Test func `An origin that answers other tasks is not paused by its refusals of one task`() {
         var table = HostTable()
         func refuse(_ task: Int64, at time: Double) {
             table.failed(
@@ -147,7 +147,7 @@ import Transfers
         #expect(isNews && table.allowance(Self.direct, 4) == .max)
     }
 
-    @Test func `Many responses to other tasks outweigh only a few refusals`() {
+    @Test func `An origin with a thousand responses is limited after seven refusals`() {
         var table = HostTable()
         for _ in 0..<1_000 { _ = table.answered(Self.direct, began: 0) }
         var alone = 0
@@ -164,7 +164,7 @@ import Transfers
     }
 
     /// A test of random tasks on few routes. No task fails twice for the same cause, and no task waits for ever.
-    @Test func `Random failures on few routes make no task fail twice for one cause or wait for ever`() {
+    @Test func `Under random failures no task fails twice for one cause, and no task waits for ever`() {
         let seed = ExchangeRandom.printedSeed("randomWalk")
         var random = ExchangeRandom(seed: seed)
         let ways = [Self.direct, Self.proxied, Self.other, Self.otherProxied]

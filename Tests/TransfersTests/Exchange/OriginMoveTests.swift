@@ -55,7 +55,7 @@ import Transfers
         #expect(home.headers.map(\.name) == harmless && home.credential == nil && home.tls?.clientCertificate == nil)
     }
 
-    @Test func `Another origin gets the answers to its own challenges`() {
+    @Test func `Another origin gets only the credential and certificate chosen for that origin`() {
         var start = request(["Authorization"])
         var answer = OriginAnswer()
         answer.credential = Credential(user: "bob", password: "other")

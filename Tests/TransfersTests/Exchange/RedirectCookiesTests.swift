@@ -88,7 +88,7 @@ import Testing
         #expect(field(["seen=1"], from: url, to: "http://elsewhere.example/file") == nil)
     }
 
-    @Test func `T5: Cookies of redirects are sent unless the task's app or the task's owner forbids it`() {
+    @Test func `T5: Cookies of redirects are sent unless the app or the owner of the task forbids cookies`() {
         var record = TaskMachineTests.record()
         #expect(record.sendsRedirectCookies)
         record.request.handlesCookies = false

@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `T8: A success that is marked as a part counts as a part for every download`() {
+    @Test func `T8: Every download treats a 2xx that is marked as a part as a part`() {
         for status in 200...299 {
             for policy in Self.policies {
                 for asked in [Asked.whole, .rest] {
@@ -133,7 +133,7 @@ import Testing
         ).conclusion
     }
 
-    @Test func `T8: A whole file is complete by its length, or without a length by its end`() {
+    @Test func `T8: A whole file is complete at its length, or at the end of a body without a length`() {
         for policy in [strict, lenient] {
             for framed in Self.framings {
                 for count in 0...6 as ClosedRange<Int64> {
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test(arguments: [200, 203, 206, 218])
-    func `T8: A part continues the file by its range, and completes it only with the last byte`(status: Int) {
+    func `T8: A part completes the file only if it contains the last byte`(status: Int) {
         let range: KeyValuePairs = ["Content-Range": "bytes 95-99/100", "ETag": "\"a\""]
         for policy in [strict, lenient] {
             for framed in Self.framings {
@@ -187,7 +187,7 @@ import Testing
 
     // MARK: Saved bodies
 
-    @Test func `T8: A success without a file is not saved as the file`() {
+    @Test func `T8: A success without a file is never saved as the file`() {
         for status in [201, 204, 205, 207, 208, 226] {
             guard case .fail(let failure) = judge(head(status), nil, strict) else {
                 Issue.record("\(judge(head(status), nil, strict))")
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func `T8: A file that is not ready is requested again at the time that the server names`() {
+    @Test func `T8: A download requests a file again when the Retry-After of a 202 has passed`() {
         let answer = head(202, ["Retry-After": "7", "Content-Length": "9"])
         for bytes in [nil, partial(10)] {
             guard case .retryLater(let failure, after: .seconds(7)) = judge(answer, bytes, strict) else {
@@ -214,7 +214,7 @@ import Testing
     }
 
     @Test(arguments: [201, 202, 204, 205, 207, 404, 600, 751, 999])
-    func `T1: An app, and a request with its own method, get the response unchanged`(status: Int) {
+    func `T1: Apps, and requests with a method of their own, get the response unchanged`(status: Int) {
         let answer = head(status, ["Content-Length": "0", "ETag": "\"a\""])
         let result = Representation(validators: Validators(), total: 0, acceptsRanges: false)
         #expect(judge(answer, nil, lenient) == .fresh(result, restart: nil))
@@ -235,7 +235,7 @@ import Testing
     // MARK: Parts with status 200
 
     @Test(arguments: [200, 203, 218])
-    func `T8: The tail of a file with status 200 is never treated as the whole`(status: Int) {
+    func `T8: A download never treats the tail of a file with status 200 as the whole file`(status: Int) {
         let tail = head(status, ["Content-Range": "bytes 10-99/100", "Content-Length": "90", "ETag": "\"a\""])
         guard case .append(_, offset: 10, length: 90) = judge(tail, partial(10)) else {
             Issue.record("\(judge(tail, partial(10)))")
@@ -264,7 +264,7 @@ import Testing
     @Test(arguments: [
         "bytes 10-99/100", "bytes 0-98/100", "bytes 0-99/*", "bytes nonsense", "bytes */100", "bytes=1-2/3",
     ])
-    func `T8: A part with status 200 is refused in response to a request for the whole`(range: String) {
+    func `T8: A request for the whole file refuses a part with status 200`(range: String) {
         for policy in [strict, lenient] {
             let answer = head(200, ["Content-Range": range, "ETag": "\"a\""])
             guard case .retryLater(let failure, after: nil) = judge(answer, nil, policy) else {
@@ -275,7 +275,7 @@ import Testing
         }
     }
 
-    @Test func `T8: A range of all bytes, or of no bytes, does not change a whole response`() {
+    @Test func `T8: A whole response stays whole if its Content-Range names all bytes or other units`() {
         let all = head(200, ["Content-Range": "bytes 0-99/100", "Transfer-Encoding": "chunked", "ETag": "\"a\""])
         #expect(judge(all, nil).representation?.total == 100)
         for range in ["items 0-24/319", "0-14/*", "bytesized 1-2/3"] {
@@ -285,7 +285,7 @@ import Testing
         }
     }
 
-    @Test func `T8: A part with status 200 serves a connection like any other part`() {
+    @Test func `T8: A segment connection accepts a part with status 200 like a part with status 206`() {
         let part = head(
             200, ["Content-Range": "bytes 40-59/100", "ETag": "\"a\"", "Last-Modified": oldDate, "Date": serverDate])
         #expect(SegmentAnswerTests.answer(part) == .serves(40..<60, SegmentAnswerTests.file))
@@ -296,7 +296,7 @@ import Testing
         }
     }
 
-    @Test func `T8: A part with status 200 is never compared from byte 0 at another URL`() {
+    @Test func `T8: A comparison with another URL's part of status 200 begins at the part's offset`() {
         var bytes = partial(70_000, of: 100_000)
         bytes.isOfAnotherURL = true
         bytes.isVerified = true

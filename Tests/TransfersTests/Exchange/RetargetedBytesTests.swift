@@ -44,7 +44,7 @@ import Transfers
         return answer
     }
 
-    @Test func `B2: The entity tag is the first condition, then the last 64 KiB are requested again`() {
+    @Test func `B2: A changed URL is first requested with the entity tag, then with the last 64 KiB`() {
         #expect(fields(Self.bytes()) == ["Range: bytes=400000-", "If-Range: \"a\""])
         #expect(fields(Self.bytes(condition: .unconditional)) == ["Range: bytes=334464-"])
         #expect(ExchangePlan(partial: Self.bytes(condition: .unconditional)).condition == .unconditional)
@@ -66,14 +66,14 @@ import Transfers
         #expect(judge(head(200, ["Content-Length": "1000000"]), bytes).lossReason?.contains("new URL") == true)
     }
 
-    @Test func `B2: Exactly 64 KiB on disk are enough for a comparison, and so is the complete file`() {
+    @Test func `B2: A comparison is possible with exactly 64 KiB on disk, and with the complete file`() {
         #expect(fields(Self.bytes(Self.overlap, tag: nil)).isEmpty == false)
         #expect(ExchangePlan(partial: Self.bytes(Self.overlap, tag: nil)).offset == 0)
         #expect(fields(Self.bytes(Self.total, tag: nil)) == ["Range: bytes=\(Self.total - Self.overlap)-"])
         #expect(fields(Self.bytes(Self.total)) == ["Range: bytes=999999-", "If-Range: \"a\""])
     }
 
-    @Test func `B2: The same strong tag proves that the bytes belong to the file`() {
+    @Test func `B2: A response with the same strong tag continues the bytes on disk`() {
         let answer = part(from: Self.count, tag: "\"a\"")
         guard case .append(let representation, offset: Self.count, length: 600_000) = judge(answer, Self.bytes()) else {
             Issue.record("\(judge(answer, Self.bytes()))")
@@ -140,12 +140,12 @@ import Transfers
         #expect(judge(head(416, ["Content-Range": "bytes */1000000"]), Self.bytes(Self.total)).startsAgain)
     }
 
-    @Test func `T8: Failures and refusals mean the same as at the old URL`() {
+    @Test func `T8: A new URL's failures and refusals have the same effect as those of the old URL`() {
         #expect(judge(head(503), Self.bytes(), strict) == judge(head(503), partial(10), strict))
         #expect(judge(head(403), Self.bytes(), strict) == judge(head(403), partial(10), strict))
     }
 
-    @Test func `B2: An equal tag of another resource leads to a comparison if there is a digest`() {
+    @Test func `B2: With a digest, an equal tag of another resource leads to a comparison`() {
         var elsewhere = Self.bytes()
         elsewhere.place = "http://old.example:80/file?"
         #expect(judge(part(from: Self.count, tag: "\"a\""), elsewhere).condition == .unconditional)
@@ -158,7 +158,7 @@ import Transfers
 
     // MARK: Without a digest
 
-    @Test func `B2: Without a digest the same tag counts only for the same resource`() {
+    @Test func `B2: Without a digest, an equal tag continues the bytes only of the same resource`() {
         let same = Self.unverified(from: "http://example.org:80/file?")
         #expect(fields(same) == ["Range: bytes=400000-", "If-Range: \"a\""])
         guard case .append = judge(part(from: Self.count, tag: "\"a\""), same) else {
@@ -180,7 +180,7 @@ import Transfers
             ("id=1", "id=2", false), ("id=1", "id=1", true), ("id=1&sig=a", "id=2&sig=b", false),
             ("id=1&sig=a&se=5", "id=1&sig=b&se=6", true), ("", "versionId=4", false), ("token=1", "", true),
         ])
-    func `B2: The query identifies the resource, but the signature in it does not`(
+    func `B2: The query identifies the resource, but the signature in the query does not`(
         _ old: String, _ new: String, _ isSame: Bool
     ) {
         let place = try? TransferURL(parsing: "http://example.org/file?\(old)").place
@@ -194,7 +194,7 @@ import Transfers
         if case .append = judge(answer, own) { #expect(isSame) } else { #expect(!isSame) }
     }
 
-    @Test func `B2: Bytes that were stored without a query continue at the current URL`() {
+    @Test func `B2: A current URL with a query continues bytes whose stored URL has no query`() {
         var own = partial(Self.count, of: Self.total, modified: nil)
         own.place = "http://example.org:80/file"
         var answer = part(from: Self.count, tag: "\"a\"")
@@ -205,14 +205,14 @@ import Transfers
         }
     }
 
-    @Test func `B2: Without a digest or a tag, only the whole file is requested`() {
+    @Test func `B2: Without a digest or a tag, a download requests only the whole file`() {
         #expect(fields(Self.unverified(tag: nil)).isEmpty)
         for answer in [part(from: Self.count), head(412), head(200, ["Content-Length": "1000000"])] {
             #expect(judge(answer, Self.unverified()).lossReason?.contains("nothing proves") == true, "\(answer)")
         }
     }
 
-    @Test func `B2: A mirror's response is compared with all bytes on disk, and never discards them`() {
+    @Test func `B2: The service compares a mirror's whole response with all bytes on disk`() {
         var keeping = lenient
         keeping.mayRestart = false
         for tag in ["\"a\"", nil] {

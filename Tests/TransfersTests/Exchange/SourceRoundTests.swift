@@ -40,7 +40,7 @@ import Transfers
         }
     }
 
-    @Test func `B4: The outcome prefers temporary failures, and the first URL's over a mirror's`() {
+    @Test func `B4: The outcome is a temporary failure if there is one, else the first URL's failure`() {
         func outcome(_ failures: TransferFailure...) -> SourceRound.Outcome? {
             var round = Self.round()
             return failures.map { round.advance($0, nil) }.last ?? nil

@@ -12,7 +12,7 @@ import Transfers
     }
 
     @Test(arguments: ["", "1", "true", "?2", "?", "?1?", "?1, ?1", "?1;", "?1;A", "?1;a=", "\"?1\"", "?1\t"])
-    func `The parser refuses every other value as a boolean`(text: String) {
+    func `The parser refuses any value that is not a boolean`(text: String) {
         #expect(StructuredField.boolean([text]) == nil)
     }
 
@@ -25,7 +25,7 @@ import Transfers
         "", "-1", "1.0", "1.", "+1", "1000000000000000", "1 2", "1,2", "0x10", "1e3", "--1", "9999999999999.1", "a",
         ":MQ==:", "@1",
     ])
-    func `The parser refuses every other value as a count`(text: String) {
+    func `The parser refuses any value that is not a count`(text: String) {
         #expect(StructuredField.count([text]) == nil)
     }
 
@@ -65,7 +65,7 @@ import Transfers
         UploadLimits(headers: lines.map { HeaderField(name: "Upload-Limit", value: $0) })
     }
 
-    @Test func `Limits are read by their keys`() throws {
+    @Test func `The parser reads upload limits by their keys`() throws {
         let read = try #require(
             limits("max-size=100, min-size=1", "max-append-size=10, min-append-size=2, max-age=60, unknown=(1 2)"))
         #expect(read.maxSize == 100 && read.minSize == 1 && read.maxAppendSize == 10 && read.minAppendSize == 2)
@@ -77,11 +77,11 @@ import Transfers
     }
 
     @Test(arguments: ["max-size", "max-size=1.5", "max-size=-1", "max-size=\"5\"", "max-append-size=0", "max-size=1,,"])
-    func `An invalid limit invalidates the field`(text: String) {
+    func `An invalid upload limit invalidates the whole field`(text: String) {
         #expect(limits(text) == nil)
     }
 
-    @Test func `Arbitrary bytes never trap`() {
+    @Test func `Arbitrary bytes never trap the parser of structured fields`() {
         var random = ExchangeRandom(seed: 17)
         let samples = [
             "a=1, b;x=2, c=\"s\", d=:AA==:, e=(1 \"x\" t);q=0.5, f=?0, g=@12, h=%\"%c3\"", "?1;a=1",

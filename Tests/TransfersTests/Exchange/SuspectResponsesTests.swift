@@ -73,7 +73,7 @@ import Transfers
             (known(tag: nil, modified: nil), head(200, ["Content-Length": "18"]), true),
             (known(tag: nil, modified: nil), head(200, chunked("application/zip")), false),
         ] as [(PartialBytes, ResponseHead, Bool)])
-    func `T8: A field that a response lacks does not show that the response is the file`(
+    func `T8: A field that is missing in a response does not make the response trustworthy`(
         _ bytes: PartialBytes, _ answer: ResponseHead, _ isDoubted: Bool
     ) {
         #expect((Self.doubt(judge(answer, bytes)) != nil) == isDoubted, "\(judge(answer, bytes))")
@@ -92,14 +92,14 @@ import Transfers
         #expect(Self.doubt(judge(Self.page, Self.known(type: "text/html", tag: nil, modified: nil))) == nil)
     }
 
-    @Test func `T8: Another server may use another media type, but not send a page`() {
+    @Test func `T8: Another server's response is suspect as a page, but not for another media type`() {
         var bytes = Self.known()
         bytes.isOfAnotherURL = true
         #expect(Self.doubt(judge(Self.page, bytes)) != nil)
         #expect(Self.doubt(judge(head(200, ["Content-Type": "application/octet-stream"]), bytes)) == nil)
     }
 
-    @Test func `T8: A response counts as the new version after enough repetitions`() {
+    @Test func `T8: A suspect response is accepted as a new version after enough repetitions`() {
         var bytes = Self.known()
         for times in 1..<SuspectResponses.enough {
             let found = Self.doubt(judge(Self.page, bytes))
@@ -163,7 +163,7 @@ import Transfers
             ("big.iso", "text/plain", false), ("index.html", "text/html", false), ("download", "text/html", false),
             ("page.php", "text/html", false), ("v1.2", "text/html", false), (".zip", "text/html", false),
         ])
-    func `T8: A page as the first response is requested again if the file name contradicts it`(
+    func `T8: A page as the first response is suspect if the file name contradicts its media type`(
         name: String, type: String, isDoubted: Bool
     ) {
         let answer = head(200, ["Content-Type": "\(type)", "Content-Length": "18"])

@@ -83,13 +83,13 @@ import Transfers
     ]
 
     @Test(arguments: pairs)
-    func `Each pair of validators contradicts, confirms, or proves neither, as its row says`(pair: Pair) {
+    func `Two pairs of validators contradict or confirm each other as their row says`(pair: Pair) {
         #expect(pair.left.contradicts(pair.right) == pair.contradicts)
         #expect(pair.right.contradicts(pair.left) == pair.contradicts)
         #expect(pair.left.confirms(pair.right) == pair.confirms)
     }
 
-    @Test func `Completed validators keep their own pair of dates`() {
+    @Test func `Completed validators keep their original modification date and response date`() {
         let ours = Validators(entityTag: "\"a\"", lastModified: oldDate, date: oldDate)
         let theirs = Validators(entityTag: "\"a\"", lastModified: oldDate, date: serverDate)
         #expect(ours.completed(by: theirs) == ours)

@@ -6,7 +6,7 @@ import Transfers
 @Suite struct VerdictTests {
     private let known = Validators(entityTag: "\"a\"", lastModified: oldDate, date: serverDate)
 
-    @Test func `Two different lengths are a protocol error, and equal ones are accepted`() {
+    @Test func `A response with two different lengths is a protocol error`() {
         let answer = head(200, ["Content-Length": "100", "Content-Length": "90", "ETag": "\"a\""])
         guard case .retryLater(let failure, nil) = judge(answer, nil) else {
             Issue.record("\(judge(answer, nil))")
@@ -42,7 +42,7 @@ import Transfers
         }
     }
 
-    @Test func `A part provides the total length`() {
+    @Test func `The range of a part provides the total length`() {
         let answer = head(206, ["Content-Range": "bytes 10-99/100", "ETag": "\"a\""])
         #expect(judge(answer, partial(10, of: nil)).representation?.total == 100)
         let silent = head(206, ["Content-Range": "bytes 10-99/*", "ETag": "\"a\"", "Transfer-Encoding": "chunked"])
@@ -132,7 +132,7 @@ import Transfers
         #expect(judge(answer, nil) == .fresh(representation, restart: nil))
     }
 
-    @Test func `The total is known only from a valid Content-Length`() {
+    @Test func `A download knows the total only from a valid Content-Length`() {
         #expect(judge(head(200), nil).representation?.total == nil)
         #expect(judge(head(200, ["Content-Length": "0"]), nil).representation?.total == 0)
         #expect(judge(head(200, ["Content-Length": "ten"]), nil).representation?.total == nil)
@@ -177,7 +177,7 @@ import Transfers
         }
     }
 
-    @Test func `An ignored range is requested with other conditions`() {
+    @Test func `A download requests the range with weaker conditions when the server ignores it`() {
         let answer = head(200, ["ETag": "\"a\"", "Last-Modified": oldDate, "Content-Length": "100"])
         #expect(judge(answer, partial(10)).condition == .lastModified)
         #expect(judge(answer, partial(10, modified: nil)).condition == .unconditional)
@@ -207,7 +207,7 @@ import Transfers
 
     // MARK: The request's own ranges and conditions
 
-    @Test func `T1: The response to the request's own range is its result`() {
+    @Test func `T1: The response to a range that the app requested itself is the result`() {
         var policy = lenient
         policy.asksConditionally = true
         let part = head(206, ["Content-Range": "bytes 5-9/100", "Content-Length": "5", "ETag": "\"a\""])
@@ -247,19 +247,19 @@ import Transfers
     }
 
     @Test(arguments: [201, 202, 204, 205, 207, 304])
-    func `An unexpected status for a range request restarts the download`(status: Int) {
+    func `An unexpected status in response to a range request restarts the download`(status: Int) {
         #expect(judge(head(status, ["ETag": "\"a\""]), partial(10)).startsAgain)
     }
 
     @Test(arguments: [400, 412])
-    func `A rejected condition is replaced by a weaker one, and finally the download restarts`(status: Int) {
+    func `A download weakens a rejected condition, and finally restarts`(status: Int) {
         #expect(judge(head(status), partial(10), strict).condition == .lastModified)
         #expect(judge(head(status), partial(10, condition: .lastModified), strict).condition == .unconditional)
         #expect(judge(head(status), partial(10, condition: .unconditional), strict).startsAgain)
     }
 
     @Test(arguments: [408, 425, 429, 500, 502, 503, 504, 507, 599])
-    func `A transient status is retried`(status: Int) {
+    func `A download is retried after a transient status`(status: Int) {
         let answer = head(status, ["Retry-After": "3"])
         guard case .retryLater(let failure, let after) = judge(answer, partial(10), strict) else {
             Issue.record("not retried")
@@ -285,7 +285,7 @@ import Transfers
         #expect(failure.message.contains("\(status) "))
     }
 
-    @Test func `The failure message names the status`() {
+    @Test func `The message about a failure names the HTTP status`() {
         guard case .fail(let failure) = judge(head(404), partial(10), strict) else {
             Issue.record("not failed")
             return
@@ -295,7 +295,7 @@ import Transfers
     }
 
     @Test(arguments: [404, 429, 503])
-    func `An error status is the result unless the task fails on HTTP errors`(status: Int) {
+    func `An error status is the result unless the task is set to fail on HTTP errors`(status: Int) {
         let answer = head(status, ["ETag": "\"page\"", "Content-Length": "9"])
         let page = Representation(validators: Validators(), total: 9, acceptsRanges: false)
         #expect(judge(answer, nil, lenient) == .fresh(page, restart: nil))

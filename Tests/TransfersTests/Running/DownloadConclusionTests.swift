@@ -54,7 +54,7 @@ import Transfers
         }
     }
 
-    @Test func `A response without a body is judged by its head`() {
+    @Test func `The head of a response decides the conclusion when there is no body`() {
         #expect(Self.end(.alreadyComplete, .cancelled) == .whole)
         #expect(Self.end(.askAgain(.unconditional, reason: "r"), .cancelled) == .again(.unconditional, reason: "r"))
         #expect(Self.end(.startAgain(reason: "r"), .complete) == .again(nil, reason: "r"))
@@ -68,14 +68,14 @@ import Transfers
         #expect(Self.end(nil, .complete) != .interrupted)
     }
 
-    @Test func `A challenge takes precedence over everything except the file's own failure`() {
+    @Test func `A challenge decides the conclusion unless the write to the file has failed`() {
         #expect(Self.end(.alreadyComplete, .challenged(Self.challenge)) == .question(Self.challenge))
         let end = DownloadEnd(
             verdict: nil, failure: Self.full, count: 0, condition: .entityTag, outcome: .challenged(Self.challenge))
         #expect(end.conclusion == .trouble(Self.full, after: nil))
     }
 
-    @Test func `The result of the comparison takes precedence over the rest of the body`() {
+    @Test func `A finished comparison decides the conclusion before the rest of the body does`() {
         let compare = Verdict.compare(Self.whole, offset: 10, length: 90)
         #expect(Self.end(compare, .complete, count: 100, finding: .agrees) == .whole)
         guard case .again(nil, _) = Self.end(compare, .cancelled, finding: .differs),

@@ -86,7 +86,7 @@ import Testing
         #expect(try await ChildProcess.run("getfacl", ["-cpn", "\(downloads)/f"]).output == expected)
     }
 
-    @Test func `T4: A replaced file passes its mode to the new one`() throws {
+    @Test func `T4: A new file gets the mode of the file that it replaces`() throws {
         let path = "\(downloads)/f"
         for mode: mode_t in [0o755, 0o600, 0o664] {
             try Data("old".utf8).write(to: URL(filePath: path))
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "needs root to give a file to another user"))
-    func `T4: A replaced file passes its owner to the new one`() throws {
+    func `T4: A new file gets the owner of the file that it replaces`() throws {
         let path = "\(downloads)/f"
         try Data("old".utf8).write(to: URL(filePath: path))
         try #require(chown(path, 4_321, 4_322) == 0)
@@ -111,7 +111,7 @@ import Testing
     /// A test with a file of another user. The service may write to that file, but cannot create a file with the same
     /// owner.
     @Test(arguments: ["", "something that is longer than what is written into it"])
-    func `T4: Bytes are written into a file that must keep another user as owner`(old: String) throws {
+    func `T4: A file that must keep another user as its owner is overwritten in place`(old: String) throws {
         let path = "\(downloads)/f"
         try Data(old.utf8).write(to: URL(filePath: path))
         let before = try status(path).st_ino
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `T4: A symbolic link is written through, whether or not its target exists`(_ isThere: Bool) throws {
+    func `T4: The service writes through a symbolic link, even if the link's target is missing`(_ isThere: Bool) throws {
         let target = directory.path("elsewhere")
         if isThere {
             try Data("old".utf8).write(to: URL(filePath: target))
@@ -154,7 +154,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: downloads).sorted() == ["f", "g"])
     }
 
-    @Test func `T4: Devices, FIFOs, sockets and files of processes are refused, never replaced`() throws {
+    @Test func `T4: The service never replaces a device, FIFO, socket or file of a process`() throws {
         let fifo = "\(downloads)/fifo"
         try #require(mkfifo(fifo, 0o600) == 0)
         try FileManager.default.createSymbolicLink(atPath: "\(downloads)/link", withDestinationPath: fifo)
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "needs root to make another user's link"))
-    func `T4: Another user's link in a world-writable folder is not followed`() throws {
+    func `T4: The service does not follow another user's link in a world-writable folder`() throws {
         let target = directory.path("victim")
         try Data("victim".utf8).write(to: URL(filePath: target))
         let link = "\(downloads)/f"

@@ -3,7 +3,7 @@ import Testing
 import Transfers
 
 @Suite struct FileSizeLimitTests {
-    @Test func `T4: A download that exceeds the file size limit of the service names that limit`() {
+    @Test func `T4: The error of a download that exceeds the service's file size limit names the limit`() {
         let failure = FileSizeLimit.failure(end: 3_000, limit: 2_000)
         #expect(failure.code == .tooLarge)
         #expect(failure.message.contains("2000 bytes") && failure.message.contains("ulimit -f"))
@@ -11,7 +11,7 @@ import Transfers
     }
 
     @Test(arguments: [(3_000, nil), (3_000, 4_000), (nil, nil)] as [(Int64?, Int64?)])
-    func `T4: A download that fails without a limit of the process names the file system`(end: Int64?, limit: Int64?) {
+    func `T4: The error of a file too large without a process limit names the file system`(end: Int64?, limit: Int64?) {
         #expect(FileSizeLimit.failure(end: end, limit: limit).message.contains("file system"))
     }
 }

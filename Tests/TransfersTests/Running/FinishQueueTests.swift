@@ -5,7 +5,7 @@ import Transfers
 
 /// Tests of the queue of complete files that wait for their names.
 @Suite struct FinishQueueTests {
-    @Test func `The queue preserves the order of batches, and one caller publishes all of them`() {
+    @Test func `One caller publishes all files of the queue, in batches and in order`() {
         var queue = FinishQueue<Int>(batch: 2)
         #expect(queue.beginDraining() == false)
         for job in 1...3 {
@@ -25,7 +25,7 @@ import Transfers
         #expect(!queue.contains(TaskID(2)) && queue.contains(TaskID(1)))
     }
 
-    @Test func `The queue schedules one later check for all rows that could not be written`() {
+    @Test func `The queue schedules a single later check for rows that could not be written`() {
         var queue = FinishQueue<Int>(batch: 2)
         #expect(queue.beginSettling() == true)
         #expect(queue.beginSettling() == false)

@@ -54,7 +54,7 @@ import Transfers
         #expect(run.phase == .released)
     }
 
-    @Test func `A file is hashed after a commit of its state, even if the commit fails`() {
+    @Test func `A file is hashed after the attempt to commit its state, even if the commit fails`() {
         for isSaved in [true, false] {
             var (run, actions) = Self.arrived(Self.record(isChecked: true))
             #expect(actions.map(\.kind) == [.save])
@@ -84,7 +84,7 @@ import Transfers
         return run
     }
 
-    @Test func `The row names the decoded bytes together with the intent, not earlier`() {
+    @Test func `One row records the decoded bytes and the intent to publish them`() {
         var run = Self.decoded()
         #expect(run.record.partial?.path == "/p/a" && run.record.response?.remark == .coded)
         let intent = Publication(from: "/p/b", to: "/d/a", inode: 1, size: 4_000, overwrite: false)
@@ -121,7 +121,7 @@ import Transfers
         #expect(run.record.state == .finishing)
     }
 
-    @Test func `Wrong bytes are fetched again if they came from several exchanges, else the task fails`() {
+    @Test func `A file with wrong bytes is fetched again only if several exchanges delivered the bytes`() {
         for wasContinued in [true, false] {
             var (run, _) = Self.arrived(Self.record(isChecked: true), wasContinued: wasContinued)
             _ = run.saved(true)
@@ -160,7 +160,7 @@ import Transfers
         #expect(zip(pauses, pauses.dropFirst()).allSatisfy(<), "\(pauses)")
     }
 
-    @Test func `T4: A file that cannot get its name keeps its bytes, and waits`() {
+    @Test func `T4: A task whose file cannot get its name keeps the bytes and waits`() {
         var (run, _) = Self.arrived()
         let trouble = TransferFailure(.inputOutput, "the copy failed")
         let actions = run.unprepared(trouble, areBytesSafe: true, now: Self.now, random: { 0.5 })
@@ -169,7 +169,7 @@ import Transfers
         #expect(run.saved(true) == [.release])
     }
 
-    @Test func `T4: A file that is gone after each crash is not fetched for ever`() {
+    @Test func `T4: A task stops fetching a file that is gone after each crash`() {
         var record = Self.record(.finishing)
         record.publication = Self.publication
         record.restarts = FinishTrouble.mostRestarts
@@ -177,7 +177,7 @@ import Transfers
         #expect(run.found(.lost, now: Self.now).record?.state == .failed)
     }
 
-    @Test func `The service removes bytes only after a commit says that they are no longer needed`() {
+    @Test func `The service removes bytes only after it has committed that they are not needed`() {
         var (run, _) = Self.arrived(size: 1)
         #expect(run.saved(false) == [.settleLater, .release])
     }
@@ -217,7 +217,7 @@ import Transfers
         #expect(actions.record?.state == .waiting && actions.record?.partial != nil)
     }
 
-    @Test func `A file takes another name if its name is taken, and is stored if its folder refuses it`() {
+    @Test func `A file takes another name if its name is taken, or is stored if its folder refuses it`() {
         var run = Self.publishing()
         #expect(run.nameTaken() == [.reopen(Self.publication)])
         #expect(run.reopened(isSame: true) == [.queue])
@@ -307,7 +307,7 @@ import Transfers
         (InterruptedPublication.done, [FinishAction.Kind.save]), (.unclear, [.settleLater, .release]),
         (.pending, [.queue]), (.lost, [.save]),
     ])
-    func `An intent from before a crash continues from its actual progress`(
+    func `The next run continues an intent from before a crash from its actual progress`(
         finding: InterruptedPublication, kinds: [FinishAction.Kind]
     ) {
         var record = Self.record(.finishing)
@@ -325,7 +325,7 @@ import Transfers
         }
     }
 
-    @Test func `Without an intent, complete bytes continue and missing ones are fetched as usual`() {
+    @Test func `Without an intent, the service publishes complete bytes and fetches missing bytes`() {
         var run = FinishRun(record: Self.record(.finishing), length: 0)
         #expect(run.found(count: 1_000, isDivided: false, now: Self.now) == [.arrive])
         #expect(run.arrived(size: 1_000, hasHoles: false, now: Self.now) == [.queue])

@@ -161,7 +161,7 @@ import Transfers
         }
     }
 
-    @Test func `Every file gets its name at most once, and its bytes stay until its row permits removal`() {
+    @Test func `Every file gets its name at most once, and keeps its bytes until its row permits removal`() {
         let seed = ExchangeRandom.printedSeed("finishRun")
         var random = ExchangeRandom(seed: seed)
         var states: [TaskState: Int] = [:]

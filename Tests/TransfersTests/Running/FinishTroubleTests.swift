@@ -25,7 +25,7 @@ import Transfers
             failure, wasContinued: wasContinued, of: &record, bootSeconds: 100, random: { 0.5 })
     }
 
-    @Test func `Unusable bytes from several exchanges are fetched again, only once without a pause`() {
+    @Test func `A task fetches unusable bytes of several exchanges again, the first time without a pause`() {
         var record = Self.record()
         #expect(Self.wrongBytes(Self.mismatch, wasContinued: true, of: &record) == .fetchAgain(Self.mismatch))
         record.restarts = 1
@@ -35,7 +35,7 @@ import Transfers
                 == .fetchAgain(Self.mismatch, notBefore: 101))
     }
 
-    @Test func `Bytes that are unusable each time are fetched again five times, then the task fails`() {
+    @Test func `A task fails after its bytes were unusable and fetched again five times`() {
         var record = Self.record()
         for restarts in 0..<FinishTrouble.mostRestarts {
             record.restarts = restarts
@@ -59,7 +59,7 @@ import Transfers
                 == .fail(Self.mismatch, file: nil, resumeData: nil))
     }
 
-    @Test func `A disk that can never sync a file is not tried without end`() {
+    @Test func `A task gives up on a disk that can never sync a file`() {
         var record = Self.record()
         record.failures = FinishTrouble.mostRestarts
         #expect(Self.wrongBytes(Self.broken, of: &record).isHold(.retry))
@@ -69,13 +69,13 @@ import Transfers
         #expect(Self.wrongBytes(Self.full, of: &record).isHold(.retry))
     }
 
-    @Test func `Bytes from one exchange are the server's version, so they are not fetched again`() {
+    @Test func `A task does not fetch wrong bytes again that came from a single exchange`() {
         var record = Self.record()
         #expect(
             Self.wrongBytes(Self.mismatch, of: &record) == .fail(Self.mismatch, file: nil, resumeData: nil))
     }
 
-    @Test func `Each URL is requested once to find the right file`() {
+    @Test func `A task requests each URL once to find the right file`() {
         var record = Self.record(mirrors: ["http://m/"], isChecked: true)
         guard case .fetchAgain(let failure, notBefore: nil) = Self.wrongBytes(Self.mismatch, of: &record) else {
             Issue.record("no other URL is asked")
@@ -90,7 +90,7 @@ import Transfers
         #expect(last.message.hasSuffix("None of its 2 URLs has the right file."))
     }
 
-    @Test func `Without a checksum another URL is not tried for the right file`() {
+    @Test func `A task without a checksum does not try another URL for the right file`() {
         var record = Self.record(mirrors: ["http://m/"])
         #expect(
             Self.wrongBytes(Self.mismatch, of: &record) == .fail(Self.mismatch, file: nil, resumeData: nil))
@@ -104,7 +104,7 @@ import Transfers
         #expect(record.partial?.bootID == "")
     }
 
-    @Test func `The service stores a file that its folder refuses permanently, and retries until it can`() {
+    @Test func `The service stores a file itself if the folder refuses it, and retries until it can`() {
         #expect(FinishTrouble.unplaced(Self.forbidden, isRefused: false, bootSeconds: 100) == nil)
         #expect(FinishTrouble.unplaced(Self.forbidden, isRefused: true, bootSeconds: 100)?.isHold(.retry) == true)
         #expect(FinishTrouble.unplaced(Self.full, isRefused: false, bootSeconds: 100)?.isHold(.diskSpace) == true)

@@ -31,7 +31,7 @@ import Testing
             request, session: .terminal, settings: SessionSettings(), now: TaskMachineTests.start, pointer: "")
     }
 
-    @Test func `T4: A missing folder is created once, and never again`() throws {
+    @Test func `T4: The service creates a missing folder once, and does not create it again later`() throws {
         var record = try record()
         #expect(record.folder == nil)
         #expect(publisher.openFolder(of: &record) == nil)
@@ -42,7 +42,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: downloads))
     }
 
-    @Test func `T4: A task waits for a renamed folder, and does not use another one in its place`() throws {
+    @Test func `T4: A task waits for its renamed folder, and does not use a new folder of that name`() throws {
         try FileManager.default.createDirectory(atPath: downloads, withIntermediateDirectories: false)
         var record = try record()
         #expect(record.folder != nil)
@@ -93,7 +93,7 @@ import Testing
         #expect(publisher.inspect(publication, of: record).finding == .unclear)
     }
 
-    @Test func `Folders are compared only by properties that are known for both`() {
+    @Test func `A comparison of folders uses only properties that are known for both folders`() {
         let folder = FolderIdentity(type: 0xef53, fileSystem: "fsid 1", inode: 7)
         #expect(folder.isSame(as: folder))
         // These are the empty folder under a file system that is not mounted, another USB stick, and a folder that was

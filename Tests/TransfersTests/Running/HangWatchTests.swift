@@ -7,7 +7,7 @@ import Transfers
     private let slow = FileSystemKey(device: "0:40")
     private let other = FileSystemKey(device: "8:1")
 
-    @Test func `B1: A file system is silent five seconds after the start of a call`() {
+    @Test func `B1: A file system counts as silent five seconds after the start of a call`() {
         var watch = HangWatch()
         _ = watch.begin(slow, "/mnt/slow/a", now: 100)
         _ = watch.begin(other, "/data", now: 104)
@@ -76,11 +76,11 @@ import Transfers
         #expect(device("/srv/u/file") == "8:2", "two mounts of one file system are one")
     }
 
-    @Test func `B1: Of several file systems mounted at a path, the last one counts`() {
+    @Test func `B1: The last file system mounted at a path hides the earlier ones`() {
         #expect(device("/mnt/hang/x") == "0:54")
     }
 
-    @Test func `B1: Links are followed while the file system that contains them is trusted`() {
+    @Test func `B1: The watch follows a link only if the file system that contains the link is trusted`() {
         let links = [
             "/home/u/link": "/mnt/hang/deep", "/home/u/relative": "../../mnt/hang", "/home/u/loop": "loop",
             "/mnt/hang/deep": "/etc",
@@ -92,7 +92,7 @@ import Transfers
         #expect(device("/home/u/loop/x", links: links) == "8:2")
     }
 
-    @Test func `B1: A mount point is never read as a link`() {
+    @Test func `B1: The watch never reads a mount point as a link`() {
         var asked: [String] = []
         let readLink: (String) -> String? = { path in
             asked.append(path)

@@ -29,7 +29,7 @@ import Testing
         #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test func `An existing symbolic link at the name is not followed`() throws {
+    @Test func `A new partial file does not follow a symbolic link that has its name`() throws {
         let target = try directory.write("mine", to: "target")
         let path = directory.path("a.part")
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
@@ -39,7 +39,7 @@ import Testing
         #expect(try fileBytes(target) == Array("mine".utf8))
     }
 
-    @Test func `A partial file gets another name where its own cannot be used`() throws {
+    @Test func `A partial file gets another name if its own name cannot be used`() throws {
         let path = directory.path("a.part")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         let created = try PartialStorage.create(path, total: nil).get()
@@ -50,7 +50,7 @@ import Testing
 
     /// A test with the size of a 5 GiB file on FAT. If space is not reserved, or such files are allowed, the disk has
     /// too little space.
-    @Test func `A file too large for the file system is refused before any byte arrives`() throws {
+    @Test func `A file that is too large for the file system is refused before any byte arrives`() throws {
         let path = directory.path("a.part")
         guard case .failure(let failure) = PartialStorage.create(path, total: 1 << 52) else {
             Issue.record("There is such a file.")
@@ -60,7 +60,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test func `Partial names are stable for one service and unguessable for another`() throws {
+    @Test func `Names of partial files are stable for one service and unguessable for another`() throws {
         let folders = ["one", "two"].map { directory.path($0) }
         for folder in folders {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -121,7 +121,7 @@ import Testing
         return (created, partial)
     }
 
-    @Test(arguments: Deed.allCases) func `Only bytes that the service wrote are continued`(deed: Deed) throws {
+    @Test(arguments: Deed.allCases) func `A download continues only bytes that the service wrote`(deed: Deed) throws {
         let paths = try home()
         let (file, partial) = try written()
         close(file.descriptor)
@@ -151,7 +151,7 @@ import Testing
         #expect(opened?.count == 1_000)
     }
 
-    @Test(arguments: Deed.allCases) func `Only bytes that the service wrote are published`(deed: Deed) throws {
+    @Test(arguments: Deed.allCases) func `A download publishes only bytes that the service wrote`(deed: Deed) throws {
         let paths = try home()
         let (file, partial) = try written()
         var record = TaskMachineTests.record()

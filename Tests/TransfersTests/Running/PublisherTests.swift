@@ -100,7 +100,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: downloads) == ["f"])
     }
 
-    @Test func `T8: Of two downloads that finish with one name, the download that requires it gets it`() throws {
+    @Test func `T8: Of two downloads that finish with one name, only one gets the name`() throws {
         let (first, _) = try download()
         let (second, _) = try download(id: 1, ifTaken: .refuse)
         let prepared = publisher.prepare([first, second]).compactMap { preparation -> Publisher.Prepared? in
@@ -132,7 +132,7 @@ import Testing
         #expect(found == (overwrite ? Array("old".utf8) : nil))
     }
 
-    @Test func `B2: Without reliable inodes, a publication that has both names is finished after a crash`()
+    @Test func `B2: Without reliable inodes, the next run finishes a publication that has both names`()
         throws
     {
         let (from, to) = (directory.path("from.part"), directory.path("to"))
@@ -144,7 +144,7 @@ import Testing
         #expect(try fileBytes(to) == Self.content)
     }
 
-    @Test func `B2: The folder of partial files is created again after its removal`() throws {
+    @Test func `B2: The service creates the folder of partial files again after its removal`() throws {
         let (job, path) = try download()
         try FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent)
         #expect(throws: TransferFailure.self) { try PartialStorage.create(path, total: nil).get() }

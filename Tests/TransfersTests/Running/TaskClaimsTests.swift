@@ -6,7 +6,7 @@ import Transfers
 
 /// Tests of tasks that are about to be started or changed.
 @Suite struct TaskClaimsTests {
-    @Test func `Requests that change one task are counted`() {
+    @Test func `The table counts requests that change one task`() {
         var claims = TaskClaims()
         let task = TaskID(1)
         claims.hold(task)
@@ -39,7 +39,7 @@ import Transfers
         #expect(claims.isHeld(record))
     }
 
-    @Test func `Each caller that waits for a task is resumed exactly once, and other callers still wait`() async {
+    @Test func `The table resumes each caller that waits for a task exactly once, and no others`() async {
         var claims = TaskClaims()
         let (task, other) = (TaskID(1), TaskID(2))
         await withCheckedContinuation { waiter in
@@ -83,7 +83,7 @@ import Transfers
         }
     }
 
-    @Test func `Only a few servers at a time are asked to delete an upload`() {
+    @Test func `The service asks only a few servers at a time to delete an upload`() {
         var requests = CancellationRequests()
         for _ in 0..<CancellationRequests.limit {
             let mayBegin = requests.begin()

@@ -90,7 +90,7 @@ import Transfers
         #expect(record?.error?.status == (state == .failed ? status : nil))
     }
 
-    @Test func `A task that retries temporary errors waits after a response with such an error`() {
+    @Test func `A task that retries temporary errors waits after a 503 response`() {
         let busy = Self.head(503, [HeaderField(name: "Retry-After", value: "30")])
         var scene = Self.scene { $0.request.retryPolicy = .transientResponses }
         let record = Self.answered(&scene, busy).compactMap(\.record).last
@@ -100,7 +100,7 @@ import Transfers
         #expect(Self.answered(&scene, busy).compactMap(\.record).last?.state == .completed)
     }
 
-    @Test func `An origin that answers lets waiting tasks start`() {
+    @Test func `A response from a paused origin lets the origin's waiting tasks start`() {
         var scene = Self.scene()
         scene.hosts.failed(
             TransferRunScene.way, .address, TransferRunScene.lost, of: TaskID(2), began: 0, refusedUntil: nil,
@@ -108,7 +108,7 @@ import Transfers
         #expect(Self.answered(&scene, Self.head(200)).map(\.kind) == [.admitOthers, .save])
     }
 
-    @Test func `An end that cannot be committed is committed later, with all its parts`() {
+    @Test func `The run repeats a failed commit of the task's end, with the stored response`() {
         var scene = Self.scene()
         let first = Self.answered(&scene, Self.head(200), body: "{}")
         #expect(first.map(\.kind) == [.keepBody])
@@ -142,7 +142,7 @@ import Transfers
         return DeviceState(conditions: conditions)
     }()
 
-    @Test func `A forbidden transfer is interrupted, unless it is already ending`() {
+    @Test func `A forbidden transfer is interrupted unless the transfer is already ending`() {
         var scene = Self.scene()
         #expect(scene.run.momentChanged(Self.offline, awaitsResponse: false) == [.cancel])
         guard case .hold(.network, _, _)? = scene.run.stopping else {
@@ -156,7 +156,7 @@ import Transfers
         #expect(scene.run.stopping == .wait(.smallerFirst))
     }
 
-    @Test func `An upload that only waits for its response continues while there is a network`() {
+    @Test func `An upload that only waits for its response continues until the network is lost`() {
         for (awaits, actions) in [(true, [TransferAction]()), (false, [.cancel])] {
             var scene = Self.scene { $0.rules.requiresExternalPower = true }
             #expect(scene.run.momentChanged(Self.onBattery, awaitsResponse: awaits) == actions)
@@ -168,7 +168,7 @@ import Transfers
     @Test(arguments: [
         ("http://h:80", false, true), ("http://h:80", true, false), ("http://127.0.0.1:80", false, false),
     ])
-    func `A connection that may be dead gets a short time`(origin: String, awaits: Bool, isDoubted: Bool) {
+    func `The run checks a connection that may be dead for a short time`(origin: String, awaits: Bool, isDoubted: Bool) {
         var scene = Self.scene { $0.origin = origin }
         scene.run.doubtConnection(count: 7, awaitsResponse: awaits, awake: 200)
         #expect(

@@ -9,7 +9,7 @@ import Transfers
 
     private static func wait(_ actions: [TransferAction]) -> StoredWait? { actions.compactMap(\.record).last?.wait }
 
-    @Test func `A complete download is handed over with its entries`() {
+    @Test func `The run hands a complete download over together with its journal entries`() {
         var scene = TransferRunScene()
         #expect(scene.run.exchangeBegan() == [])
         var partial = TransferRunScene.partial(0)
@@ -52,7 +52,7 @@ import Transfers
     }
 
     @Test(arguments: [(1 as Int64, 10), (1 << 30, 10), (3 << 30, 5), (1 << 40, 3)])
-    func `T8: A download without continuation ends after ten attempts, or after too many bytes`(
+    func `T8: A download that always restarts fails after ten attempts, or after too many bytes`(
         bytes: Int64, count: Int
     ) {
         let (attempts, record) = Self.attempts(fetching: bytes)
@@ -61,12 +61,12 @@ import Transfers
         #expect(record.error?.message.contains("has started from byte 0 \(count) times") == true)
     }
 
-    @Test func `T8: A download whose version differs each time also ends`() {
+    @Test func `T8: A download whose version differs on each attempt fails, too`() {
         let (attempts, record) = Self.attempts(fetching: 1_000, tag: { "\"\($0)\"" })
         #expect(attempts == 12 && record.state == .failed)
     }
 
-    @Test func `T8: Attempts without bytes do not end a download that cannot be continued`() {
+    @Test func `T8: Attempts without bytes do not count against a download that cannot be continued`() {
         let (_, record) = Self.attempts(fetching: 1_000, most: 9)
         var scene = TransferRunScene { $0 = record }
         for _ in 0..<50 {
@@ -78,7 +78,7 @@ import Transfers
         }
     }
 
-    @Test func `Complete bytes without a file count as a failure`() {
+    @Test func `A download with all bytes but no file counts as a failed attempt`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()
         let actions = scene.ended(.whole, hasFile: false)
@@ -86,7 +86,7 @@ import Transfers
         #expect(Self.wait(actions)?.reason == .retry)
     }
 
-    @Test func `A stop before any exchange prevents the next request`() {
+    @Test func `A stop before the first exchange prevents the next request`() {
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
         _ = scene.run.exchangeBegan()
         #expect(Self.kinds(scene.ended(.again(.unconditional, reason: "r"))) == [.closeFile, .save])
@@ -97,7 +97,7 @@ import Transfers
         #expect(Self.kinds(scene.saved()) == [.release])
     }
 
-    @Test func `A stop during the start of an exchange ends it`() {
+    @Test func `A stop during the start of an exchange ends that exchange`() {
         var scene = TransferRunScene()
         #expect(scene.run.interrupt(.wait(.starting)) == [])
         #expect(scene.run.exchangeBegan() == [.cancel])
@@ -115,7 +115,7 @@ import Transfers
         #expect(Self.kinds(scene.saved()) == [.release])
     }
 
-    @Test func `A failed commit prevents the next request, and the task does not count as a probe`() {
+    @Test func `A task whose commit failed sends no further request and no longer counts as a probe`() {
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
         let way = TransferRunScene.way
         scene.hosts.failed(
@@ -133,7 +133,7 @@ import Transfers
         #expect(scene.hosts.allowance(way, later) == 1)
     }
 
-    @Test func `Contradictory responses finally count as a failure`() {
+    @Test func `A task waits after too many contradictory responses`() {
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
         for _ in 0..<TransferRun.repetitionLimit {
             _ = scene.run.exchangeBegan()
@@ -146,7 +146,7 @@ import Transfers
         #expect(Self.wait(actions)?.reason == .retry)
     }
 
-    @Test func `Bytes that proved worthless are requested again only if they were continued`() {
+    @Test func `Worthless bytes are requested again at once only if they continued earlier bytes`() {
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
         scene.run.startCount = 10
         _ = scene.run.exchangeBegan()
@@ -160,7 +160,7 @@ import Transfers
         #expect(Self.wait(actions)?.reason == .retry)
     }
 
-    @Test func `A suspect connection is replaced at once, unless the device state blocks the task`() {
+    @Test func `A suspect connection is replaced at once unless the device state blocks the task`() {
         for hold in [nil, WaitReason.network] {
             var scene = TransferRunScene()
             _ = scene.run.exchangeBegan()
@@ -172,7 +172,7 @@ import Transfers
         }
     }
 
-    @Test func `A connection without bytes in its time is cancelled, and requested again`() {
+    @Test func `A connection that receives no bytes during its check is cancelled and replaced`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()
         scene.run.connectionCheck = ConnectionCheck(count: 5, until: 200)
@@ -186,7 +186,7 @@ import Transfers
         #expect(scene.run.connectionCheck == nil)
     }
 
-    @Test func `The time of a silent connection ends even while its transfer is being stopped`() {
+    @Test func `The check of a silent connection ends even while the transfer is being stopped`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()
         scene.run.connectionCheck = ConnectionCheck(count: 5, until: 200)
@@ -197,7 +197,7 @@ import Transfers
         #expect(scene.run.connectionCheck == nil, "there is nothing more to break off")
     }
 
-    @Test func `A transfer that the device state forbids waits, whatever happened to its connection`() {
+    @Test func `A transfer that the device state forbids waits, even if its connection fails`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()
         #expect(scene.run.interrupt(.hold(.network, detail: "d", inputs: ["network": "none"])) == [.cancel])
@@ -206,7 +206,7 @@ import Transfers
         #expect(actions.flatMap(\.entries).last?.inputs == ["network": "none"])
     }
 
-    @Test func `Mirrors are requested one after the other, then the task fails`() {
+    @Test func `A task requests its mirrors one after the other, then fails`() {
         var scene = TransferRunScene { record in
             record.request.mirrors = ["http://m1/", "http://m2/"]
         }
@@ -233,7 +233,7 @@ import Transfers
         #expect(actions.compactMap(\.record).last?.notBefore == scene.now.bootSeconds + 30)
     }
 
-    @Test func `A failure that leaves bytes produces resume data`() {
+    @Test func `A failure that leaves bytes on disk produces resume data`() {
         var scene = TransferRunScene { record in
             record.partial = TransferRunScene.partial(10)
             record.received = 10
@@ -245,7 +245,7 @@ import Transfers
         #expect(Self.kinds(scene.saved()) == [.release])
     }
 
-    @Test func `A challenge waits for the app unless it has answered, and a mirror's is a failure`() {
+    @Test func `A task waits for the app's answer to a challenge, but not for a challenge of a mirror`() {
         let challenge = Challenge(method: .basic, host: "h", port: 80, scheme: "http")
         for isKnown in [true, false] {
             var scene = TransferRunScene()
@@ -287,7 +287,7 @@ import Transfers
         #expect(scene.run.checkpointed(true, received: 20, synced: 20, scene.now) == [])
     }
 
-    @Test func `The start of a transfer is recorded in the journal once, after a short time`() {
+    @Test func `The journal records the start of a transfer once, after a short time`() {
         var scene = TransferRunScene()
         #expect(scene.run.beginningNoted(scene.now) == [])
         _ = scene.run.exchangeBegan()
@@ -303,7 +303,7 @@ import Transfers
         #expect(told == [.started] && scene.run.entries.isEmpty)
     }
 
-    @Test func `A file with gaps is truncated before a single connection continues`() {
+    @Test func `The run truncates a file with gaps before a single connection continues the download`() {
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
         _ = scene.run.exchangeBegan()
         let map = SegmentMap(total: 1_000_000, count: 10, synced: 10)
@@ -330,7 +330,7 @@ import Transfers
         return (actions, scene)
     }
 
-    @Test func `A refusal of parts has the effect of a refusal of the whole, and the bytes stay`() {
+    @Test func `A refused segment affects the task like a refused whole file, and keeps the bytes`() {
         let doubt = SuspectResponse(fingerprint: "200 text/html", times: 1)
         let doubted = refused(.doubt(doubt, TransferFailure(.resourceChanged, "odd"))).actions
         #expect(Self.kinds(doubted) == [.closeFile, .report, .save])
@@ -349,7 +349,7 @@ import Transfers
         #expect(asked?.partial?.segments?.count == 410)
     }
 
-    @Test func `The parts of an upload follow each other without commits, except for journal entries`() {
+    @Test func `An upload sends its parts without commits in between, except for journal entries`() {
         var scene = TransferRunScene()
         scene.run.entries = []
         _ = scene.run.exchangeBegan()
@@ -360,7 +360,7 @@ import Transfers
         #expect(Self.wait(actions)?.reason == .smallerFirst)
     }
 
-    @Test func `T8: An untrusted certificate fails a task at once, except behind a captive portal`() {
+    @Test func `T8: An untrusted certificate fails a task at once unless a captive portal is present`() {
         let failure = TransferFailure(.untrustedServer, "self-signed")
         let point = FailurePoint(origin: "http://h:80", stage: .address)
         var alone = TransferRunScene()

@@ -13,7 +13,7 @@ import Transfers
         UploadAnswer(ExchangeEnd(outcome: outcome, head: head, body: body), file: file)
     }
 
-    @Test func `A complete response is in memory, or in its file`() {
+    @Test func `A complete response is kept in memory, or in a file`() {
         #expect(Self.answer(.complete, body: [1, 2]) == UploadAnswer(body: .memory([1, 2])))
         #expect(Self.answer(.complete, file: 5 << 20) == UploadAnswer(body: .file(count: 5 << 20)))
         #expect(Self.answer(.complete, file: Limits.responseBody)?.body == .file(count: Limits.responseBody))
@@ -32,7 +32,7 @@ import Transfers
         #expect(answer?.failure?.message.hasSuffix("no room") == true)
     }
 
-    @Test func `A response that ended early is not used as the answer to an upload`() {
+    @Test func `An upload ignores a response that ended early`() {
         let lost = TransferFailure(.connectionLost, "gone")
         #expect(Self.answer(.failed(lost), file: 1 << 20) == nil)
         #expect(Self.answer(.failed(lost)) == nil)

@@ -34,7 +34,7 @@ import Transfers
     }
 
     @Test(arguments: [("40-59/100", 40..<60), ("40-49/100", 40..<50), ("32-63/100", 32..<64), ("40-99/*", 40..<100)])
-    func `The scheduler accepts a part at the range that its response declares`(_ range: String, _ served: Range<Int64>)
+    func `The scheduler accepts a part at the range that the response declares`(_ range: String, _ served: Range<Int64>)
     {
         #expect(Self.answer(Self.part(range)) == .serves(served, Self.file))
     }
@@ -55,7 +55,7 @@ import Transfers
     }
 
     @Test(arguments: [302, 401, 403, 404, 410, 501])
-    func `T8: A permanent refusal of a part has the same effect as over one connection`(_ status: Int) {
+    func `T8: A permanent refusal of a segment fails the task as it does over one connection`(_ status: Int) {
         guard case .refused(.trouble(let failure, after: nil), let reason) = Self.answer(head(status)) else {
             Issue.record("\(Self.answer(head(status)))")
             return
@@ -69,7 +69,7 @@ import Transfers
         }
     }
 
-    @Test func `T8: A log-in page instead of a part has the same effect as over one connection`() {
+    @Test func `T8: A log-in page for a segment is suspect as it is over one connection`() {
         let page = head(200, ["Content-Type": "text/html", "Content-Length": "18"])
         var known = Self.file
         known.mediaType = "application/zip"
@@ -104,7 +104,7 @@ import Transfers
         #expect(served.doubt == nil)
     }
 
-    @Test func `T8: A page is the only suspect response of a new URL, for parts as well`() {
+    @Test func `T8: A page for a segment at a new URL is suspect, but another media type is not`() {
         var moved = Self.file
         moved.mediaType = "application/zip"
         moved.isOfAnotherURL = true
@@ -117,7 +117,7 @@ import Transfers
         }
     }
 
-    @Test func `The task handles a challenge on any connection`() {
+    @Test func `A challenge on any connection is passed to the task`() {
         let challenge = Challenge(method: .basic, host: "h", port: 80, scheme: "http")
         #expect(
             SegmentAnswer(unanswered: .challenged(challenge))
@@ -126,7 +126,7 @@ import Transfers
     }
 
     /// A test that parts use the same sequence of request forms as downloads over one connection.
-    @Test func `An ignored condition is replaced by the next form of the request`() {
+    @Test func `A connection requests its segment again with a weaker condition if the server ignores it`() {
         let whole = head(200, ["ETag": "\"a\"", "Content-Length": "100", "Last-Modified": oldDate])
         #expect(Self.answer(whole) == .again(.lastModified))
         var request = Self.request
@@ -139,7 +139,7 @@ import Transfers
         }
     }
 
-    @Test func `A busy server is distinguished from a temporary server error`() {
+    @Test func `A 429 or 503 marks the server as busy, and other 5xx as failed`() {
         for status in [429, 503] {
             guard case .busy(.seconds(7)?, _) = Self.answer(head(status, ["Retry-After": "7"])) else {
                 Issue.record("\(status)")
@@ -163,7 +163,7 @@ import Transfers
     /// A test that neither entity tags nor dates, nor both together, are comparable across resources. Only a digest of
     /// the whole file decides.
     @Test(arguments: [part("40-59/100"), part("40-59/100", tag: "\"m\""), dated(oldDate), dated(newDate)])
-    func `B2: A mirror is used only if a digest can detect another file`(_ answer: ResponseHead) {
+    func `B2: A mirror is used only if a digest can detect a different file`(_ answer: ResponseHead) {
         guard case .distrusted(let reason) = Self.answer(answer, Self.unknown), reason.contains("nothing proves") else {
             Issue.record("\(Self.answer(answer, Self.unknown))")
             return
@@ -175,7 +175,7 @@ import Transfers
         #expect(own.validators == Validators(head: answer) && own.place == "http://example.org:80/file?")
     }
 
-    @Test func `B2: A mirror's own digest is compared before any of its bytes is written`() {
+    @Test func `B2: A mirror's digest is compared before any byte from that mirror is written`() {
         func announcing(_ base64: String) -> ResponseHead {
             var answer = Self.part("40-59/100")
             answer.headers.append(HeaderField(name: "Repr-Digest", value: "sha-256=:\(base64):"))
@@ -192,7 +192,7 @@ import Transfers
                 == .distrusted("the mirror's file has another digest"))
     }
 
-    @Test func `B2: Parts from redirects to other places need more than an entity tag`() {
+    @Test func `B2: Parts from another redirect target are refused if only an entity tag agrees`() {
         var own = Self.file
         own.place = "http://first.example:80/file?"
         let request = SegmentRequest(range: 40..<60, identity: own)
@@ -207,7 +207,7 @@ import Transfers
         }
     }
 
-    @Test func `B2: A new URL serves parts by its tag only if it names the same resource`() {
+    @Test func `B2: The entity tag of a new URL counts only if the URL names the same resource`() {
         var moved = Self.file
         moved.isOfAnotherURL = true
         let places = [
@@ -238,7 +238,7 @@ import Transfers
     }
 
     /// A test in which a mirror's second response is compared with its first.
-    @Test func `A mirror's later responses must match its own first response`() {
+    @Test func `A mirror's later responses must match the mirror's first response`() {
         let first = Self.answer(Self.part("40-59/100", tag: "\"m\""), Self.unknown, hasChecksum: true)
         guard case .serves(_, let own) = first else {
             Issue.record("the first answer is taken")

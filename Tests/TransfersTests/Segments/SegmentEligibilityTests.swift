@@ -46,7 +46,7 @@ import Transfers
         #expect(host.most(now: 150) == 5)
     }
 
-    @Test func `The number of connections follows the limits of host, task and discretion`() {
+    @Test func `The number of connections follows the limits of the host and the task, and discretion`() {
         let six = SegmentLimits(connectionsPerHost: 6)
         #expect(six.inAll(sources: 1) == 6 && six.inAll(sources: 2) == 12 && six.inAll(sources: 100) == 32)
         #expect(SegmentLimits(connectionsPerHost: 6, forced: 4).inAll(sources: 2) == 4)

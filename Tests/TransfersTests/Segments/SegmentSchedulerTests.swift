@@ -42,7 +42,7 @@ import Transfers
     }
 
     /// A test in which both connections end at the same time. They would not if each got half of the bytes.
-    @Test func `Two connections share the rest so that both end at the same time`() {
+    @Test func `Two connections share the rest of the file so that both end at the same time`() {
         var scheduler = Self.scheduler(forced: 2, sources: 1)
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         _ = scheduler.answered(Self.second, served: 32 << 20..<64 << 20, now: 0.2)
@@ -70,7 +70,7 @@ import Transfers
     }
 
     /// A test in which a connection writes bytes of another connection's part while that one has no response.
-    @Test func `A connection continues until another one has a response for its part`() {
+    @Test func `A connection continues into another connection's part until that one gets a response`() {
         var scheduler = Self.scheduler(forced: 2)
         let begun = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         guard case .begin(Self.second, _, let range)? = begun.last else {
@@ -98,7 +98,7 @@ import Transfers
         #expect(scheduler.map.prefix == 30 << 20)
     }
 
-    @Test func `A download falls back to a plain exchange when its only connection is distrusted`() {
+    @Test func `A download falls back to a plain exchange if its only connection is distrusted`() {
         var map = SegmentMap(total: 100 << 20, count: 10 << 20, synced: 0)
         map.write(20 << 20..<30 << 20)
         var scheduler = SegmentScheduler(map: map, limits: SegmentLimits(connectionsPerHost: 6), now: 5)
@@ -112,7 +112,7 @@ import Transfers
     }
 
     /// A test in which the second connection makes wrong claims, and the first continues to the end of the file.
-    @Test func `A distrusted second connection leaves the first to finish the file`() {
+    @Test func `The first connection finishes the file when the second is distrusted`() {
         var scheduler = Self.scheduler(forced: 2)
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         #expect(
@@ -122,7 +122,7 @@ import Transfers
     }
 
     /// A test in which the task handles the server's refusal, and the bytes after a gap stay.
-    @Test func `When the only connection is refused, the bytes after gaps stay on disk`() {
+    @Test func `The bytes after gaps stay on disk when the server refuses the only connection`() {
         var map = SegmentMap(total: 100 << 20, count: 10 << 20, synced: 0)
         map.write(20 << 20..<30 << 20)
         var scheduler = SegmentScheduler(map: map, limits: SegmentLimits(connectionsPerHost: 6), now: 5)
@@ -134,7 +134,7 @@ import Transfers
 
     /// A test of a server whose connection limit looks like a refusal. Connections without a response may still bring
     /// parts.
-    @Test func `A refusal ends the download only when no other connection is left`() {
+    @Test func `A refusal ends the download only if no other connection is left`() {
         for flows in [true, false] {
             var scheduler = Self.scheduler(forced: 2)
             if flows {
@@ -155,7 +155,7 @@ import Transfers
         }
     }
 
-    @Test func `A mirror that refuses is dropped`() {
+    @Test func `The scheduler drops a mirror that refuses a request`() {
         var scheduler = Self.scheduler(forced: 2, sources: 2)
         let begun = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         guard case .begin(Self.second, source: 1, let range)? = begun.last else {
@@ -167,7 +167,7 @@ import Transfers
         #expect(!scheduler.isOver)
     }
 
-    @Test func `A second connection that the server rejects as busy is not tried again`() {
+    @Test func `The scheduler does not repeat a second connection that the server rejects as busy`() {
         var scheduler = Self.scheduler(forced: 2)
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         #expect(
@@ -179,14 +179,14 @@ import Transfers
         }
     }
 
-    @Test func `The only connection waits as long as a busy server requests`() {
+    @Test func `The only connection waits for the time that a busy server requests`() {
         var scheduler = Self.scheduler()
         _ = scheduler.start(now: 0)
         #expect(
             scheduler.ended(Self.first, position: 0, .busy(until: 30), now: 1) == [.exhausted(notBefore: 30)])
     }
 
-    @Test func `A download whose fifth connection is rejected continues with four`() {
+    @Test func `A download whose fifth connection is rejected continues with four connections`() {
         var scheduler = Self.scheduler(forced: 5)
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         for segment in scheduler.segments.prefix(4).dropFirst() {
@@ -197,14 +197,14 @@ import Transfers
         #expect(scheduler.segments.count == 4)
     }
 
-    @Test func `Repeated failures without any bytes end in a pause`() {
+    @Test func `The scheduler pauses the download after repeated failures without any bytes`() {
         var scheduler = Self.scheduler()
         #expect(scheduler.start(now: 0).count == 1)
         #expect(scheduler.ended(Self.first, position: 0, .failed, now: 1).count == 1, "the first may be chance")
         #expect(scheduler.ended(Self.second, position: 0, .failed, now: 2) == [.exhausted(notBefore: 2.5)])
     }
 
-    @Test func `The download falls back after every form of request was rejected`() {
+    @Test func `The download falls back to a plain exchange after every form of request was rejected`() {
         var scheduler = Self.scheduler()
         _ = scheduler.start(now: 0)
         for number in 0..<3 {
@@ -217,7 +217,7 @@ import Transfers
         }
     }
 
-    @Test func `A mirror whose file does not match is no longer used`() {
+    @Test func `The scheduler stops using a mirror whose file does not match`() {
         var scheduler = Self.scheduler(forced: 2, sources: 2)
         let begun = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         #expect(begun.last == .begin(Self.second, source: 1, range: 33_619_968..<64 << 20))
@@ -226,7 +226,7 @@ import Transfers
         #expect(actions.contains { if case .begin(_, source: 0, _) = $0 { true } else { false } })
     }
 
-    @Test func `A lower limit stops the surplus connection and keeps its bytes`() {
+    @Test func `A lower limit stops the surplus connection and keeps its bytes on disk`() {
         var scheduler = Self.two()
         let actions = scheduler.change(SegmentLimits(connectionsPerHost: 1), now: 0.3)
         #expect(actions == [.stop(Self.second, .surplus)])
@@ -250,7 +250,7 @@ import Transfers
         #expect(stops == [.stop(Self.first, .slow)])
     }
 
-    @Test func `Silence during a long gap between readings does not count`() {
+    @Test func `The scheduler ignores silence during a long gap between its readings`() {
         var scheduler = Self.two()
         _ = scheduler.progressed([Self.first: 1 << 20, Self.second: 33 << 20], now: 0.4)
         #expect(scheduler.progressed([Self.first: 1 << 20, Self.second: 33 << 20], now: 400).isEmpty)
@@ -276,7 +276,7 @@ import Transfers
 
     /// A test in which each reading is three times as late as it should be, so that two thirds of the silence do not
     /// count.
-    @Test func `Silence between late readings on a busy machine counts only in part`() {
+    @Test func `The scheduler counts silence between late readings on a busy machine only in part`() {
         var (quiet, busy) = (Self.two(), Self.two())
         let positions: [ConnectionID: Int64] = [Self.first: 1 << 20, Self.second: 33 << 20]
         _ = (quiet.progressed(positions, now: 0.4), busy.progressed(positions, now: 0.4))
@@ -299,7 +299,7 @@ import Transfers
     }
 
     /// A test in which the only connection with bytes is silent, and it is unknown whether the server supports ranges.
-    @Test func `The only connection is kept until another one receives a part`() {
+    @Test func `The only connection with bytes is not stopped until another connection receives a part`() {
         var scheduler = Self.scheduler()
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         var begun: [(id: ConnectionID, range: Range<Int64>)] = []
@@ -333,7 +333,7 @@ import Transfers
         #expect(scheduler.map.written.end == 64 << 20, "nothing lies after the end of the file")
     }
 
-    @Test func `Bytes written during a sync do not count as synced`() {
+    @Test func `Bytes that are written during a sync do not count as synced`() {
         var scheduler = Self.two()
         _ = scheduler.progressed([Self.first: 1 << 20], now: 1)
         let claimed = scheduler.map.written

@@ -63,7 +63,7 @@ import Transfers
 
     /// A test in which more connections do not help. The scheduler settles at one within a second, and tries others
     /// less and less often.
-    @Test func `The scheduler settles at one connection if more of them bring no speed`() {
+    @Test func `The scheduler settles at one connection if more connections bring no speed`() {
         var script = SegmentNetwork.Script()
         script.rate = { _, _ in 50_000_000 }
         script.total = { _ in 5_000_000 }
@@ -186,7 +186,7 @@ import Transfers
     }
 
     /// A test with very short parts. More connections help little, and cost almost no time.
-    @Test(arguments: [128 << 10, 1 << 20, 5_000_000]) func `Ranges that a server caps cost almost no speed`(cap: Int64)
+    @Test(arguments: [128 << 10, 1 << 20, 5_000_000]) func `A server that caps the length of ranges costs a download almost no speed`(cap: Int64)
     {
         var script = SegmentNetwork.Script()
         script.cap = cap
@@ -242,7 +242,7 @@ import Transfers
 
     /// A test in which the network stops silently. Connections are replaced after growing timeouts, and then the task
     /// waits.
-    @Test func `Connections to a dead network are replaced after growing timeouts, then the task waits`() {
+    @Test func `A download over a dead network replaces its connections less and less often, then waits`() {
         var script = SegmentNetwork.Script()
         script.rate = { _, time in time > 1 ? 0 : 10_000_000 }
         let network = Self.network(script)

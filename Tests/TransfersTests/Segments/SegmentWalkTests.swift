@@ -42,7 +42,7 @@ import Transfers
 
     /// A test in which the service or the machine crashes repeatedly. The next run continues only bytes that the
     /// checkpoints prove.
-    @Test func `After random crashes the next run continues only the bytes that checkpoints prove`() throws {
+    @Test func `After random crashes the next run continues only bytes that checkpoints prove`() throws {
         let seed = ExchangeRandom.printedSeed("crashes")
         var random = ExchangeRandom(seed: seed)
         for round in 0..<60 {

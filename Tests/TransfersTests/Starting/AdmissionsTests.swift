@@ -4,7 +4,7 @@ import Transfers
 
 /// Tests of the state that scheduling decisions keep from one pass to the next.
 @Suite struct AdmissionsTests {
-    @Test func `One scheduling pass runs at a time, and one more follows for all requests meanwhile`() {
+    @Test func `Requests during a scheduling pass cause exactly one further pass`() {
         var loop = PumpLoop()
         #expect(loop.begin() == true)
         #expect(loop.next(isStopping: false) == true)
@@ -17,13 +17,13 @@ import Transfers
         #expect(loop.next(isStopping: true) == false)
     }
 
-    @Test func `The owner of maintenance windows is notified of the first and the last task`() {
+    @Test func `The owner of maintenance windows is notified of the first and the last discretionary task`() {
         var look = LastSchedulingPass()
         let heard = [0, 1, 5, 0, 0].map { look.note(discretionary: $0) }
         #expect(heard == [false, true, false, true, false])
     }
 
-    @Test func `A change of limits keeps the limits that it does not name`() {
+    @Test func `A change of one limit keeps the other limits`() {
         var limits = ServiceLimits()
         #expect(limits.settings == ServiceSettings(rateLimit: nil, maximumTransfers: 32))
         limits = limits.changed(by: ServiceSettings(rateLimit: 1_000))

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of the explanation for a task that waits for a place of the service.
 @Suite struct HeldPlacesTests {
-    @Test func `T4: A waiting task names the hosts that hold the places, and how many are slow`() {
+    @Test func `T4: A waiting task names the hosts of the running transfers, and how many are slow`() {
         #expect(HeldPlaces([]).sentence == "0 transfers run.")
         #expect(
             HeldPlaces([("http://a", true)]).sentence

@@ -18,7 +18,7 @@ import Testing
         return record
     }()
 
-    @Test func `Without a network the service can reach only this machine`() {
+    @Test func `The service can reach only this machine while it has no network`() {
         let bounds = ServiceBounds(Self.moment { $0.network.isAvailable = false })
         #expect(bounds.hold(TaskMachineTests.record()) == .network)
         #expect(bounds.hold(Self.local) == nil)
@@ -31,7 +31,7 @@ import Testing
         #expect(!ServiceBounds(DeviceState()).isBehindPortal(TaskMachineTests.record()))
     }
 
-    @Test func `Only a few servers at a time, and only reachable ones, are asked to delete uploads`() {
+    @Test func `The service asks only a few reachable servers at a time to delete uploads`() {
         var bounds = ServiceBounds(Self.moment { $0.network.isAvailable = false })
         let record = TaskMachineTests.record()
         var begun = bounds.beginCancellation(of: record)
@@ -48,7 +48,7 @@ import Testing
         #expect(begun)
     }
 
-    @Test func `A service that is stopped during its recovery does not start to run`() {
+    @Test func `A service that is stopped during its recovery does not start running`() {
         let now = TaskMachineTests.start
         var life = ServiceLife(startedAt: now)
         #expect(!life.isRunning && !life.isStopping && life.startedAt == now)

@@ -17,7 +17,7 @@ import Testing
 
     private var underWay: [TaskID] { StartLog(path: path, bootID: "boot-1").legacy.underWay.map(\.task) }
 
-    @Test func `The next run finds the running tasks, the most recent first`() {
+    @Test func `The next run finds the tasks that were running, the most recent first`() {
         let log = StartLog(path: path, bootID: "boot-1")
         #expect(log.legacy == .init())
         for number in 1...5 { log.begin(TaskID(Int64(number)), at: 10, faults: 0) }
@@ -30,7 +30,7 @@ import Testing
         #expect(underWay == [])
     }
 
-    @Test func `Each run finds a crash again until one of the runs has taken it over`() {
+    @Test func `Each run finds the same crash in the log until one of the runs takes over the log`() {
         let log = StartLog(path: path, bootID: "boot-1")
         log.begin(TaskID(7), at: 10, faults: 0)
         log.noteFault(SIGTRAP, at: 10)
@@ -46,7 +46,7 @@ import Testing
         #expect(StartLog(path: path, bootID: "boot-1").legacy == .init())
     }
 
-    @Test func `A crash during start-up does not blame the tasks of a killed run`() {
+    @Test func `A crash during start-up does not count against the tasks of the previous, killed run`() {
         let log = StartLog(path: path, bootID: "boot-1")
         log.begin(TaskID(7), at: 10, faults: 0)
         let next = StartLog(path: path, bootID: "boot-1")
@@ -67,7 +67,7 @@ import Testing
         #expect(StartLog(path: path, bootID: "boot-1").legacy == .init(fault: SIGILL, underWay: underWay))
     }
 
-    @Test func `An overwritten log reports each task at most once, and only tasks with valid numbers`() throws {
+    @Test func `An overwritten log reports each task at most once, and ignores invalid task numbers`() throws {
         let log = StartLog(path: path, bootID: "boot-1")
         for number in 1...2 { log.begin(TaskID(Int64(number)), at: 10, faults: 0) }
         log.noteFault(SIGILL, at: 30)
@@ -89,7 +89,7 @@ import Testing
         #expect(StartLog(path: path, bootID: "boot-2").legacy == .init())
     }
 
-    @Test(arguments: [0, 3, 129, 20_000]) func `A log in another format reports no crash`(count: Int) throws {
+    @Test(arguments: [0, 3, 129, 20_000]) func `A log in an unknown format reports no crash`(count: Int) throws {
         try directory.write([UInt8](repeating: 0xA5, count: count), to: "starts")
         #expect(StartLog(path: path, bootID: "boot-1").legacy == .init())
     }

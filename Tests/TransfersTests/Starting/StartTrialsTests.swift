@@ -55,7 +55,7 @@ import Transfers
         #expect(again.trials.faults == [TaskID(3): 1])
     }
 
-    @Test func `Crash suspects of earlier crashes are retried first, then the task that started last`() {
+    @Test func `The service first retries suspects of earlier crashes, then the task that started last`() {
         let underWay: [StartLog.Attempt] = [.init(TaskID(9)), .init(TaskID(2)), .init(TaskID(5), faults: 1)]
         let (trials, _) = StartTrials.examine(.init(fault: 4, underWay: underWay), known: [TaskID(5): 1])
         #expect(trials.crashSuspects == [TaskID(5), TaskID(9), TaskID(2)])
@@ -76,7 +76,7 @@ import Transfers
         #expect(StartTrials.examine(legacy, known: [:]).findings.counted == [TaskID(1): 1])
     }
 
-    @Test func `An isolated retry lasts longer than the task ran before the crash`() throws {
+    @Test func `An isolated retry lasts longer than its task ran before the crash`() throws {
         var trials = afterFault(1...2, seconds: 7)
         trials.begin([TaskID(1)], now: 99)
         trials.answered(TaskID(1), now: 100)
@@ -99,7 +99,7 @@ import Transfers
         #expect(last == [] && trials.trial == nil)
     }
 
-    @Test func `An isolated retry lasts its full time after a response, however late it comes`() {
+    @Test func `An isolated retry lasts its full time after the response, however late the response is`() {
         var trials = afterFault(1...2, seconds: 10)
         trials.begin([TaskID(1)], now: 100)
         #expect(trials.trial?.until == 125)
@@ -111,7 +111,7 @@ import Transfers
         #expect(trials.trial?.until == 141)
     }
 
-    @Test func `The last response counts for tasks that are retried together`() {
+    @Test func `The time of a joint retry counts from the last response of its tasks`() {
         var trials = afterFault(1...3, seconds: 10)
         trials.begin([TaskID(1), TaskID(2)], now: 100)
         trials.answered(TaskID(2), now: 101)
@@ -120,7 +120,7 @@ import Transfers
         #expect(trials.trial?.until == 120)
     }
 
-    @Test func `The time of a slow disk does not count for an isolated retry`() {
+    @Test func `The time that a slow disk needs does not count towards an isolated retry`() {
         var trials = afterFault(1...2)
         trials.begin([TaskID(1)], now: 100)
         trials.started(now: 130)
@@ -129,7 +129,7 @@ import Transfers
         #expect(trials.trial?.until == 140)
     }
 
-    @Test func `Crash suspects of slow crashes are retried in groups, within twenty minutes`() {
+    @Test func `The service retries suspects of slow crashes in groups, within twenty minutes`() {
         var trials = afterFault(1...32, seconds: 300)
         var (now, groups) = (0.0, [[TaskID]]())
         while !trials.crashSuspects.isEmpty {
@@ -151,7 +151,7 @@ import Transfers
         #expect(slow.next(of: slow.crashSuspects).count == 16)
     }
 
-    @Test func `Isolated retries end after the time limit for all of them`() {
+    @Test func `The service ends isolated retries when their common time limit has passed`() {
         var trials = afterFault(1...3, seconds: 86_400)
         // One task starts late and alone, any number of times.
         trials.begin([TaskID(1)], now: 0)
@@ -165,14 +165,14 @@ import Transfers
         #expect(trials.faults.count == 3)
     }
 
-    @Test func `Only a second crash interrupts running tasks for an isolated retry`() {
+    @Test func `An isolated retry interrupts running tasks only after the suspect's second crash`() {
         #expect(!afterFault(1...2).interruptsOthers(TaskID(1)))
         #expect(afterFault(1...2, faults: 1).interruptsOthers(TaskID(1)))
     }
 
     /// A test of a service that one task crashes, some time after the start of the task or after its server's response.
     /// Now and then the service is killed from outside.
-    @Test(arguments: 0..<300) func `Only the task that causes the crashes is found and suspended`(seed: Int) {
+    @Test(arguments: 0..<300) func `The service finds and suspends only the task that causes the crashes`(seed: Int) {
         var model = FaultyService(seed: UInt64(seed))
         model.run()
         #expect(model.held == [model.guilty], "seed \(seed): \(model)")

@@ -23,7 +23,7 @@ import Transfers
         if case .refused = claim { true } else { false }
     }
 
-    @Test func `T8: The same request joins the running task`() {
+    @Test func `T8: An equal request joins the running task`() {
         let other = Self.record(12, .join) { $0.rateLimit = 5 }
         #expect(NameClaim.of(Self.record(0, .join), against: other, isThere: false) == .joins(TaskID(12)))
         let later = Self.record(0, .join) {
@@ -33,7 +33,7 @@ import Transfers
         #expect(NameClaim.of(later, against: other, isThere: true) == .joins(TaskID(12)))
     }
 
-    @Test(arguments: 0..<6) func `T8: A different request does not join, and the message names the task`(_ kind: Int) {
+    @Test(arguments: 0..<6) func `T8: A different request does not join the running task, and its error names the task`(_ kind: Int) {
         let other = Self.record(12, .join)
         let record = [
             Self.record(0, .join) { $0.url = "https://example.org/g" }, Self.record(0, .refuse),
@@ -49,20 +49,20 @@ import Transfers
         #expect(sentence.contains("Transfer 12 is already downloading /home/ada/f"))
     }
 
-    @Test func `T8: A request that continues another request does not join a running task`() {
+    @Test func `T8: A request that continues an earlier download does not join a running task`() {
         var record = Self.record(0, .join)
         record.continues = true
         #expect(Self.isRefused(NameClaim.of(record, against: Self.record(12, .join), isThere: false)))
     }
 
-    @Test func `T8: An existing file is replaced only on request`() {
+    @Test func `T8: A download replaces an existing file only on request`() {
         #expect(Self.isRefused(NameClaim.of(Self.record(0, .join), against: nil, isThere: true)))
         #expect(Self.isRefused(NameClaim.of(Self.record(0, .refuse), against: nil, isThere: true)))
         let replacing = Self.record(0, .refuse) { $0.destination?.overwrite = true }
         #expect(NameClaim.of(replacing, against: nil, isThere: true) == .free)
     }
 
-    @Test(arguments: [nil, TakenName.number]) func `T8: A download that may take another name is accepted`(
+    @Test(arguments: [nil, TakenName.number]) func `T8: A download that may take another name is accepted although its name is taken`(
         _ ifTaken: TakenName?
     ) {
         #expect(NameClaim.of(Self.record(0, ifTaken), against: Self.record(12, .join), isThere: true) == .free)
@@ -70,7 +70,7 @@ import Transfers
         #expect(NameClaim.of(unnamed, against: nil, isThere: true) == .free)
     }
 
-    @Test func `T8: The path is the same with and without a slash at the end of its directory`() {
+    @Test func `T8: A destination has the same path with and without a slash after the directory`() {
         #expect(Destination(directory: "/a/", filename: "f").path == "/a/f")
         #expect(Destination(directory: "/a", filename: "f").path == "/a/f")
         #expect(Destination(directory: "/", filename: "f").path == "/f")

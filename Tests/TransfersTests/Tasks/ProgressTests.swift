@@ -43,7 +43,7 @@ import Testing
         #expect(record.fruitless == 1 && !record.hasAdvanced)
     }
 
-    @Test func `A download that restarts repeatedly must pass its high-water mark`() {
+    @Test func `A download that restarts repeatedly makes progress only beyond its high-water mark`() {
         var record = Self.record(tag: "\"a\"")
         Self.attempt(&record, 1_000_000)
         // The first time, the file may really have changed.
@@ -92,7 +92,7 @@ import Testing
         #expect(record.failures == 1 && record.fruitless == 0 && record.furthest == 1_020)
     }
 
-    @Test func `A continuation of every second version is not progress`() throws {
+    @Test func `A download that continues only every second version makes no progress`() throws {
         var record = Self.record(tag: nil)
         for number in 1...20 {
             let count = 1_000 + Int64(number)
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `Progress of an upload that is lost repeatedly counts only if it is continued`() throws {
+    @Test func `An upload that is lost repeatedly makes progress only if it is continued`() throws {
         var record = Self.record(tag: nil)
         record.partial = nil
         record.request.kind = .upload
@@ -126,7 +126,7 @@ import Testing
         #expect(record.failures == 0 && record.hasAdvanced && record.furthest == 1_020)
     }
 
-    @Test func `Bytes after a gap count as progress once a response continues the map`() throws {
+    @Test func `Bytes after a gap count as progress once the bytes before the gap grow`() throws {
         var record = Self.record(tag: "\"a\"")
         record.failures = 3
         record.beginAttempt()
@@ -146,7 +146,7 @@ import Testing
         #expect(record.hasAdvanced && record.furthest == 410)
     }
 
-    @Test func `An attempt that ends with the service counts as an attempt without progress`() {
+    @Test func `An attempt that is cut off by the end of the service counts as one without progress`() {
         var record = Self.record(tag: "\"a\"")
         record.beginAttempt()
         #expect(record.attempts == 1 && record.fruitless == 1)

@@ -56,7 +56,7 @@ import Testing
         #expect(ProxyVariables(example.environment).proxy(for: example.url) == example.proxy)
     }
 
-    @Test func `T8: An error of a proxy from the environment names the variable`() {
+    @Test func `T8: The error about a proxy from the environment names the variable`() {
         let variables = ProxyVariables([
             "HTTPS_PROXY": Self.p, "all_proxy": "socks://s", "NO_PROXY": "a", "http_proxy": "",
         ])
@@ -71,7 +71,7 @@ import Testing
         ("", true), ("http://p", true), ("SOCKS5h://u:p@p:1", true), ("socks://p", false), ("ftp://p", false),
         ("p:3128", false), ("http://p q", false), ("u:http://p", false),
     ])
-    func `T8: An unusable proxy is detected before any task waits for it`(url: String, isGood: Bool) {
+    func `T8: The service detects an unusable proxy before any task waits for that proxy`(url: String, isGood: Bool) {
         #expect((ProxyAddress.flaw(of: url) == nil) == isGood)
     }
 }

@@ -9,7 +9,7 @@ import Testing
         "md5=x&expires=5", "v=3f9aa01b7c44d2e8119b0c6e5f2a7d31", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
         "id=8c5f0c1e-9d6b-4a57-8f0e-2b1d3c4e5f60", "a=1;sig=2", "auth_key=1", "verify=1", "x-oss-credential=a",
     ])
-    func `A query with a secret is not shown`(query: String) {
+    func `The shown URL omits a query that contains a secret`(query: String) {
         #expect(Redaction.url("https://example.org/f?\(query)") == "https://example.org/f?…")
     }
 
@@ -18,7 +18,7 @@ import Testing
         "?file=debian-installer-netboot",
         "?date=2026-11-22", "?flag",
     ])
-    func `Any other query is shown`(query: String) {
+    func `The shown URL contains any other query`(query: String) {
         #expect(Redaction.url("https://example.org/f\(query)") == "https://example.org/f\(query)")
     }
 
@@ -41,7 +41,7 @@ import Testing
         ("https://a:b@c@example.org/x@y?z", "https://example.org/x@y?z"), ("/f?token=1", "/f?…"), ("/f@g", "/f@g"),
         ("https://example.org/f?a=1#sig=2", "https://example.org/f?a=1"), ("nonsense", "nonsense"), ("", ""),
     ])
-    func `User name, password and fragment are not shown`(url: String, shown: String) {
+    func `The shown URL omits user name, password and fragment`(url: String, shown: String) {
         #expect(Redaction.url(url) == shown)
     }
 
@@ -67,7 +67,7 @@ import Testing
         #expect(parts.userinfo.map(String.init) == userinfo)
     }
 
-    @Test func `The value of an unknown header field is not shown`() {
+    @Test func `The shown header fields omit the value of an unknown field`() {
         #expect(HeaderField(name: "ETag", value: "x").shown.value == "x")
         #expect(HeaderField(name: "X-Client-Id", value: "x").shown.value == Redaction.mask)
         #expect(HeaderField(name: "location", value: "/f?token=1").shown.value == "/f?…")

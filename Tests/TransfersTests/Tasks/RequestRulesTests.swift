@@ -249,7 +249,7 @@ import Transfers
         #expect(try RequestRules.accepted(settings).headers.map(\.name) == ["X-Session"])
     }
 
-    @Test func `T1: The request's own range and conditions, and all other fields, are sent unchanged`() throws {
+    @Test func `T1: The service sends an app's own range, conditions and other header fields unchanged`() throws {
         var request = TaskRequest(url: "https://example.org/f")
         request.headers = [
             "Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
@@ -347,7 +347,7 @@ import Transfers
         #expect(!none.isDiscretionForced)
     }
 
-    @Test func `A request can add a task that is suspended or begins later`() throws {
+    @Test func `A request can add a task that is suspended, or that begins later`() throws {
         var request = TaskRequest(url: "https://example.org/f")
         request.suspended = true
         request.resourceTimeout = 70

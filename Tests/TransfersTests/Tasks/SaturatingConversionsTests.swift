@@ -8,7 +8,7 @@ import Testing
             (0, 0), (1.9, 1), (-1.9, -1), (1e300, .max), (-1e300, .min), (.infinity, .max), (-.infinity, .min),
             (.nan, 0), (9_223_372_036_854_775_808, .max),
         ] as [(Double, Int64)])
-    func `A number that does not fit becomes the nearest number that fits`(value: Double, whole: Int64) {
+    func `A number that does not fit becomes the nearest number that fits the type`(value: Double, whole: Int64) {
         #expect(Int64(saturating: value) == whole)
     }
 

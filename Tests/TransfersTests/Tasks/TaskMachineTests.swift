@@ -79,7 +79,7 @@ import Transfers
     }
 
     @Test(arguments: TaskState.allCases.filter { $0 != .running }, TaskLegality.Kind.allCases)
-    func `Every event is applied or refused as defined in every state but running`(
+    func `A task that is not running applies or refuses each event as defined for its state`(
         _ state: TaskState, _ kind: TaskLegality.Kind
     ) {
         var random = SplitMix64(seed: 1)
@@ -102,7 +102,7 @@ import Transfers
     }
 
     @Test(arguments: TaskState.allCases.filter { $0 != .running })
-    func `An illegal event fails a task, but does not change one that has ended`(_ state: TaskState) {
+    func `An illegal event fails an unfinished task, but does not change an ended task`(_ state: TaskState) {
         let before = Self.record(state)
         var after = before
         let fault = IllegalTransition(state: state, event: .sendAgain(reason: "a secret"))
@@ -172,7 +172,7 @@ import Transfers
         #expect(record.timeLeft == 0)
     }
 
-    @Test func `B2: Bytes of another URL are suspect, and a failed task gets its full time again`() throws {
+    @Test func `B2: A new URL makes the bytes suspect, and gives a failed task its full time again`() throws {
         var record = Self.record()
         record.partial = PartialFile(path: "/p/a", bootID: "b")
         record.partial?.condition = "unusable"
@@ -196,7 +196,7 @@ import Transfers
         #expect(record.currentURL == nil && record.request.url == "http://other/")
     }
 
-    @Test func `A request from an older copy of the task keeps later changes`() throws {
+    @Test func `A request from an older copy of the task keeps later changes of the task`() throws {
         var record = Self.record()
         var request = record.request
         request.url = "http://h/other"
@@ -212,7 +212,7 @@ import Transfers
         }
     }
 
-    @Test func `A partial upload on a server is not used for another URL`() throws {
+    @Test func `A new URL does not use the partial upload on the old URL's server`() throws {
         var record = Self.record()
         record.upload = UploadResource(
             url: "http://h/1", uploadProtocol: .tus, offset: 5, length: 9, source: "s", sharesSecrets: true)
@@ -233,7 +233,7 @@ import Transfers
         #expect(throws: IllegalTransition.self) { try record.apply(.retarget(record.request), now: Self.start) }
     }
 
-    @Test func `T13: The continuation of a task from resume data is recorded once`() throws {
+    @Test func `T13: The journal records the continuation of a task from resume data once`() throws {
         var record = Self.record()
         record.continues = true
         func accept(_ offset: Int64) throws {
@@ -252,7 +252,7 @@ import Transfers
         #expect(record.resumedAt == nil)
     }
 
-    @Test func `The requirements of a task relax twice`() throws {
+    @Test func `The requirements of a task relax twice before its deadline`() throws {
         var record = Self.record()
         #expect(record.relaxesAt == 550)
         #expect(record.rules.discretion == .full)
@@ -269,7 +269,7 @@ import Transfers
         #expect(try record.apply(.loosen, now: Self.start).isEmpty)
     }
 
-    @Test func `The time of relaxation moves with the deadline`() throws {
+    @Test func `The time at which requirements relax moves with the deadline`() throws {
         var record = Self.record()
         var now = Self.start
         now.bootSeconds = 200
@@ -281,7 +281,7 @@ import Transfers
         #expect(record.relaxesAt == 5_350)
     }
 
-    @Test func `Lifting ends discretion, and forcing does not change the discretion that a task chose`() {
+    @Test func `Lifted discretion ends, and forced discretion does not replace the task's own choice`() {
         var record = Self.record()
         record.liftDiscretion()
         #expect(record.rules.isEmpty)
@@ -303,7 +303,7 @@ import Transfers
         _ = try record.apply(.hold(Hold(reason: .retry, failure: failure, notBefore: 5)), now: start)
     }
 
-    @Test func `Failures in a row are counted until the task makes progress`() throws {
+    @Test func `A task counts its failures in a row until it makes progress`() throws {
         var record = Self.record()
         var failures: [Int] = []
         for received: Int64 in [0, 0, 500, 500] {
@@ -356,7 +356,7 @@ import Transfers
         #expect(record.fruitless == 0 && record.furthest == 10)
     }
 
-    @Test func `A requested retry clears the failures`() throws {
+    @Test func `A retry on request clears the failures of the task`() throws {
         var record = Self.record()
         for _ in 0..<3 { try Self.attempt(&record, received: 0) }
         let entries = try record.apply(.retry, now: Self.start)
@@ -365,7 +365,7 @@ import Transfers
         #expect(record.lastError != nil)
     }
 
-    @Test func `Repeated equal waits are counted`() throws {
+    @Test func `A task counts equal waits in a row`() throws {
         var record = Self.record()
         try Self.attempt(&record, received: 0)
         #expect(record.wait.map { record.visible($0, Self.start).count } == .some(nil))
@@ -373,14 +373,14 @@ import Transfers
         #expect(record.wait.map { record.visible($0, Self.start).count } == 2)
     }
 
-    @Test func `A checksum mismatch counts as a failure`() throws {
+    @Test func `A checksum mismatch counts as a failure of the task`() throws {
         var record = Self.record(.finishing)
         let wrong = TransferFailure(.checksumMismatch, "wrong")
         _ = try record.apply(.fetchAgain(wrong, notBefore: 700), now: Self.start)
         #expect(record.failures == 1 && record.notBefore == 700 && record.wait?.reason == .retry)
     }
 
-    @Test func `A new version of the file discards all bytes of the old one`() throws {
+    @Test func `A task discards all bytes of the old file when it accepts a new version`() throws {
         var record = Self.record()
         record.received = 500
         record.partial = PartialFile(path: "/p/a", bootID: "b")

@@ -8,7 +8,7 @@ import Transfers
 @Suite struct TaskStatusTests {
     static let now = ClockReading(bootID: "b", bootSeconds: 100, wallSeconds: 1_800_000_000)
 
-    @Test func `The shown status does not contain secrets`() throws {
+    @Test func `The shown status of a task does not contain secrets`() throws {
         var request = TaskRequest(url: "https://anna:secret-in-url@example.org/f?a=1&sig=secret-signature")
         request.headers = [
             HeaderField(name: "Authorization", value: "Bearer secret-token"),
@@ -49,7 +49,7 @@ import Transfers
         #expect(record.status(now: later).deadline == Date(timeIntervalSince1970: 1_800_000_500 - 3_600))
     }
 
-    @Test func `A byte count that is not known is shown as -1`() throws {
+    @Test func `An unknown byte count is shown as -1`() throws {
         let request = TaskRequest(url: "https://example.org/f")
         var record = try RequestRules.record(
             request, session: .terminal, settings: SessionSettings(), now: Self.now, pointer: "")

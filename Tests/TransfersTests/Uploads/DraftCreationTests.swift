@@ -12,7 +12,7 @@ import Transfers
         (.v6, ["Upload-Complete": "?1", "Upload-Length": "100"]),
         (.v8, ["Upload-Complete": "?1", "Upload-Length": "100"]),
     ])
-    func `The original request has the fields of its protocol version`(
+    func `The first request of an upload has the fields of its protocol version`(
         version: InteropVersion, fields: [String: String]
     ) {
         var scene = UploadScene(.draft(version))
@@ -26,7 +26,7 @@ import Transfers
     }
 
     @Test(arguments: ["Upload-Complete", "upload-draft-interop-version", "Tus-Resumable", "Content-Range"])
-    func `The requests of an app with its own upload protocol are not changed`(name: String) {
+    func `The service does not change the requests of an app with its own upload protocol`(name: String) {
         let own = [HeaderField(name: name, value: "1")]
         var scene = UploadScene(headers: own)
         #expect(scene.send().headers == own)
@@ -43,7 +43,7 @@ import Transfers
     // MARK: - Interim responses
 
     @Test(arguments: InteropVersion.allCases)
-    func `A 104 of the same version makes the upload resumable`(version: InteropVersion) {
+    func `A 104 response of the same version makes the upload resumable`(version: InteropVersion) {
         var scene = UploadScene(.draft(version))
         scene.send()
         #expect(scene.supported(version) == .resumable)
@@ -86,14 +86,14 @@ import Transfers
         #expect(scene.upload.progress(handedOver: 100) == 100)
     }
 
-    @Test func `An offset of zero does not hide that bytes are sent`() {
+    @Test func `An offset of zero does not hide the progress of sent bytes`() {
         var scene = UploadScene()
         scene.send()
         #expect(scene.interim(.v8, ["Location": "/uploads/1", "Upload-Offset": "0"]) == .resumable)
         #expect(scene.upload.progress(handedOver: 50) == 50)
     }
 
-    @Test func `An upload with two named locations is not resumed`() {
+    @Test func `An upload is not resumed if the server names two locations for it`() {
         var scene = UploadScene()
         scene.send()
         #expect(scene.supported(.v8) == .resumable)
@@ -104,7 +104,7 @@ import Transfers
         #expect(scene.answer(200) == .finished)
     }
 
-    @Test func `After a redirect the location is resolved against the new URL`() {
+    @Test func `The location of an upload is resolved against the URL after a redirect`() {
         var scene = UploadScene()
         scene.send()
         #expect(scene.supported(.v8) == .resumable)
@@ -152,7 +152,7 @@ import Transfers
     // MARK: - Final responses
 
     @Test(arguments: [200, 201, 204, 304, 400, 401, 403, 404, 409, 412, 413, 429, 500, 503])
-    func `Every response of a server without the protocol is final`(status: Int) {
+    func `Every response of a server without an upload protocol is final`(status: Int) {
         var scene = UploadScene()
         scene.send()
         #expect(scene.answer(status) == .finished)
@@ -189,7 +189,7 @@ import Transfers
         #expect(lost.send().purpose == .create)
     }
 
-    @Test func `Without a field for completeness, the offset of the known upload decides`() {
+    @Test func `If no field says that the upload is complete, the offset of a known upload decides`() {
         var scene = UploadScene()
         scene.send()
         _ = scene.supported(.v8)
@@ -208,7 +208,7 @@ import Transfers
         #expect(scene.send().purpose == .create)
     }
 
-    @Test func `A 5xx leads to a query, but one with upload fields is the target's final response`() {
+    @Test func `The client queries the offset after a 5xx, but accepts a 5xx with upload fields as final`() {
         var scene = UploadScene()
         scene.send()
         _ = scene.supported(.v8)
@@ -225,7 +225,7 @@ import Transfers
         #expect(target.send().purpose == .create)
     }
 
-    @Test func `A 413 with limits leads to smaller parts`() {
+    @Test func `The client sends smaller parts after a 413 with limits`() {
         var scene = UploadScene()
         scene.send()
         let limits = ["Upload-Limit": "max-append-size=40", "Upload-Draft-Interop-Version": "8"]
@@ -241,7 +241,7 @@ import Transfers
         #expect(scene.answer(200, ["Upload-Complete": "?1"]) == .finished)
     }
 
-    @Test func `A redirect to another request leads to the target's final response`() {
+    @Test func `The response to a redirect that becomes a GET is final`() {
         var scene = UploadScene()
         scene.send()
         _ = scene.supported(.v8)
@@ -250,7 +250,7 @@ import Transfers
 
     // MARK: - Versions
 
-    @Test func `A 400 with another version is followed by a request in that version`() {
+    @Test func `After a 400 with another version the client sends a request in that version`() {
         var scene = UploadScene()
         scene.send()
         #expect(scene.answer(400, ["Upload-Draft-Interop-Version": "6"]).isAskAgain)
@@ -259,7 +259,7 @@ import Transfers
         #expect(scene.supported(.v6) == .resumable)
     }
 
-    @Test func `Each protocol version is tried once, then the upload is sent without a protocol`() {
+    @Test func `The client tries each protocol version once, then uploads without a protocol`() {
         var scene = UploadScene()
         scene.send()
         #expect(scene.answer(400, ["Upload-Draft-Interop-Version": "5"]).isAskAgain)
@@ -270,7 +270,7 @@ import Transfers
     }
 
     @Test(arguments: ["7", "4", "99"])
-    func `A version that is not supported here leads to an upload without a protocol`(version: String) {
+    func `The client uploads without a protocol if it does not support the server's version`(version: String) {
         var scene = UploadScene()
         scene.send()
         #expect(scene.answer(400, ["Upload-Draft-Interop-Version": version]).isAskAgain)
@@ -284,7 +284,7 @@ import Transfers
         #expect(scene.answer(400, fields) == .finished)
     }
 
-    @Test func `tusd gets a second request in a version that it supports`() {
+    @Test func `The client sends tusd a second request in a version that tusd supports`() {
         var scene = UploadScene()
         scene.send()
         #expect(scene.answer(412, ["Tus-Resumable": "1.0.0"]).isAskAgain)

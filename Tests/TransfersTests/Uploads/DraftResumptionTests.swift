@@ -28,7 +28,7 @@ import Transfers
         #expect(scene.upload.resource?.offset == 100)
     }
 
-    @Test func `Bytes that arrived are not sent again, and the response to the last part is final`() {
+    @Test func `The client does not send bytes again that arrived, and the last response is final`() {
         var scene = UploadScene.broken()
         scene.send()
         #expect(scene.answer(204, ["Upload-Offset": "100", "Upload-Complete": "?0"]).isAskAgain)
@@ -37,7 +37,7 @@ import Transfers
         #expect(scene.answer(200, ["Upload-Complete": "?1"]) == .finished)
     }
 
-    @Test func `The query recovers a response that was lost`() {
+    @Test func `A query recovers the lost response to an upload`() {
         var scene = UploadScene.broken()
         scene.send()
         #expect(scene.answer(204, ["Upload-Offset": "100", "Upload-Complete": "?1"]) == .finished)
@@ -58,7 +58,7 @@ import Transfers
     }
 
     @Test(arguments: [400, 401, 403, 404, 405, 410, 501, 304])
-    func `A resource that is gone or closed leads to a new upload`(status: Int) {
+    func `The client starts a new upload if the upload resource is gone or closed`(status: Int) {
         var scene = UploadScene.broken()
         scene.send()
         #expect(scene.answer(status, ["Upload-Draft-Interop-Version": "8"]).isStartAgain)
@@ -78,7 +78,7 @@ import Transfers
         #expect(scene.answer(status).isStartAgain == (status >= 500))
     }
 
-    @Test func `A redirected query redirects the append, until the next interruption`() {
+    @Test func `A redirected query also redirects the append that follows, until the next interruption`() {
         var scene = UploadScene.broken()
         scene.send()
         let there = "https://example.org/moved/1"
@@ -93,7 +93,7 @@ import Transfers
         #expect(append.url == elsewhere && !append.sharesSecrets && append.headers.first("Authorization") == nil)
     }
 
-    @Test func `An upload continues if the server has changed its protocol version meanwhile`() {
+    @Test func `An upload continues after the server has changed its protocol version`() {
         var scene = UploadScene.broken(.v8)
         scene.send()
         #expect(scene.answer(400, ["Upload-Draft-Interop-Version": "6"]).isAskAgain)
@@ -104,7 +104,7 @@ import Transfers
 
     // MARK: - Appends
 
-    @Test func `Interim responses to an append report progress, and their locations are ignored`() {
+    @Test func `Interim responses report the progress of an append and cannot change its location`() {
         var scene = UploadScene.continued()
         scene.send()
         #expect(scene.upload.progress(handedOver: 5) == 45)
@@ -134,7 +134,7 @@ import Transfers
         #expect(scene.send().purpose == .query)
     }
 
-    @Test func `A 409 corrects the offset`() {
+    @Test func `The client continues at the offset that a 409 names`() {
         var scene = UploadScene.continued()
         scene.send()
         #expect(scene.answer(409, ["Upload-Offset": "70", "Upload-Complete": "?0"]).isAskAgain)
@@ -147,7 +147,7 @@ import Transfers
     }
 
     @Test(arguments: [404, 410])
-    func `An upload that is gone starts again`(status: Int) {
+    func `The client starts an upload again that is gone from its server`(status: Int) {
         var scene = UploadScene.continued()
         scene.send()
         #expect(scene.answer(status).isStartAgain)
@@ -155,14 +155,14 @@ import Transfers
     }
 
     @Test(arguments: [400, 401, 403, 415, 422, 501])
-    func `Any other refusal is the final response`(status: Int) {
+    func `Any other refusal is the final response to an upload`(status: Int) {
         var scene = UploadScene.continued()
         scene.send()
         #expect(scene.answer(status) == .finished)
         #expect(scene.upload.cancellation()?.url == UploadScene.resource)
     }
 
-    @Test func `A 5xx without upload fields leads to queries, and is accepted in the end`() {
+    @Test func `The client accepts a 5xx without upload fields as final after several queries`() {
         var scene = UploadScene.continued()
         for _ in 0..<8 {
             scene.send()
@@ -174,7 +174,7 @@ import Transfers
         #expect(scene.answer(500) == .finished)
     }
 
-    @Test func `A 413 without limits leads to smaller parts`() {
+    @Test func `The client sends smaller parts after a 413 without limits`() {
         let large: Int64 = 1 << 30
         var resource = UploadResource(
             url: UploadScene.resource, uploadProtocol: .draft(.v8), length: large, source: "s", sharesSecrets: true)
@@ -202,7 +202,7 @@ import Transfers
     }
 
     @Test(arguments: [nil, 7, Int64.max])
-    func `The largest possible file is continued like any other`(partSize: Int64?) {
+    func `An upload of the largest possible file continues like any other upload`(partSize: Int64?) {
         var resource = UploadResource(
             url: UploadScene.resource, uploadProtocol: .draft(.v8), length: .max, source: "s", sharesSecrets: true)
         resource.partSize = partSize
@@ -213,7 +213,7 @@ import Transfers
         #expect(append.body == 1_000..<(partSize == 7 ? 1_007 : .max) && append.completes == (partSize != 7))
     }
 
-    @Test func `A part that the server treats as the whole is not continued`() {
+    @Test func `The client starts again if the server treats a part as the whole upload`() {
         var scene = UploadScene()
         scene.send()
         let limits = ["Upload-Limit": "max-append-size=40", "Upload-Draft-Interop-Version": "8"]
@@ -222,7 +222,7 @@ import Transfers
         #expect(scene.answer(201, ["Location": "/uploads/1", "Upload-Complete": "?1"]).isStartAgain)
     }
 
-    @Test func `Responses without progress do not repeat for ever`() {
+    @Test func `The client gives up after several responses without progress`() {
         var scene = UploadScene.continued()
         var verdicts: [UploadVerdict] = []
         repeat {
@@ -235,7 +235,7 @@ import Transfers
 
     // MARK: - After a crash
 
-    @Test func `An upload queries a known resource first, but not one of another source file`() {
+    @Test func `The client first queries a known upload, unless the source file has changed`() {
         let resource = UploadScene.broken().upload.resource
         var scene = UploadScene(resource: resource)
         #expect(scene.send().purpose == .query)
@@ -250,7 +250,7 @@ import Transfers
     }
 
     @Test(arguments: [InteropVersion.v3, .v8])
-    func `An upload that is no longer wanted is deleted`(version: InteropVersion) {
+    func `The client deletes an upload that is no longer wanted`(version: InteropVersion) {
         let scene = UploadScene.broken(version)
         let request = scene.upload.cancellation()
         #expect(request?.method == "DELETE" && request?.url == UploadScene.resource && request?.body == nil)

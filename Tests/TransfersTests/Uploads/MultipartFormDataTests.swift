@@ -62,7 +62,7 @@ import Transfers
         #expect(body.length == Int64(expected.utf8.count))
     }
 
-    @Test func `A body is the same from every offset and in pieces of every size`() throws {
+    @Test func `The body of a form is the same from every offset and in pieces of every size`() throws {
         let body = try MultipartBody(Self.form())
         let whole = Self.bytes(body)
         for offset in 0...whole.count {
@@ -125,7 +125,7 @@ import Transfers
         #expect(throws: TransferFailure.self) { try MultipartFormData(boundary: "b", parts: [part]) }
     }
 
-    @Test func `Large files do not need memory, and sizes whose sum overflows are refused`() throws {
+    @Test func `A form with large files needs little memory, and is refused if its length overflows`() throws {
         let huge = MultipartFormData.Part(name: "a", content: .file(path: "/a", size: 1 << 62), fileName: "a")
         let body = try MultipartBody(MultipartFormData(boundary: "b", parts: [huge]))
         #expect(body.length > 1 << 62)
@@ -139,7 +139,7 @@ import Transfers
         #expect(throws: TransferFailure.self) { try MultipartBody(form) }
     }
 
-    @Test func `A form survives a crash as JSON`() throws {
+    @Test func `A form keeps its parts when it is stored as JSON and read again`() throws {
         let form = try Self.form()
         #expect(try JSONDecoder().decode(MultipartFormData.self, from: JSONEncoder().encode(form)) == form)
     }

@@ -35,7 +35,7 @@ import Transfers
         #expect(scene.send().headers.all("Upload-Metadata") == ["name YQ=="])
     }
 
-    @Test func `An interrupted upload queries the offset, and its expiry is recorded`() {
+    @Test func `An interrupted upload queries the offset, and records its expiry`() {
         var scene = created(["Upload-Expires": oldDate])
         #expect(scene.upload.resource?.expiresAt == someTime)
         scene.send()
@@ -51,7 +51,7 @@ import Transfers
         #expect(scene.answer(204, ["Upload-Offset": "100"]) == .finished)
     }
 
-    @Test func `An empty upload is complete as soon as it exists`() {
+    @Test func `An empty upload is complete as soon as the server has created it`() {
         var scene = UploadScene(.tus, length: 0)
         #expect(scene.send().protocolFields["Upload-Length"] == "0")
         #expect(scene.answer(201, ["Location": "/uploads/1"]) == .finished)
@@ -64,7 +64,7 @@ import Transfers
         #expect(scene.answer(status) == .finished)
     }
 
-    @Test func `A server without tus is detected before any byte is sent`() {
+    @Test func `The client detects a server without tus before it sends any byte`() {
         var scene = UploadScene(.tus)
         scene.send()
         #expect(scene.answer(200).failureCode == .protocolError)
@@ -73,7 +73,7 @@ import Transfers
         #expect(redirected.answer(200, ["Location": "/"], method: "GET").failureCode == .protocolError)
     }
 
-    @Test func `A mismatch or a wrong checksum leads to a query, and a lock leads to a pause`() {
+    @Test func `The client queries the offset after a 409 or 460, and pauses after a 423`() {
         for status in [409, 460] {
             var scene = created()
             scene.send()
@@ -87,14 +87,14 @@ import Transfers
     }
 
     @Test(arguments: [404, 410])
-    func `An expired upload starts again`(status: Int) {
+    func `The client starts an expired upload again`(status: Int) {
         var scene = created()
         scene.send()
         #expect(scene.answer(status).isStartAgain)
         #expect(scene.send().method == "POST")
     }
 
-    @Test func `A server that stores no bytes, or more than were sent, is not trusted`() {
+    @Test func `The client queries again if a server stores no bytes, or more bytes than were sent`() {
         var scene = created()
         scene.send()
         #expect(scene.answer(204, ["Upload-Offset": "0"]).isAskAgain)
@@ -104,13 +104,13 @@ import Transfers
         #expect(scene.answer(204, ["Tus-Resumable": "1.0.0"]).isStartAgain)
     }
 
-    @Test func `Interim responses are ignored in tus`() {
+    @Test func `The client ignores interim responses of a tus server`() {
         var scene = created()
         scene.send()
         #expect(scene.interim(.v8, ["Upload-Offset": "50"]) == .ignored)
     }
 
-    @Test func `An upload that is no longer wanted is terminated`() {
+    @Test func `The client terminates an upload that is no longer wanted`() {
         let request = created().upload.cancellation()
         #expect(request?.method == "DELETE" && request?.protocolFields == ["Tus-Resumable": "1.0.0"])
     }

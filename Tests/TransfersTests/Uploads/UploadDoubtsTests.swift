@@ -12,7 +12,7 @@ import Transfers
             (200, page), (200, [:]), (204, [:]), (200, ["Content-Type": "text/plain"]), (206, page), (304, [:]),
             (302, page), (400, [:]), (401, page), (403, page), (405, [:]), (501, [:]), (505, page),
         ] as [(Int, [String: String])])
-    func `T8: A response without upload fields leaves the upload on its server`(
+    func `T8: A response without upload fields does not discard the upload on the server`(
         status: Int, fields: [String: String]
     ) {
         var tus = UploadScene(.tus, resource: UploadScene.broken().upload.resource.map(Self.inTus))
@@ -34,7 +34,7 @@ import Transfers
             (403, ["Upload-Draft-Interop-Version": "8"], true), (501, ["Upload-Limit": "max-size=1"], true),
             (400, ["Tus-Resumable": "1.0.0"], true), (503, page, false), (511, page, false), (429, [:], false),
         ] as [(Int, [String: String], Bool)])
-    func `T8: Upload fields, a deleted upload and temporary errors are trusted`(
+    func `T8: Responses with upload fields, 404, 410 or temporary errors are not suspect`(
         status: Int, fields: [String: String], isStartAgain: Bool
     ) {
         var scene = UploadScene.broken()
@@ -44,7 +44,7 @@ import Transfers
         #expect(scene.upload.resource?.doubt == nil)
     }
 
-    @Test func `T8: A page answers the last bytes only if the server has responded before`() {
+    @Test func `T8: A page is the final response to the last bytes only if the server responded before`() {
         for status in [200, 201, 403] {
             var scene = UploadScene.continued()
             scene.send()
@@ -76,7 +76,7 @@ import Transfers
         #expect(scene.send().purpose == .query)
     }
 
-    @Test func `T8: The same response is trusted after enough repetitions, even across crashes`() {
+    @Test func `T8: A suspect response is trusted after enough repetitions, even across crashes`() {
         var scene = UploadScene.broken()
         for times in 1..<SuspectResponses.enough {
             scene.send()
@@ -92,7 +92,7 @@ import Transfers
         #expect(scene.answer(200, Self.page).isStartAgain)
     }
 
-    @Test func `T8: Bytes that finally arrive end the suspicion`() {
+    @Test func `T8: A response stops being suspect when later bytes arrive`() {
         var scene = UploadScene.broken()
         scene.send()
         #expect(scene.answer(200, Self.page).doubtCode != nil)
@@ -105,7 +105,7 @@ import Transfers
     }
 
     @Test(arguments: [200, 204, 403, 404, 410, 413])
-    func `T8: A response behind a captive portal never counts`(status: Int) {
+    func `T8: A response behind a captive portal never counts as a repetition`(status: Int) {
         for var scene in [UploadScene.broken(), .continued()] {
             for _ in 0..<20 {
                 scene.send()
@@ -124,7 +124,7 @@ import Transfers
     }
 
     @Test(arguments: [(false, WaitReason.doubtfulAnswer, 30.0), (true, .portal, 3_600)])
-    func `T8: After a suspect response the upload waits for a while, or for a log-in`(
+    func `T8: An upload waits for a while, or for a log-in, after a suspect response`(
         isBehindPortal: Bool, reason: WaitReason, pause: Double
     ) {
         var doubted = UploadScene.broken()

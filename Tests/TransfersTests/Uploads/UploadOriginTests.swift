@@ -24,7 +24,7 @@ import Transfers
         // A resource at this origin that another origin has named does not get secrets.
         (UploadScene.resource, "https://cdn.example.org/x", UploadScene.resource, false),
     ])
-    func `Secrets are sent to the request's own origin if it named the resource itself`(
+    func `Secrets are sent to the origin of the request only if that origin named the resource`(
         location: String, from: String, resource: String, sharesSecrets: Bool
     ) throws {
         var scene = UploadScene(headers: Self.fields)
@@ -61,7 +61,7 @@ import Transfers
     @Test(arguments: [
         "http://example.org/u", "http://localhost/u", "ftp://example.org/u", "file:///etc/passwd", "data:,x",
     ])
-    func `An upload over https never continues unencrypted or elsewhere`(location: String) {
+    func `An upload over https ignores a location with any other scheme`(location: String) {
         var scene = UploadScene()
         scene.send()
         #expect(scene.interim(.v8, ["Location": location]) == .ignored)

@@ -109,7 +109,7 @@ import Transfers
         }
     }
 
-    @Test func `Every byte arrives in order, every claim is true, and each upload ends`() {
+    @Test func `Random uploads deliver all bytes in order, are never falsely complete, and end`() {
         let seed = ExchangeRandom.printedSeed("uploadWalk")
         var random = ExchangeRandom(seed: seed)
         var successes = 0
@@ -129,7 +129,7 @@ import Transfers
     }
 
     /// A test of the acknowledged offset of one resource, whatever the server reports.
-    @Test func `An offset never decreases`() {
+    @Test func `The offset of a random upload never decreases`() {
         let seed = ExchangeRandom.printedSeed("uploadOffsets")
         var random = ExchangeRandom(seed: seed)
         for _ in 0..<8_000 {
