@@ -56,7 +56,8 @@ import Testing
             large: queue(jobs, moment, isLarge: true, limit: limit), allowance: .max)
     }
 
-    @Test(arguments: 1...20) func `The first tasks of each class give the same plan as all allowed tasks`(_ seed: Int) {
+    @Test(arguments: 1...20)
+    func `Admission plans the same with the first tasks of each class as with all allowed tasks`(_ seed: Int) {
         var random = SplitMix64(seed: UInt64(seed))
         let connections = Int.random(in: 1...6, using: &random)
         let maximum = Int.random(in: 1...8, using: &random)
@@ -115,7 +116,7 @@ import Testing
         #expect(order == (1...400).map { TaskID($0) })
     }
 
-    @Test func `Merged queues are ordered by priority, then age`() {
+    @Test func `Merged queues are ordered by priority, then by age`() {
         func candidates(_ entries: (Int64, Double)...) -> [Admission.Candidate] {
             entries.map { Admission.Candidate(id: TaskID($0.0), priority: $0.1, isLarge: false) }
         }

@@ -161,14 +161,14 @@ import Testing
             ], start: [9]),
     ]
 
-    @Test(arguments: rows) func `Each plan starts and stops the tasks of its row`(_ row: Row) {
+    @Test(arguments: rows) func `Each plan starts and stops the tasks that its row names`(_ row: Row) {
         let plan = Admission.plan(lanes: row.lanes, maximumTransfers: row.maximum, now: row.now)
         #expect(plan.start == row.start.map { TaskID($0) })
         #expect(plan.makeRoom == row.makeRoom.map { TaskID($0) })
         #expect(plan.nextDeadline == row.nextDeadline)
     }
 
-    @Test func `Each waiting task has the reason of the limit that blocks it`() {
+    @Test func `Each waiting task has the reason of the limit that blocks the task`() {
         let full = Self.lane(1, running: [Self.running(1)], small: [Self.small(2)])
         #expect(Admission.reason(isLarge: false, lane: full, places: Self.places(1)) == .connectionLimit)
         let paused = Self.lane(1, small: [Self.small(2)], allowance: 0)

@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...12) func `Plans for random loads never break a rule`(_ seed: Int) {
+    @Test(arguments: 1...12) func `Admission keeps its rules under random loads`(_ seed: Int) {
         var world = World(seed: UInt64(seed))
         for _ in 0..<120 {
             for _ in 0..<Int.random(in: 0...3, using: &world.random) { world.arrive() }

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of the counts of attempts, and of tasks that take turns on a single connection.
 @Suite struct AttemptTests {
-    @Test func `An attempt whose bytes do not last counts as an attempt without progress`() {
+    @Test func `An attempt whose bytes are lost counts as an attempt without progress`() {
         var record = AttemptRecord()
         #expect(record.hasAdvanced(to: 0))
         record.begin()
@@ -16,7 +16,7 @@ import Testing
         #expect(record == AttemptRecord(failures: 0, fruitless: 0, furthest: 10))
     }
 
-    @Test func `A transfer is given up after many losses in a row, or after fewer large losses`() {
+    @Test func `A transfer fails after many losses in a row, or after fewer large losses`() {
         func record(_ fruitless: Int, _ restarts: Int) -> AttemptRecord {
             AttemptRecord(fruitless: fruitless, restarts: restarts)
         }
@@ -31,7 +31,7 @@ import Testing
         #expect(record(3, 2).isHopeless(fetching: .max) && !record(2, 2).isHopeless(fetching: .max))
     }
 
-    @Test func `Bytes that arrived before a crash without a record count as progress`() {
+    @Test func `Unrecorded bytes that arrived before a crash count as progress`() {
         var record = AttemptRecord(failures: 4, fruitless: 3, furthest: 10)
         record.start(from: 10)
         #expect(record == AttemptRecord(failures: 4, fruitless: 3, furthest: 10))
@@ -40,7 +40,7 @@ import Testing
         #expect(record == AttemptRecord(failures: 0, fruitless: 1, furthest: 11))
     }
 
-    @Test func `After two losses, bytes count as progress only when a response resumes after them`() {
+    @Test func `After two losses, bytes count as progress only if a response continues them`() {
         var record = AttemptRecord()
         for count in [10, 11] as [Int64] {
             record.begin()
@@ -58,7 +58,7 @@ import Testing
         #expect(record == AttemptRecord(failures: 0, fruitless: 0, furthest: 12, restarts: 2))
     }
 
-    @Test func `Bytes that were kept for a while and then lost do not shorten the pauses`() {
+    @Test func `Bytes that are continued once and then lost do not shorten the pauses`() {
         // Each version is resumed once, fetches one byte more than the last version, and is then discarded.
         var record = AttemptRecord()
         for number in 1...20 {
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `Transfers that have failed take turns with those that have not failed`(seed: UInt64) {
+    func `Transfers that have failed take turns with transfers that have not failed`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var turns = ConnectionTurns<Int>()
         var last: [Int: (hasFailed: Bool, connections: Int)] = [:]

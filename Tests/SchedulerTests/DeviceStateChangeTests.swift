@@ -72,7 +72,9 @@ import Testing
         }
     }
 
-    @Test(arguments: rows) func `Each change of device state causes the actions of its row in the table`(row: Row) {
+    @Test(arguments: rows) func `Each change of device state causes the actions of the change's row in the table`(
+        row: Row
+    ) {
         let actions = DeviceStateChange.actions(from: row.before, to: row.after, now: Self.now)
         #expect(Self.words(actions) == row.expected)
     }

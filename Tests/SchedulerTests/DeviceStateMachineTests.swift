@@ -32,7 +32,7 @@ import Testing
         AwakeHolder(app: AppID(rawValue: app), tasks: tasks, since: Date(timeIntervalSince1970: 0))
     }
 
-    @Test func `The service starts with the current conditions`() {
+    @Test func `The state machine begins with the current conditions`() {
         var machine = Self.machine()
         let found = Self.conditions {
             $0.power = .battery
@@ -48,7 +48,7 @@ import Testing
         #expect(machine.moment == DeviceState(conditions: found, phase: .awake))
     }
 
-    @Test func `A change is recorded with the old and the new value`() {
+    @Test func `The journal records a change of conditions with the old and the new value`() {
         var machine = Self.machine()
         _ = machine.begin(Self.conditions { $0.power = .battery }, now: Self.now(0))
         let actions = machine.changed(
@@ -66,7 +66,7 @@ import Testing
         #expect(Self.entries(woke).map(\.decision) == [.deviceChanged, .deviceWoke])
     }
 
-    @Test func `A sleep that is noticed only after its end is recorded`() {
+    @Test func `The journal records a sleep that the service notices only after the wake`() {
         var machine = Self.machine()
         _ = machine.begin(Self.conditions { $0.sleeps = 3 }, now: Self.now(0))
         let actions = machine.changed(to: Self.conditions { $0.sleeps = 4 }, now: Self.now(5))
@@ -84,14 +84,14 @@ import Testing
         #expect(Self.entries(woke).map(\.decision) == [.deviceChanged, .deviceWoke])
     }
 
-    @Test func `A change of free space is not recorded`() {
+    @Test func `The journal does not record a change of free space`() {
         var machine = Self.machine()
         _ = machine.begin(DeviceConditions(), now: Self.now(0))
         #expect(machine.changed(to: Self.conditions { $0.freeBytes = 9 }, now: Self.now(1)) == [])
         #expect(machine.conditions.freeBytes == nil)
     }
 
-    @Test func `The service records apps that hold the device awake, and keeps the device awake`() {
+    @Test func `Apps can hold the device awake, and the journal names those apps`() {
         var machine = Self.machine()
         _ = machine.begin(Self.conditions { $0.power = .battery }, now: Self.now(0))
         var activity = DeviceStateMachine.Activity()
@@ -158,7 +158,7 @@ import Testing
         #expect(machine.tick(now: Self.now(130)) == [.readConditions(since: 130)])
     }
 
-    @Test func `A requested phase begins, or is refused with a reason`() {
+    @Test func `A requested phase of doze begins, or is refused with a reason`() {
         var machine = Self.machine()
         _ = machine.begin(DeviceConditions(), now: Self.now(0))
         guard case .failure(let refusal) = machine.request(.dozing, now: Self.now(1)) else {

@@ -30,7 +30,7 @@ import Testing
         #expect(scene.changes() == log)
     }
 
-    @Test func `L5: Doze begins only after a reading that is as new as the decision`() {
+    @Test func `L5: Doze begins only after a reading of device use from the time when doze is due`() {
         var scene = DozeScene()
         scene.answersAtOnce = false
         scene.device {
@@ -45,7 +45,7 @@ import Testing
         #expect(scene.changes() == ["doze 65"] && scene.machine.readingDue == nil)
     }
 
-    @Test func `L5: Use that only a reading shows prevents doze`() {
+    @Test func `L5: A reading that shows use of the device prevents doze`() {
         var scene = DozeScene()
         scene.answersAtOnce = false
         scene.device {
@@ -59,7 +59,7 @@ import Testing
         #expect(scene.changes() == [] && scene.machine.awakeReason == .inUse && scene.machine.readingDue == nil)
     }
 
-    @Test func `L5: A reading at the end of a window closes the window, or ends doze if it shows use`() {
+    @Test func `L5: The reading at the end of a window ends doze if the device is in use`() {
         for isInUse in [false, true] {
             var scene = dozing()
             scene.answersAtOnce = false
@@ -139,7 +139,7 @@ import Testing
         #expect(scene.machine.nextDeadline == 3_060)
     }
 
-    @Test func `L5: A wake from sleep opens a window that does not delay the next one`() {
+    @Test func `L5: A window that a wake from sleep opens does not delay the next window`() {
         var scene = dozing()
         scene.wait(until: 100)
         scene.device { $0.isSleeping = true }
@@ -149,7 +149,7 @@ import Testing
         #expect(scene.changes() == ["window: deviceWoke 500", "closed 510", "window: maintenance 960", "closed 970"])
     }
 
-    @Test func `L5: A sleep that is noticed only after its end also opens a window`() {
+    @Test func `L5: A sleep that the service notices only after the wake also opens a window`() {
         var scene = dozing()
         scene.wait(until: 100)
         scene.device { $0.sleeps += 1 }
@@ -247,7 +247,7 @@ import Testing
 
     // MARK: - Requests
 
-    @Test func `L5: Doze can be requested on external power or during use, but not during both`() {
+    @Test func `L5: Doze can be requested on external power or during use, but not with both`() {
         var plugged = DozeScene()
         #expect(plugged.request(.dozing) == .inUse)
         plugged.device { $0.isIdle = true }
@@ -294,7 +294,7 @@ import Testing
         #expect(scene.changes() == ["window: requested 100", "closed 110"])
     }
 
-    @Test func `L5: Doze can be requested in a window, but not while an app holds the device awake`() {
+    @Test func `L5: Doze can be requested in a window unless an app holds the device awake`() {
         var scene = dozing()
         scene.activity(busy: true)
         scene.wait(until: 970)
@@ -322,7 +322,7 @@ import Testing
         #expect(next.machine.state == scene.machine.state)
     }
 
-    @Test func `L5: After a reboot, the next window is as far away as before`() {
+    @Test func `L5: A reboot does not change how far away the next window is`() {
         var scene = dozing()
         scene.wait(until: 100)
         // The machine was off for 200 s and has now been on for 20 s.

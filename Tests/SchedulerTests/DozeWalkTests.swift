@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `L5: The same random day leads to the same state twice`(seed: UInt64) {
+    func `L5: Two runs of the same random day end in the same state`(seed: UInt64) {
         var one = Walk(seed: seed)
         var other = Walk(seed: seed)
         for _ in 0..<300 {

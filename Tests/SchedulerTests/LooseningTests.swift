@@ -19,7 +19,7 @@ import Testing
         #expect(discretion.relaxesAt == nil)
     }
 
-    @Test func `Full discretion becomes relaxed, and then ends`() {
+    @Test func `Full discretion first becomes relaxed discretion, and then ends`() {
         var discretion = Discretion(.full)
         discretion.schedule(Self.limit)
         #expect(discretion.loosen(Self.limit) == "Half of the transfer's time limit has passed.")
@@ -30,7 +30,7 @@ import Testing
         #expect(discretion.loosen(Self.limit) == nil)
     }
 
-    @Test func `Forced discretion can be removed, and does not replace the app's own choice`() {
+    @Test func `Forced discretion can be removed, and does not replace the discretion of the app`() {
         var forced = Discretion(.none)
         forced.force(Self.limit)
         #expect(forced == Discretion(.full, isForced: true, relaxesAt: 600))
@@ -41,14 +41,14 @@ import Testing
         #expect(own == Discretion(.relaxed, relaxesAt: 1_000))
     }
 
-    @Test func `A time limit needs a deadline and a timeout`() {
+    @Test func `A time limit exists only with both a deadline and a timeout`() {
         #expect(Discretion.TimeLimit(deadline: nil, timeout: 5) == nil)
         #expect(Discretion.TimeLimit(deadline: 5, timeout: nil) == nil)
         #expect(Discretion.TimeLimit(deadline: 1_100 as Double?, timeout: 1_000 as Double?) == Self.limit)
     }
 
     @Test(arguments: [(1, "1 task."), (7, "7 tasks.")])
-    func `The journal counts the tasks that no longer wait`(count: Int, words: String) {
+    func `The journal counts the tasks whose conditions were lifted`(count: Int, words: String) {
         let now = ClockReading(bootID: "boot", bootSeconds: 5, wallSeconds: 50)
         let entry = JournalEntry.conditionsLifted(of: AppID(rawValue: "a"), tasks: count, at: now.date)
         #expect(entry.decision == .conditionsLifted && entry.detail == words && entry.app?.rawValue == "a")

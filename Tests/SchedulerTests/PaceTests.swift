@@ -6,7 +6,7 @@ import Testing
 @Suite struct PaceTests {
     private static let rate = Pace.leastRate
 
-    @Test func `T2: A transfer without bytes is slow after a second`() {
+    @Test func `T2: A transfer that receives no bytes is slow after a second`() {
         var pace = Pace(count: 0, at: 10)
         #expect(pace.read(0, at: 10.5, minimum: Self.rate) == false)
         #expect(pace.read(0, at: 11, minimum: Self.rate) == true)
@@ -14,7 +14,7 @@ import Testing
         #expect(pace.read(0, at: 12, minimum: Self.rate) == false && pace.slowSince == 11)
     }
 
-    @Test func `T2: A transfer keeps its place at a kilobyte per second, but not at two bytes per second`() {
+    @Test func `T2: A transfer is slow at two bytes per second, but not at a kilobyte per second`() {
         var (drip, flow) = (Pace(count: 0, at: 0), Pace(count: 0, at: 0))
         for second in 1...100 {
             _ = drip.read(Int64(2 * second), at: Double(second), minimum: Self.rate)
@@ -24,7 +24,7 @@ import Testing
         #expect(drip.slowSince == 1 && flow.isSteady)
     }
 
-    @Test func `T2: After a burst, a gap of one second is allowed, but a gap of three seconds is not`() {
+    @Test func `T2: A transfer becomes slow three seconds after a burst, but not after one second`() {
         var pace = Pace(count: 0, at: 0)
         _ = pace.read(1 << 20, at: 1, minimum: Self.rate)
         #expect(!pace.read(1 << 20, at: 2, minimum: Self.rate) && !pace.isSlow)
@@ -32,7 +32,7 @@ import Testing
         #expect(pace.read(2 << 20, at: 5, minimum: Self.rate) && !pace.isSlow)
     }
 
-    @Test func `T2: Discarded bytes and sleep of the machine do not make a transfer slow permanently`() {
+    @Test func `T2: Discarded bytes and sleep of the machine make a transfer slow only for a while`() {
         var pace = Pace(count: 5_000_000, at: 0)
         _ = pace.read(0, at: 0.5, minimum: Self.rate)
         #expect(!pace.isSlow)
@@ -50,7 +50,7 @@ import Testing
         #expect(Pace.minimum(ownLimit: 1 << 30, serviceLimit: 1 << 30, transfers: 32) == Pace.leastRate)
     }
 
-    @Test func `T2: A slow transfer keeps its place for longer each time`() {
+    @Test func `T2: A slow transfer keeps its slot for longer each time`() {
         var history = YieldHistory()
         let task = TaskID(1)
         var slices: [Double] = []

@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func `Stricter rules never allow more tasks, and better device states never fewer`() {
+    @Test func `Stricter rules never allow more tasks, and a better device state never fewer`() {
         var faults: Set<String> = []
         for rules in Self.everyRule {
             var looser = rules
@@ -248,7 +248,7 @@ import Testing
     }
 
     /// A test that values other than the listed inputs have no effect.
-    @Test func `The decision depends only on its listed inputs`() {
+    @Test func `The permission depends only on the listed inputs`() {
         var faults: Set<String> = []
         for rules in Self.everyRule {
             for isLoopback in [false, true] {
@@ -264,7 +264,7 @@ import Testing
         #expect(faults.isEmpty, "\(faults.prefix(3))")
     }
 
-    @Test func `Inputs have the names of the device keys`() {
+    @Test func `The inputs of the permission have the names of the device keys`() {
         var rules = TransferRules()
         rules.minimumBattery = 50
         rules.discretion = .relaxed

@@ -142,7 +142,7 @@ import Testing
             lanes: [lane("a", running(1...6, slowSince: 1, loss: .wait), waiting: [task(9)])], now: 50),
     ]
 
-    @Test(arguments: rows) func `T2: Slow transfers do not block all places of the service`(_ row: Row) {
+    @Test(arguments: rows) func `T2: Slow transfers do not use all slots of the service`(_ row: Row) {
         let plan = Admission.plan(lanes: row.lanes, maximumTransfers: row.maximum, now: row.now)
         #expect(plan.start == row.start.map { TaskID($0) })
         #expect(plan.yield == row.yield.map { TaskID($0) })

@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: 1...3)
-    func `T2: A healthy host's first task starts within 5 s beside 1,000 tasks of 100 other hosts`(
+    func `T2: The first task of a healthy host starts within 5 s beside 1,000 tasks of bad hosts`(
         _ seed: Int
     ) {
         var world = World(seed: UInt64(seed), maximum: 32)
@@ -171,7 +171,7 @@ import Testing
         #expect(world.jobs.allSatisfy { $0.lost == 0 })
     }
 
-    @Test(arguments: 1...4) func `T2: With few places, slow transfers and others take turns, and all of them complete`(
+    @Test(arguments: 1...4) func `T2: Slow transfers and others take turns on few slots, and all of them complete`(
         _ seed: Int
     ) {
         var world = World(seed: UInt64(seed) + 50, maximum: 1 + seed)

@@ -25,7 +25,7 @@ import Testing
         return moment
     }
 
-    @Test func `Only discretionary work that can run in a window keeps the window open`() {
+    @Test func `Only discretionary work that can run in a maintenance window keeps the window open`() {
         let full = Self.needs { $0.discretion = .full }
         let relaxed = Self.needs { $0.discretion = .relaxed }
         let powered = Self.needs {
@@ -44,7 +44,7 @@ import Testing
         #expect(Self.needs(loopback: true) { $0.discretion = .full }.wantsWindow(offline))
     }
 
-    @Test func `Tasks with equal requirements share one entry when they are blocked from the start`() {
+    @Test func `Tasks with equal requirements share one entry if they are blocked from the start`() {
         let wifi = Self.needs { $0.allowsCellularAccess = false }
         let power = Self.needs { $0.requiresExternalPower = true }
         let moment = Self.moment {
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `A class counts as blocked since its reason last changed`(seed: UInt64) {
+    func `The blocked time of a class starts again when the reason changes`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let classes = [
             Self.needs(), Self.needs { $0.discretion = .full }, Self.needs { $0.requiresExternalPower = true },

@@ -23,11 +23,11 @@ import Testing
         WaitOrder.Facts(needs: RequirementClass(rules: TransferRules(), isLoopback: false))
     }
 
-    @Test func `A task without obstacles waits for its place in the queue`() {
+    @Test func `A task without obstacles waits in the queue`() {
         #expect(WaitOrder.cause(Self.free, DeviceState(), Self.now) == .queue)
     }
 
-    @Test func `A time that has passed does not block the task`() {
+    @Test func `A begin date that has passed does not block the task`() {
         var facts = Self.free
         facts.storePausedUntil = 100
         facts.notBefore = 100
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: 0..<256)
-    func `The first of several obstacles is reported`(combination: Int) {
+    func `A task with several obstacles reports the first one`(combination: Int) {
         var facts = Self.free
         var moment = DeviceState()
         let chosen = Self.obstacles.enumerated().filter { combination >> $0.offset & 1 == 1 }.map(\.element)

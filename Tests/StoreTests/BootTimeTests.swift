@@ -26,12 +26,12 @@ import Testing
             seenShift: -1_000),
     ]
 
-    @Test(arguments: rows) func `The observed time of a boot shifts by the change of the wall clock`(_ row: Row) {
+    @Test(arguments: rows) func `A boot time follows a change of the wall clock`(_ row: Row) {
         #expect(row.now.shift(from: StoreFixture.now) == row.shift)
         #expect(row.now.seenShift(from: StoreFixture.now) == row.seenShift)
     }
 
-    @Test(arguments: rows) func `Stored boot times are converted for a new boot, and wall-clock times stay`(_ row: Row)
+    @Test(arguments: rows) func `A new boot converts stored boot times, and keeps wall-clock times`(_ row: Row)
         async throws
     {
         let fixture = try StoreFixture()

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: ["boot-1", "boot-2"])
-    func `A clock that is forty days ahead does not cause ended tasks to be deleted`(
+    func `A clock that is forty days ahead does not allow the deletion of ended tasks`(
         bootID: String
     ) async throws {
         let fixture = try StoreFixture()
@@ -54,7 +54,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `The time of several boots adds up, without the time between them`() async throws {
+    @Test func `The age of an ended task adds up over boots, without the time between the boots`() async throws {
         let fixture = try StoreFixture()
         var now = StoreFixture.now
         let store = try fixture.open(now)

@@ -23,7 +23,7 @@ import Testing
         #expect(outcome.code != 0)
     }
 
-    @Test func `The store rolls back the hot journal of a database under creation`() async throws {
+    @Test func `The store rolls back the hot journal of a database that is being created`() async throws {
         let fixture = try StoreFixture()
         try await hotJournal(fixture)
         let journal = fixture.paths.database.path + "-journal"
@@ -36,7 +36,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `A partly created database opens`() throws {
+    @Test func `The store opens a partly created database`() throws {
         for leave in [
             { (_: StoreFixture) in },
             { try Data().write(to: $0.paths.database) },

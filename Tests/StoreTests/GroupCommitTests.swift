@@ -40,7 +40,7 @@ import Testing
         #expect(counter.commits <= writers / 10, "\(counter.commits) commits for \(writers) writers")
     }
 
-    @Test func `A failing write undoes only itself`() async throws {
+    @Test func `A failing write undoes only its own changes`() async throws {
         let store = try await StoreFixture.inMemory()
         let outcomes = await withTaskGroup(of: Bool.self) { group in
             for number in 0..<100 {
@@ -95,7 +95,7 @@ import Testing
         #expect(try await store.read { try $0.taskCount() } == 1)
     }
 
-    @Test func `A disk that fills during a transaction is reported as full to all its writers`() async throws {
+    @Test func `All writers of a transaction get the error that the disk is full`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.write { try $0.putSession(.terminal, SessionSettings()) }

@@ -40,14 +40,15 @@ import Testing
         #expect(store.journalSignal.last == entries)
     }
 
-    @Test(.timeLimit(.minutes(20))) func `An existing entry ends the wait immediately`() async throws {
+    @Test(.timeLimit(.minutes(20))) func `A reader does not wait if the journal already has a new entry`() async throws
+    {
         let store = try await StoreFixture.inMemory()
         try await store.write { try $0.record(JournalEntry(time: .init(timeIntervalSince1970: 1), decision: .started)) }
         await store.journalSignal.wait(past: 0)
         #expect(store.journalSignal.last == 1)
     }
 
-    @Test(.timeLimit(.minutes(20))) func `A pulse before the wait is not lost`() async throws {
+    @Test(.timeLimit(.minutes(20))) func `A reader does not lose a pulse that precedes the wait`() async throws {
         let store = try await StoreFixture.inMemory()
         let wakes = store.journalSignal.wakes
         store.journalSignal.wakeWaiters()
@@ -55,7 +56,9 @@ import Testing
         #expect(store.journalSignal.wakes == wakes + 1 && store.journalSignal.last == 0)
     }
 
-    @Test(.timeLimit(.minutes(20)), arguments: 1...50) func `A cancelled wait ends`(_ seed: Int) async throws {
+    @Test(.timeLimit(.minutes(20)), arguments: 1...50) func `A reader whose wait is cancelled stops waiting`(
+        _ seed: Int
+    ) async throws {
         let store = try await StoreFixture.inMemory()
         let waiting = Task { await store.journalSignal.wait(past: 0) }
         for _ in 0..<seed % 5 { await Task.yield() }
@@ -64,7 +67,7 @@ import Testing
         #expect(store.journalSignal.last == 0)
     }
 
-    @Test(.timeLimit(.minutes(20))) func `A pulse wakes a reader without an entry`() async throws {
+    @Test(.timeLimit(.minutes(20))) func `A pulse wakes a reader although there is no entry`() async throws {
         let store = try await StoreFixture.inMemory()
         let woken = Task { await store.journalSignal.wait(past: 0) }
         let pulsing = Task {

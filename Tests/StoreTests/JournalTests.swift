@@ -28,7 +28,7 @@ import Testing
         #expect(try await store.read { try $0.firstJournalEntry() } == 1)
     }
 
-    @Test func `Entries are found by task and by session`() async throws {
+    @Test func `The journal finds entries by task and by session`() async throws {
         let store = try await StoreFixture.inMemory()
         let other = SessionID(rawValue: "other")
         let (one, two) = try await store.write { [self] transaction in
@@ -58,7 +58,7 @@ import Testing
         #expect(try await store.read { try $0.journal(after: 0, session: other, limit: 99) }.count == 4)
     }
 
-    @Test func `Waits and errors are read back as they were written`() async throws {
+    @Test func `The journal reads waits and errors back unchanged`() async throws {
         let store = try await StoreFixture.inMemory()
         let since = Date(timeIntervalSince1970: 1_800_000_001)
         let entry = JournalEntry(
@@ -69,7 +69,7 @@ import Testing
         #expect(try await store.read { try $0.journal(after: 0, limit: 9) } == [entry])
     }
 
-    @Test func `The inputs of a decision are read back`() async throws {
+    @Test func `The journal reads the inputs of a decision back`() async throws {
         let store = try await StoreFixture.inMemory()
         var entry = entry(nil, "held")
         entry.inputs = ["battery": "34", "power": "battery"]
@@ -78,7 +78,7 @@ import Testing
         #expect(try await store.read { try $0.journal(after: 0, limit: 9) }.map(\.inputs) == [entry.inputs])
     }
 
-    @Test func `Entries are found by app and by time`() async throws {
+    @Test func `The journal finds entries by app and by time`() async throws {
         let store = try await StoreFixture.inMemory()
         let app = AppID(rawValue: "org.example.Photos")
         try await store.write { [self] transaction in
@@ -103,7 +103,7 @@ import Testing
         #expect(try await details(app: nil, since: 1_800_000_900).isEmpty)
     }
 
-    @Test func `The oldest entries are deleted when there are too many`() async throws {
+    @Test func `The journal deletes the oldest entries when there are too many`() async throws {
         let store = try await StoreFixture.inMemory()
         let count = Limits.journalEntries + 5_000
         try await store.write { transaction in
@@ -116,7 +116,7 @@ import Testing
         #expect(last - first >= Limits.journalEntries - 1)
     }
 
-    @Test func `Numbers of entries and tasks are never reused`() async throws {
+    @Test func `The store never reuses numbers of entries and tasks`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         let id = try await store.write { [self] transaction in

@@ -17,7 +17,7 @@ import Testing
         try await store.read { try $0.location(Record.self, Record.self) }
     }
 
-    @Test func `R6: Records are stored, and a later record replaces an earlier one`() async throws {
+    @Test func `R6: A later record replaces an earlier record of the same app`() async throws {
         let store = try await StoreFixture.inMemory()
         for value in 1...2 {
             try await store.write { transaction in
@@ -29,7 +29,7 @@ import Testing
         #expect(kept.apps == [Self.app: Record(value: 2)] && kept.device == Record(value: 20) && kept.unreadable == [])
     }
 
-    @Test func `R6 R7: A withdrawn wake does not wake its app, and other wakes stay`() async throws {
+    @Test func `R6 R7: A withdrawn wake does not wake its app, and other wakes remain`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             for app in [Self.app, Self.other] {
@@ -56,7 +56,7 @@ import Testing
         ("UPDATE location_apps SET record = '{' WHERE app = 'org.example.app'", ["location of org.example.app"]),
         ("UPDATE location_device SET record = '{\"value\":\"x\"}'", ["location of the device"]),
     ])
-    func `R6: An unreadable row does not affect others`(damage: String, names: [String]) async throws {
+    func `R6: An unreadable location row does not affect other rows`(damage: String, names: [String]) async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.write { transaction in
@@ -70,7 +70,7 @@ import Testing
     }
 
     /// A test that the rows of a database with the previous schema stay.
-    @Test func `R6: A database with the previous schema opens, with its wakes, ends and tasks`() async throws {
+    @Test func `R6: A database with the previous schema keeps its wakes, ends and tasks`() async throws {
         let fixture = try StoreFixture()
         let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appending(path: "Fixtures/Databases/0010.sqlite")

@@ -16,7 +16,7 @@ import Testing
         return other
     }
 
-    @Test func `T2: The store of a stopping service gives up early, even if the wait began earlier`() async throws {
+    @Test func `T2: The store of a stopping service gives up early on a lock, even during a wait`() async throws {
         let fixture = try StoreFixture()
         let (patient, leaving) = (try fixture.open(), try fixture.open())
         let other = try lock(fixture)
@@ -39,7 +39,7 @@ import Testing
         try patient.close()
     }
 
-    @Test func `T2: A store waits for a lock that is released`() async throws {
+    @Test func `T2: A store waits for a lock until another program releases the lock`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         let other = try lock(fixture)

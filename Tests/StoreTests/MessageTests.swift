@@ -60,13 +60,13 @@ import Testing
         #expect(try await Self.messages(store).count == 1)
     }
 
-    @Test func `Tasks added at a terminal do not cause messages`() async throws {
+    @Test func `Tasks that were added at a terminal do not cause messages`() async throws {
         let store = try await Self.store()
         let record = try await store.write { try Self.end($0.insert(.waiting()), $0) }
         #expect(try await store.read { try $0.hasMessages(record.id) } == false)
     }
 
-    @Test func `T13: A resumption is reported before the end, even if one update contains both events`() async throws {
+    @Test func `T13: The message of a resumption precedes that of the end, even if one update has both`() async throws {
         let store = try await Self.store()
         try await store.write { transaction in
             var record = try transaction.insert(.waiting(session: Self.session))
@@ -78,7 +78,7 @@ import Testing
         #expect(found.first?.task.resumedAt == 4_096)
     }
 
-    @Test func `T7: The end of a task deletes its question`() async throws {
+    @Test func `T7: The end of a task deletes the task's question`() async throws {
         let store = try await Self.store()
         try await store.write { transaction in
             var record = try transaction.insert(.waiting(session: Self.session))
@@ -97,7 +97,7 @@ import Testing
         #expect(try await Self.messages(store).map(\.kind) == [.ended])
     }
 
-    @Test func `T7: A task that waits for an answer is not ready`() async throws {
+    @Test func `T7: A task that waits for an answer is not ready to run`() async throws {
         let store = try await Self.store()
         let record = try await store.write { try $0.insert(.waiting(session: Self.session)) }
         #expect(try await store.read { try $0.readyLanes().count } == 1)
@@ -181,7 +181,7 @@ import Testing
         #expect(try await store.read { try $0.wantedWakes() } == [])
     }
 
-    @Test func `T10: A task is kept until its app has received its end`() async throws {
+    @Test func `T10: A task is kept until its app has acknowledged the task's end`() async throws {
         let store = try await Self.store()
         let record = try await store.write { try Self.end($0.insert(.waiting(session: Self.session)), $0) }
         #expect(try await Self.forgettable(store) == [])

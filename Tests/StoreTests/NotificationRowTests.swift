@@ -29,7 +29,7 @@ import Testing
         return notification
     }
 
-    @Test func `R3: A notification waits for its release, is released once, and replaces the last one`()
+    @Test func `R3: A notification waits until it is unblocked, and is unblocked only once`()
         async throws
     {
         let store = try await StoreFixture.inMemory()
@@ -72,7 +72,7 @@ import Testing
         #expect(rows.map(\.notification.title) == ["New"])
     }
 
-    @Test func `R3: A repeating notification is shown and continues to wait`() async throws {
+    @Test func `R3: A repeating notification still waits for its next time after it is shown`() async throws {
         let store = try await StoreFixture.inMemory()
         var repeating = StoredNotification(app: Self.app, notification: Self.notification("a"), due: 60)
         (repeating.delay, repeating.repeats) = (60, true)
@@ -116,7 +116,7 @@ import Testing
         #expect(rows.count == 2 * Limits.notifications + 1)
     }
 
-    @Test func `R3: The state of each app is stored, and deleted separately`() async throws {
+    @Test func `R3: The state of each app is stored and deleted separately`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             try transaction.putNotifications(Record(value: 1), of: Self.app)
@@ -139,7 +139,7 @@ import Testing
         ("notifications SET identifier = 'b'", "notification 'b' of org.example.app"),
         ("notification_apps SET record = '[]'", "notifications of org.example.app"),
     ])
-    func `R3: An unreadable row does not affect others`(change: String, name: String) async throws {
+    func `R3: An unreadable notification row does not affect other rows`(change: String, name: String) async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.write { transaction in

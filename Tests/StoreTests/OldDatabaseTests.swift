@@ -13,7 +13,7 @@ import Testing
     /// A recorder that writes a fixture of the current schema if `NIGHTSHIFT_RECORD=1` is set. It never replaces an
     /// existing fixture.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["NIGHTSHIFT_RECORD"] == "1"))
-    func `A fixture of the current schema can be recorded`() async throws {
+    func `The tests can record a fixture of the current schema`() async throws {
         let target = Self.fixtures.appending(path: "0008.sqlite")
         try #require(!FileManager.default.fileExists(atPath: target.path))
         let fixture = try StoreFixture()
@@ -183,7 +183,7 @@ import Testing
         "UPDATE messages SET challenge = '{' WHERE kind = 'challenge'",
         "UPDATE messages SET challenge = '{\"port\":\"x\",\"isProxy\":2}' WHERE kind = 'challenge'",
     ])
-    func `Invalid values do not prevent the migration to the next schema`(damage: String) async throws {
+    func `Invalid values do not prevent a migration to the next schema`(damage: String) async throws {
         let fixture = try StoreFixture()
         try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0007.sqlite"), to: fixture.paths.database)
         try fixture.edit(damage)
@@ -211,7 +211,7 @@ import Testing
         #expect(lanes.first { $0.id == failed.lane }?.proxy == "http://proxy.example:3128")
     }
 
-    @Test func `The migration puts tasks with a proxy into queues of their own`() async throws {
+    @Test func `The migration moves tasks with a proxy to a queue of each proxy`() async throws {
         let fixture = try StoreFixture()
         try FileManager.default.copyItem(at: Self.fixtures.appending(path: "0004.sqlite"), to: fixture.paths.database)
         let url = "https://example.org/parts"

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests that only requests of the owner write the columns for the owner's settings of a task.
 @Suite struct OwnershipTests {
-    @Test func `An update from an older copy of the row does not undo a request`() async throws {
+    @Test func `An update from an older copy of the row keeps a later request`() async throws {
         let store = try await StoreFixture.inMemory()
         let old = try await store.write { try $0.insert(.waiting()) }
         try await store.write { transaction in
@@ -30,7 +30,7 @@ import Testing
         #expect(record.clientData == "note")
     }
 
-    @Test func `A request does not undo an update by the service`() async throws {
+    @Test func `A request keeps a later update by the service`() async throws {
         let store = try await StoreFixture.inMemory()
         let old = try await store.write { try $0.insert(.waiting()) }
         try await store.write { transaction in

@@ -17,7 +17,7 @@ import Testing
         try await store.read { try $0.pushes(Record.self, Record.self, Record.self) }
     }
 
-    @Test func `R3: Records and pushes are stored, replaced and deleted separately for each app`() async throws {
+    @Test func `R3: Push records and pushes are stored, replaced and deleted separately for each app`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             try transaction.putPushOfDevice(Record(value: 1))
@@ -51,7 +51,7 @@ import Testing
         #expect(try await Self.kept(store).pushes.isEmpty)
     }
 
-    @Test func `R3: Pushes with different keys wait separately, and each end belongs to its own push`() async throws {
+    @Test func `R3: Pushes with different keys wait separately, and end separately`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             for id in ["a", "b", "c", "d"] {
@@ -70,7 +70,7 @@ import Testing
         #expect(told == ["d", "c", "b"])
     }
 
-    @Test func `R3: The end of a wake identifies its push, even after another one has replaced it`() async throws {
+    @Test func `R3: The end of a wake belongs to its own push, even after a newer push has replaced it`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             for id in ["a", "b"] {
@@ -92,7 +92,7 @@ import Testing
         #expect(try await store.read { try $0.pushMessage(ofWake: 99) } == nil)
     }
 
-    @Test func `R3: An unreadable record does not affect others`() async throws {
+    @Test func `R3: An unreadable push record does not affect other records`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.write { transaction in

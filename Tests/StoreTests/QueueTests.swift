@@ -28,7 +28,7 @@ import Testing
         #expect(two == [ids[1], ids[0]])
     }
 
-    @Test func `Queries about one session do not read its other tasks`() async throws {
+    @Test func `A query about one session does not read tasks of other sessions`() async throws {
         let fixture = try StoreFixture()
         try fixture.open().close()
         let database = try DatabaseQueue(path: fixture.paths.database.path)
@@ -60,7 +60,7 @@ import Testing
             questions.first == "SEARCH tasks USING INDEX tasks_asked (session=? AND question=?)", "\(questions)")
     }
 
-    @Test func `Tasks that have failed form a separate queue`() async throws {
+    @Test func `Tasks that have failed have a queue of their own`() async throws {
         let store = try await StoreFixture.inMemory()
         let (lane, ids) = try await store.write { transaction in
             let records = try [(0, 0.5), (3, 0.5), (1, 0.5), (2, 0.9), (0, 0.5)].map { fruitless, priority in
@@ -102,7 +102,7 @@ import Testing
         #expect(row?.fruitless == 1 && row?.failures == 1 && row?.attempts == task.attempts)
     }
 
-    @Test func `Each proxy has a queue of its own`() async throws {
+    @Test func `Tasks of each proxy have a queue of their own`() async throws {
         let store = try await StoreFixture.inMemory()
         let lanes = try await store.write { transaction in
             try [nil, "", "http://a:1", "http://b:1", nil, "http://ada:secret@a:1"].map { proxy in
@@ -116,7 +116,7 @@ import Testing
         #expect(Set(proxies) == [nil, "", "http://a:1", "http://b:1"])
     }
 
-    @Test func `Waits for a retry or disk space can be ended together, but not a relaunch delay`() async throws {
+    @Test func `A retry can end waits for a retry or disk space, but not a relaunch delay`() async throws {
         let store = try await StoreFixture.inMemory()
         let reasons: [WaitReason] = [.retry, .retryAfter, .diskSpace, .relaunchDelay]
         let ids = try await store.write { transaction in
@@ -192,7 +192,7 @@ import Testing
         #expect(try await ready() == ["http://paused/", "http://later/", "http://both/"])
     }
 
-    @Test func `Only pauses after failures end early`() async throws {
+    @Test func `Only pauses after failures can end early`() async throws {
         let store = try await StoreFixture.inMemory()
         let ids = try await store.write { transaction in
             try [(WaitReason.retry, "http://a:80"), (.retryAfter, "http://a:80"), (.retry, "http://b:80")].map {
@@ -213,7 +213,7 @@ import Testing
         #expect(try await paused() == [false, true, false])
     }
 
-    @Test func `Overdue tasks are listed by oldest deadline first`() async throws {
+    @Test func `The store lists overdue tasks with the oldest deadline first`() async throws {
         let store = try await StoreFixture.inMemory()
         let ids = try await store.write { transaction in
             try [30.0, 10, 20, nil].map { deadline in
@@ -227,7 +227,7 @@ import Testing
         #expect(try await store.read { try $0.overdueTasks(bootSeconds: 9, limit: 2) }.isEmpty)
     }
 
-    @Test func `Queues without tasks are deleted`() async throws {
+    @Test func `The store deletes a queue that has no tasks`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             let id = try transaction.insert(.waiting()).id

@@ -67,7 +67,7 @@ import Testing
         return record
     }
 
-    @Test func `Every column is read back as it was written`() async throws {
+    @Test func `The store reads every column back unchanged`() async throws {
         let store = try await StoreFixture.inMemory()
         let inserted = try await store.write { try $0.insert(Self.full) }
         var expected = inserted
@@ -148,7 +148,7 @@ import Testing
         #expect(error?.code == .constraint)
     }
 
-    @Test func `A session counts its tasks, and deleting the session deletes them`() async throws {
+    @Test func `The deletion of a session deletes the session's tasks`() async throws {
         let store = try await StoreFixture.inMemory()
         let other = SessionID(rawValue: "other")
         try await store.write { transaction in
@@ -179,7 +179,7 @@ import Testing
         #expect(error?.code == .constraint)
     }
 
-    @Test func `New service settings replace the stored ones`() async throws {
+    @Test func `New settings of the service replace the stored settings`() async throws {
         let store = try await StoreFixture.inMemory()
         #expect(try await store.read { try $0.settings() } == nil)
         try await store.write { try $0.put(rateLimit: 5, maximumTransfers: 6) }

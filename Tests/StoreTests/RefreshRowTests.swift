@@ -28,7 +28,7 @@ import Testing
         return stored
     }
 
-    @Test func `R1: Records are stored, replaced and deleted separately for each app`() async throws {
+    @Test func `R1: Refresh records are stored, replaced and deleted separately for each app`() async throws {
         let store = try await StoreFixture.inMemory()
         #expect(try await Self.kept(store).apps.isEmpty)
         try await store.write { transaction in
@@ -60,7 +60,7 @@ import Testing
         #expect(wakes.filter { $0.app == Self.other }.count == 2)
     }
 
-    @Test func `R10: A running and a waiting task may have the same identifier`() async throws {
+    @Test func `R10: A running task and a waiting task may have the same identifier`() async throws {
         let store = try await StoreFixture.inMemory()
         let (waits, runs) = (Self.task("a"), Self.task("a", began: 1_800_000_100.25))
         try await store.write { transaction in
@@ -78,7 +78,7 @@ import Testing
         #expect(try await Self.kept(store).tasks == [later, Self.task("b", kind: .refresh)])
     }
 
-    @Test func `R1: The end of a wake is in its transaction, and is deleted after processing`()
+    @Test func `R1: The end of a wake is stored in the wake's transaction, and deleted once processed`()
         async throws
     {
         let store = try await StoreFixture.inMemory()
@@ -119,7 +119,7 @@ import Testing
         #expect(try await store.read { try $0.wakeEnds() }.map(\.id) == [ends[2].id + 1])
     }
 
-    @Test func `R1: The bytes since the start of a fetch are the growth of the app's transfers`() async throws {
+    @Test func `R1: The bytes since the start of a fetch equal the growth of the app's transfers`() async throws {
         let store = try await StoreFixture.inMemory()
         let session = SessionID(app: Self.app, identifier: "s")
         let task = try await store.write { transaction in
@@ -148,7 +148,7 @@ import Testing
         #expect(try await store.read { try $0.bytesSinceFetchBegan(of: Self.app) } == 0)
     }
 
-    @Test func `R1: Deleting the learned use of apps does not affect other data`() async throws {
+    @Test func `R1: A deletion of the learned use of apps keeps other data`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             for app in [Self.app, Self.other] {
@@ -167,7 +167,7 @@ import Testing
         #expect(try await decisions(Self.other) == [.fetchBegan])
     }
 
-    @Test func `R1: Deleting learned use also deletes states, manual launches and use of the device`()
+    @Test func `R1: A deletion of learned use also deletes states, manual starts and use of the device`()
         async throws
     {
         let store = try await StoreFixture.inMemory()
@@ -215,7 +215,7 @@ import Testing
         #expect(try await left().allSatisfy { $0.decision != .appEntered })
     }
 
-    @Test func `R1: An unobserved end is stored without a result`() async throws {
+    @Test func `R1: An end that was not observed is stored without a result`() async throws {
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             try transaction.putWake(Self.app, .fetch, now: StoreFixture.now)
@@ -234,7 +234,7 @@ import Testing
         ("UPDATE scheduled_tasks SET kind = 'refresh' WHERE identifier = 'a'", ["task 'a' of org.example.app"]),
         ("UPDATE scheduled_tasks SET progress = '7'", []),
     ])
-    func `R1: An unreadable row does not affect others`(damage: String, names: [String]) async throws {
+    func `R1: An unreadable refresh row does not affect other rows`(damage: String, names: [String]) async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.write { transaction in
@@ -254,7 +254,7 @@ import Testing
     // MARK: - Old databases
 
     /// A test that opens a database of the previous schema with pending wakes. The numbers and rows of the wakes stay.
-    @Test func `R1: Wakes of the previous schema stay, and new numbers follow theirs`() async throws {
+    @Test func `R1: Wakes of the previous schema remain, and new wakes get higher numbers`() async throws {
         let fixture = try StoreFixture()
         let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .appending(path: "Fixtures/Databases/0009.sqlite")

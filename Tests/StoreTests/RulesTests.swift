@@ -91,7 +91,7 @@ import Testing
         #expect(try await store.read { try $0.nextTimes().relaxesAt } == 20)
     }
 
-    @Test func `Forced discretion is lifted for one app only`() async throws {
+    @Test func `The store lifts forced discretion for one app only`() async throws {
         let store = try await StoreFixture.inMemory()
         let apps = ["org.example.a", "org.example.b"].map { AppID(rawValue: $0) }
         let ids = try await store.write { transaction in
@@ -123,7 +123,7 @@ import Testing
     }
 
     /// A test that a million blocked tasks do not slow down the query of classes, because the query never reads them.
-    @Test func `A scheduling pass searches only along the index`() async throws {
+    @Test func `A scheduling pass searches only in the index`() async throws {
         let fixture = try StoreFixture()
         try fixture.open().close()
         let database = try DatabaseQueue(path: fixture.paths.database.path)

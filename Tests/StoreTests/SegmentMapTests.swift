@@ -13,7 +13,7 @@ import Testing
         return map
     }
 
-    @Test func `A plain download can become a split download, and a plain one again`() {
+    @Test func `A plain download can become a split download, and then a plain download again`() {
         var map = SegmentMap(total: 100, count: 20, synced: 10)
         #expect(map.isContiguous && map.prefix == 20 && map.synced.prefix == 10)
         #expect(map.missing.ranges == [20..<100])
@@ -29,13 +29,13 @@ import Testing
         #expect(!SegmentMap(total: 1, count: 0, synced: 0).isComplete)
     }
 
-    @Test func `Contradictory counts are reduced to the bytes that can exist`() {
+    @Test func `A map reduces contradictory counts to the bytes that can exist`() {
         let map = SegmentMap(total: 100, count: 200, synced: 300)
         #expect(map.count == 100 && map.synced.count == 100)
         #expect(SegmentMap(total: 100, count: -1, synced: 5).synced.isEmpty)
     }
 
-    @Test func `Within one boot, bytes that were written but not synced survive`() {
+    @Test func `Bytes that were written but not synced survive within one boot`() {
         let map = Self.fragmented.surviving(sameBoot: true, fileLength: 100)
         #expect(map == Self.fragmented)
     }
@@ -52,7 +52,7 @@ import Testing
         #expect(Self.fragmented.surviving(sameBoot: false, fileLength: 0).count == 0)
     }
 
-    @Test func `Only written bytes become synced`() {
+    @Test func `A sync marks only bytes that are already written`() {
         var map = SegmentMap(total: 100, count: 0, synced: 0)
         map.write(10..<20)
         map.sync(ByteRanges(0..<100))
@@ -72,7 +72,7 @@ import Testing
         #"{"synced":[],"total":-1,"written":[]}"#, #"{"synced":[],"total":10,"written":[0,11]}"#,
         #"{"synced":[0,6],"total":10,"written":[0,5]}"#, #"{"total":10,"written":[0,5]}"#,
     ])
-    func `A stored map that contradicts itself is refused`(_ text: String) {
+    func `The store refuses a stored map that contradicts itself`(_ text: String) {
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(SegmentMap.self, from: Data(text.utf8)) }
     }
 }

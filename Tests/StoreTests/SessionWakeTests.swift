@@ -10,7 +10,7 @@ import Testing
     private static let session = SessionID(app: app, identifier: "photos")
 
     @Test(arguments: 0..<12 as Range<UInt64>)
-    func `T9: The query and the policy select the same wakes`(seed: UInt64) async throws {
+    func `T9: The query and the policy choose the same wakes`(seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         let store = try await StoreFixture.inMemory()
         var wake = SessionWake()

@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of a row's value that is also held in memory.
 struct StoredValueTests {
-    @Test func `Results in any order leave the latest value`() async throws {
+    @Test func `The latest value remains, in whatever order results arrive`() async throws {
         let store = try await StoreFixture.inMemory()
         var stored = StoredValue(5.0)
         var changes: [(value: Double, order: Int64)] = []

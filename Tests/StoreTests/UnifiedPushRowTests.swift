@@ -39,7 +39,7 @@ struct UnifiedPushRowTests {
         #expect(rest.registrations.map(\.value) == [1] && rest.messages.count == 1)
     }
 
-    @Test func `B7: An unreadable row does not affect others`() async throws {
+    @Test func `B7: An unreadable UnifiedPush row does not affect other rows`() async throws {
         let store = try Store(inMemory: StoreFixture.now)
         try await store.write { transaction in
             try transaction.putUnifiedPush("nonsense", topic: "a")

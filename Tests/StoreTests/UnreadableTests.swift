@@ -18,7 +18,7 @@ import Testing
         "sent = -9223372036854775807", "resumed_at = -1",
     ]
 
-    @Test(arguments: damages) func `An unreadable task is named, and the others are still read`(damage: String)
+    @Test(arguments: damages) func `The store names an unreadable task, and still reads the others`(damage: String)
         async throws
     {
         let fixture = try StoreFixture()
@@ -60,7 +60,9 @@ import Testing
     @Test(arguments: [
         "UPDATE tasks SET request = 'no JSON' WHERE id = 1", "UPDATE messages SET challenge = '{' WHERE id = 1",
     ])
-    func `An unreadable message keeps its place, and the others are read`(damage: String) async throws {
+    func `The store keeps the position of an unreadable message, and still reads the others`(damage: String)
+        async throws
+    {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         let app = AppID(rawValue: "org.example.app")
@@ -123,7 +125,7 @@ import Testing
         try again.close()
     }
 
-    @Test(arguments: [#"{"x":1}"#, "gone"]) func `An unreadable app is named, and the others are still read`(
+    @Test(arguments: [#"{"x":1}"#, "gone"]) func `The store names an unreadable app, and still reads the others`(
         text: String
     ) async throws {
         let fixture = try StoreFixture()
@@ -144,7 +146,7 @@ import Testing
         try again.close()
     }
 
-    @Test func `Unreadable device values are reported, and replaced settings stay`() async throws {
+    @Test func `The store reports unreadable device values until they are replaced`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         let fine = try await store.write { transaction in

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test(arguments: others) func `A new row adds a wake of its app, with the row's payload`(source: WakeSource)
+    @Test(arguments: others) func `A new row adds a wake of the row's app, with the row's payload`(source: WakeSource)
         async throws
     {
         let store = try await StoreFixture.inMemory()
@@ -75,7 +75,7 @@ import Testing
         #expect(third.payload == nil && third.expires == nil)
     }
 
-    @Test func `Wakes of different apps, sources or keys do not replace each other`() async throws {
+    @Test func `Wakes of different apps, sources or keys do not replace one another`() async throws {
         let store = try await StoreFixture.inMemory()
         let other = AppID(rawValue: "org.example.other")
         try await Self.put(store, .region, key: "home")
@@ -92,7 +92,7 @@ import Testing
         #expect(try await Self.wanted(store) == [wakes[4]])
     }
 
-    @Test func `Wakes of sessions and of rows are in one list, and end separately`() async throws {
+    @Test func `The list of wakes contains those of sessions and rows, and each ends separately`() async throws {
         let store = try await StoreFixture.inMemory()
         let session = SessionID(app: Self.app, identifier: "photos")
         try await store.write { transaction in
@@ -112,7 +112,7 @@ import Testing
         #expect(try await Self.wanted(store).map(\.reason) == [.push])
     }
 
-    @Test func `A service that crashes between the row and the wake finds the row again`() async throws {
+    @Test func `The next service finds a row again whose wake had not ended before a crash`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await Self.put(store, .push, payload: "{}", timeout: 30)
@@ -171,7 +171,7 @@ import Testing
 
     // MARK: - Old databases
 
-    @Test func `A wake of the old form waits as long as before, whatever the wall clock shows`() async throws {
+    @Test func `The wall clock does not change how long a wake of the old form waits`() async throws {
         let fixture = try StoreFixture()
         let ninth = Self.old.deletingLastPathComponent().appending(path: "0009.sqlite")
         try FileManager.default.copyItem(at: ninth, to: fixture.paths.database)
@@ -184,7 +184,7 @@ import Testing
     private static let old = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Fixtures/Databases/0007-wakes.sqlite")
 
-    @Test func `A running wake continues when the service is replaced by this version`() async throws {
+    @Test func `A running wake continues when this version replaces the service`() async throws {
         let fixture = try StoreFixture()
         try FileManager.default.copyItem(at: Self.old, to: fixture.paths.database)
         let store = try fixture.open(ClockReading(bootID: "boot-1", bootSeconds: 1_500, wallSeconds: 1_800_001_000))

@@ -19,7 +19,7 @@ import Testing
         // This is the opposite side of the earth.
         (0, 0, 0, 180, 20_015_114.44), (0, 0, 0, 0, 0),
     ])
-    func `R6: The distance between two coordinates is the length of the great circle`(
+    func `R6: The distance between two coordinates follows the great circle`(
         _ firstLatitude: Double, _ firstLongitude: Double, _ latitude: Double, _ longitude: Double, _ metres: Double
     ) throws {
         let first = try Self.place(firstLatitude, firstLongitude)
@@ -44,7 +44,7 @@ import Testing
         #expect(Fix(place: place, accuracy: 0, time: -5) != nil)
     }
 
-    @Test func `R6: Coordinates in JSON are checked, too`() throws {
+    @Test func `R6: Invalid coordinates in JSON are refused, too`() throws {
         #expect(throws: DecodingError.self) {
             try JSON.decode(Coordinate.self, from: Data(#"{"latitude": 100, "longitude": 0}"#.utf8))
         }

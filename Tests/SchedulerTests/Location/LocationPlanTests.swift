@@ -11,7 +11,7 @@ import Testing
 
     init() throws { around = try Surroundings() }
 
-    @Test func `R6: The receiver stays off if no region is monitored`() throws {
+    @Test func `R6: The receiver stays off while no region is monitored`() throws {
         var plan = LocationPlan()
         #expect(plan.due == nil)
         plan.add(try around.region(), for: first)
@@ -36,7 +36,7 @@ import Testing
             ])
     }
 
-    @Test func `R6: A new region around the device does not cause an event, but replaces its namesake`() throws {
+    @Test func `R6: A new region around the device causes no event`() throws {
         var plan = LocationPlan()
         plan.add(try around.region("far", east: 5_000), for: first)
         _ = plan.moved(to: try around.fix(0, at: 0))
@@ -54,7 +54,7 @@ import Testing
         #expect(plan == before)
     }
 
-    @Test func `R6: The farther the device is from every boundary, the later is the next fix`() throws {
+    @Test func `R6: The next fix is later if the device is farther from every boundary`() throws {
         func pause(_ east: Double) throws -> Double {
             var plan = LocationPlan()
             plan.add(try around.region(), for: first)
@@ -66,7 +66,7 @@ import Testing
         #expect(pauses.allSatisfy { (FixSchedule.shortest...FixSchedule.longest).contains($0) })
     }
 
-    @Test func `R6: A device that drives fast is located sooner than one that walks`() throws {
+    @Test func `R6: A fast device is located sooner than a slow one`() throws {
         func pause(_ speed: Double) throws -> Double {
             var plan = LocationPlan()
             plan.add(try around.region(), for: first)
@@ -78,7 +78,7 @@ import Testing
         #expect(try pause(20) < pause(1.4))
     }
 
-    @Test func `R6: The plan is stored as JSON, and a reboot discards only its location`() throws {
+    @Test func `R6: A plan that is read back after a reboot has lost only its location`() throws {
         var plan = LocationPlan()
         plan.add(try around.region(), for: first)
         _ = plan.moved(to: try around.fix(0, at: 5_000))
@@ -88,7 +88,7 @@ import Testing
         #expect(plan.moved(to: try around.fix(0, at: 3)) == [])
     }
 
-    @Test func `R6: A paused app is not monitored, and gets its region event after the pause`() throws {
+    @Test func `R6: A paused app is not monitored, and gets a missed region event after the pause`() throws {
         var plan = LocationPlan()
         plan.add(try around.region(), for: first)
         _ = plan.moved(to: try around.fix(0, at: 0))
@@ -114,7 +114,7 @@ import Testing
         #expect(try #require(plan.due) <= 1_000)
     }
 
-    @Test func `R6: Each app has a fix time of its own, and needs an accurate fix near its boundary`() throws {
+    @Test func `R6: An app near its boundary is located sooner, and needs a more accurate fix`() throws {
         var plan = LocationPlan()
         plan.add(try around.region(), for: first)
         plan.add(try around.region(east: 50_000), for: second)
@@ -125,7 +125,7 @@ import Testing
         #expect(try #require(plan.accuracy(of: first)) < 50 && plan.accuracy(of: second) == 1_000)
     }
 
-    @Test func `R6: The plan requests slightly more than the receiver's limit only after a while`() throws {
+    @Test func `R6: The plan learns to request slightly less accuracy than the receiver can reach`() throws {
         var plan = LocationPlan()
         plan.add(try around.region(radius: 150), for: first)
         let steady = 17.0
@@ -149,14 +149,14 @@ import Testing
         #expect(plan.accuracy(of: first) == 15, "another run of the machine")
     }
 
-    @Test func `R6: After a fix far coarser than wanted, the wanted accuracy is requested again`() throws {
+    @Test func `R6: The plan requests the same accuracy again after a fix that was far too coarse`() throws {
         var plan = LocationPlan()
         plan.add(try around.region(radius: 150), for: first)
         _ = plan.moved(to: try around.fix(170, accuracy: 60, at: 0), wanted: 15)
         #expect(plan.accuracy(of: first) == 15)
     }
 
-    @Test func `R6: The plan reports a region that is too small for the receiver, and requests no fixes`() throws {
+    @Test func `R6: The plan reports a region that is too small for the receiver's accuracy`() throws {
         var plan = LocationPlan()
         plan.add(try around.region("home", radius: 20), for: first)
         plan.add(try around.region("town", radius: 2_000), for: first)
@@ -169,7 +169,7 @@ import Testing
         #expect(plan.accuracyTooCoarse(for: "home", of: first) == nil, "it can do better")
     }
 
-    @Test func `R6: At the boundary, a fix that is too coarse does not keep the receiver on`() throws {
+    @Test func `R6: A fix that is too coarse does not keep the receiver on at the boundary`() throws {
         var plan = LocationPlan()
         plan.add(try around.region(), for: first)
         _ = plan.moved(to: try around.fix(300, at: 0))

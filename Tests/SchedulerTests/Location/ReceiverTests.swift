@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: ReceiverKind.allCases)
-    func `R6: A commuter's crossings are reported exactly, and the receiver is rarely on`(
+    func `R6: A commuter's crossings are reported exactly, although the receiver is rarely on`(
         _ kind: ReceiverKind
     ) throws {
         let row = try Self.row(.planned, kind)
@@ -23,7 +23,7 @@ import Testing
         #expect(row.receiverSeconds < 2 * 86_400 / 10)
     }
 
-    @Test func `R6: The same seed gives the same days, and another seed gives others`() throws {
+    @Test func `R6: The same seed gives the same days, and another seed gives other days`() throws {
         let row = try Self.row(.planned)
         #expect(try Self.row(.planned) == row)
         #expect(try Self.row(.planned, seed: 4) != row)

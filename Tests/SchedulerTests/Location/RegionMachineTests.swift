@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `R6: The first known side of a boundary does not count as a crossing`() throws {
+    @Test func `R6: The first known side of a boundary is not a crossing`() throws {
         for (metres, state) in [(0.0, RegionState.inside), (500, .outside)] {
             var machine = RegionMachine(try around.region())
             #expect(machine.state == .unknown)
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A crossing counts when the device has stayed beyond the boundary for twenty seconds`() throws {
+    @Test func `R6: A device has crossed a boundary after twenty seconds on the other side`() throws {
         var machine = RegionMachine(try around.region())
         #expect(
             try crossings(of: &machine, [300, 50, 50, 50, 50, 300, 300, 300, 300]) == [
@@ -48,14 +48,14 @@ import Testing
         #expect(machine.confirmation == nil)
     }
 
-    @Test func `R6: A device that turns round at the boundary has not crossed it`() throws {
+    @Test func `R6: A device that turns round at the boundary does not cause a crossing`() throws {
         var machine = RegionMachine(try around.region())
         #expect(
             try crossings(of: &machine, [300, 50, 300, 50, 50, 300, 300]) == Array(repeating: nil, count: 7))
         #expect(machine.state == .outside)
     }
 
-    @Test func `R6: A fix that is too coarse does not change the state`() throws {
+    @Test func `R6: A fix that is too coarse does not change the state of a region`() throws {
         var machine = RegionMachine(try around.region())
         _ = try crossings(of: &machine, [300])
         // With these fixes the device may be inside or outside.
@@ -67,7 +67,7 @@ import Testing
         #expect(machine.moved(to: try around.fix(0, at: 120)) == .entered)
     }
 
-    @Test func `R6: A crossing does not count before the minimum distance from the boundary`() throws {
+    @Test func `R6: A device crosses a boundary only at a minimum distance from the boundary`() throws {
         var machine = RegionMachine(try around.region(radius: 200))
         _ = try crossings(of: &machine, [400])
         // The device is certainly inside the boundary, but not 20 m inside.
@@ -77,13 +77,13 @@ import Testing
         #expect(try crossings(of: &machine, [230, 230, 230], from: 300) == [nil, nil, .left])
     }
 
-    @Test func `R6: Every device is outside of a region without extent`() throws {
+    @Test func `R6: Every device is outside a region that has no extent`() throws {
         var machine = RegionMachine(try around.region(radius: 0))
         #expect(try crossings(of: &machine, [0, 0, 0, 300, 300, 300, 0, 0, 0]) == Array(repeating: nil, count: 9))
         #expect(machine.state == .outside)
     }
 
-    @Test func `R6: Fixes that arrive late are ignored`() throws {
+    @Test func `R6: The machine ignores fixes that arrive late`() throws {
         var machine = RegionMachine(try around.region())
         _ = try crossings(of: &machine, [300, 0], from: 100)
         #expect(machine.moved(to: try around.fix(0, at: 50)) == nil)
@@ -91,7 +91,7 @@ import Testing
         #expect(machine.moved(to: try around.fix(0, at: 130)) == .entered)
     }
 
-    @Test func `R6: A crossing while the machine was off is reported once`() throws {
+    @Test func `R6: A crossing that the machine missed before a restart is reported once`() throws {
         var machine = RegionMachine(try around.region())
         _ = try crossings(of: &machine, [0], from: 1_000_000)
         machine = try JSON.decode(RegionMachine.self, from: try JSON.encode(machine))
@@ -174,7 +174,7 @@ import Testing
         #expect(count >= clearSides.count - 1 && count < truth.count)
     }
 
-    @Test func `R6: If a region is too small for the receiver, the probable location decides its side`() throws {
+    @Test func `R6: The probable location decides the side if a region is too small for the receiver`() throws {
         var machine = RegionMachine(try around.region(radius: 50))
         func moved(_ east: [Double], from start: Double) throws -> [RegionMachine.Crossing?] {
             try east.enumerated().map { index, east in
@@ -200,7 +200,7 @@ import Testing
         #expect(RegionMachine(try around.region(radius: radius)).wantedAccuracy == accuracy)
     }
 
-    @Test func `R6: A fix coarser than the region never causes an entry, and causes an exit only far away`()
+    @Test func `R6: A fix coarser than the region never causes an entry, and an exit only far away`()
         throws
     {
         var machine = RegionMachine(try around.region())

@@ -45,7 +45,7 @@ import Testing
         #expect(change.due == 610)
     }
 
-    @Test func `R7: A device that returns within the pause does not cause a report`() throws {
+    @Test func `R7: A device that returns within the pause causes no report`() throws {
         var change = SignificantChange()
         _ = change.moved(to: try place(0, at: 0))
         _ = change.moved(to: try place(600, at: 100))
@@ -62,7 +62,7 @@ import Testing
         #expect(change.moved(to: certain) != nil)
     }
 
-    @Test func `R7: A location reported before the modem names a cell gets the first cell named`() throws {
+    @Test func `R7: The first cell that the modem names does not count as a change of cell`() throws {
         var change = SignificantChange()
         _ = change.moved(to: try place(0, at: 0))
         #expect(change.moved(to: try place(10, cell: "262,02,1,7", at: 1_000)) == nil)

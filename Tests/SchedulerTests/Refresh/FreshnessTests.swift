@@ -8,7 +8,7 @@ import Testing
     private static func trace(_ person: Person) -> UseTrace { person.trace(apps: 5, days: 18, learning: 10) }
 
     @Test(arguments: [Person.morningReader, .hourlyChecker, .shiftWorker])
-    func `A larger budget never lowers freshness, and learned fetches beat fetches by day only`(person: Person) {
+    func `Larger budgets never lower freshness, and learned fetch times beat fixed times`(person: Person) {
         let trace = Self.trace(person)
         var last = FreshOpenings(Rival.none.play(trace, perAppAndDay: 0), trace)
         for count in [2, 6] {
@@ -30,7 +30,7 @@ import Testing
         #expect(FreshOpenings(shared, trace).share > FreshOpenings(alone, trace).share - 0.05)
     }
 
-    @Test func `A seed always generates the same people, and another seed generates others`() {
+    @Test func `The same seed generates the same people, and another seed generates other people`() {
         let one = Person.changer.trace(apps: 8, days: 20)
         #expect(one.events == Person.changer.trace(apps: 8, days: 20).events)
         #expect(one.events != Person.changer.trace(seed: 2, apps: 8, days: 20).events)

@@ -38,14 +38,14 @@ import Testing
         ProcessingPlanner.plan(requests, device, isOn: isOn, now: now)
     }
 
-    @Test func `R10: On external power, a task begins as soon as nobody uses the device`() {
+    @Test func `R10: A task on external power begins as soon as nobody uses the device`() {
         let request = Self.request(network: true, power: true, begin: Self.now)
         #expect(Self.plan(request).begin == [request.key])
         let waits = Self.plan(request, device: DeviceConditions())
         #expect(waits.begin == [] && waits.holds[request.key]?.hold == .inUse && waits.lookAgain == nil)
     }
 
-    @Test func `R10: A task waits for the requirements that are missing`() {
+    @Test func `R10: A task waits for the requirements that the device does not meet`() {
         let battery = Self.device { $0.power = .battery }
         let table: [(Request, DeviceConditions, ProcessingPlanner.Hold, Double?)] = [
             (Self.request(begin: Self.now + 5), Self.device(), .notYet, Self.now + 5),
@@ -82,7 +82,7 @@ import Testing
         #expect(off.holds.values.map(\.hold) == [.switchedOff])
     }
 
-    @Test func `R10: On battery, a task is tried within two days if the app was used in the last week`() {
+    @Test func `R10: The task of a recently used app is tried on battery within two days`() {
         let battery = Self.device { $0.power = .battery }
         let old = Self.request(submitted: Self.now - Self.day)
         #expect(Self.plan(old, device: battery).begin == [old.key])
@@ -98,7 +98,7 @@ import Testing
         #expect(Self.plan(alone, device: offline).begin == [alone.key])
     }
 
-    @Test func `R10: At most one task of each app and two in all run, the longest waiting first`() {
+    @Test func `R10: Each app runs at most one task, and the device two, the longest waiting first`() {
         let first = Self.request("a", submitted: Self.now - 30)
         let second = Self.request("b", submitted: Self.now - 20)
         let other = Self.request("c", of: .mail, submitted: Self.now - 10)
@@ -112,7 +112,7 @@ import Testing
         #expect(Self.plan(one, third).begin == [third.key])
     }
 
-    @Test func `R10: Use of the device ends a running task, and so does the loss of a requirement`() {
+    @Test func `R10: A running task ends when the device is used or a requirement is lost`() {
         let runs = Self.request(network: true, power: true, isRunning: true)
         #expect(Self.plan(runs).expire == [:])
         let table: [(DeviceConditions, ProcessingPlanner.End)] = [
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `R10: At most two tasks run, and each waiting task begins or has a reason to wait`(seed: UInt64) {
+    func `R10: Each waiting task begins or has a reason to wait, and at most two tasks run`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &random) == 0 }
         for _ in 0..<60 {
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `R10: Continued tasks begin in order while there is room`() {
+    @Test func `R10: Continued tasks begin in order while the limit allows another task`() {
         let keys = (0..<6).map { ProcessingPlanner.Key(app: .feed, identifier: "a.\($0)") }
         let waiting = keys.enumerated().map {
             ContinuedAdmission.Request(key: $0.element, submitted: Self.now + Double($0.offset))

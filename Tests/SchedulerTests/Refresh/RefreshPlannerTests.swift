@@ -4,7 +4,7 @@ import Testing
 
 /// R2: Tests of the choice of apps that fetch, and of the times of their fetches.
 @Suite struct RefreshPlannerTests {
-    @Test func `An app that does not request fetches gets none`() {
+    @Test func `An app that does not request fetches gets no fetches`() {
         var scene = RefreshScene()
         scene.add(.feed, interval: .never)
         scene.pass(to: 48)
@@ -21,7 +21,7 @@ import Testing
         #expect(hours.allSatisfy { (6...23).contains($0) }, "\(hours)")
     }
 
-    @Test func `After every fetch an interval passes before the next fetch`() {
+    @Test func `Two fetches are at least one interval apart`() {
         var scene = RefreshScene()
         scene.add(.feed, interval: .seconds(4 * 3_600))
         scene.conditions.isAwake = true
@@ -31,7 +31,7 @@ import Testing
         #expect(zip(all, all.dropFirst()).allSatisfy { $1 - $0 >= 4 })
     }
 
-    @Test func `An app that is opened every morning gets its fetch shortly before`() throws {
+    @Test func `An app that is opened every morning gets a fetch shortly before`() throws {
         var scene = RefreshScene(fetchesADay: 3)
         scene.add(.feed)
         for day in 0..<14 { scene.use(.feed, at: Double(day) * 24 + 7.2) }
@@ -41,7 +41,7 @@ import Testing
         #expect(!scene.hours(.feed, from: 7 * 24).isEmpty)
     }
 
-    @Test func `An app that is used hourly gets hourly fetches by day, and none at night`() {
+    @Test func `An app that is used hourly gets hourly fetches by day, and no fetches at night`() {
         var scene = RefreshScene()
         scene.add(.mail)
         for day in 0..<7 {
@@ -57,7 +57,7 @@ import Testing
         #expect(scene.hours(.mail, from: 48).allSatisfy { (6.5...23).contains($0) })
     }
 
-    @Test func `Until an app's opening times are known, the times of the device's use predict them`() {
+    @Test func `The use of the device predicts the use of an app whose opening times are unknown`() {
         var scene = RefreshScene(fetchesADay: 8)
         scene.add(.feed, .game)
         for day in 0..<3 {
@@ -84,7 +84,7 @@ import Testing
         #expect(scene.planner.apps[.game]?.usage.isInUse == false)
     }
 
-    @Test func `Each app has a minimum share, so that another app cannot starve it`() {
+    @Test func `A rarely used app gets a minimum of fetches beside a busy app`() {
         var scene = RefreshScene(fetchesADay: 4)
         scene.add(.feed, .mail)
         scene.use(.feed, at: 9)
@@ -113,7 +113,7 @@ import Testing
         #expect(count(.noData) < 40)
     }
 
-    @Test func `The start of the device's use triggers a fetch for the app that is opened next`() {
+    @Test func `A user who begins to use the device triggers a fetch for the app opened next`() {
         var scene = RefreshScene(fetchesADay: 8)
         scene.add(.feed, .game)
         for day in 0..<10 {
@@ -129,7 +129,7 @@ import Testing
         #expect(plan.wake.contains(.feed) || isFresh)
     }
 
-    @Test func `Several apps share one wake, and an awake device does not need a wake`() {
+    @Test func `Several apps share one wake of the device, and fetch together when the device wakes`() {
         var scene = RefreshScene()
         scene.add(.feed, .mail, .game)
         scene.pass(to: 24)
@@ -166,7 +166,7 @@ import Testing
         #expect(scene.plan.wakeDevice.map { $0 > scene.now.seconds } ?? false)
     }
 
-    @Test func `A wake of the device is planned in advance, unless the device is in use`() throws {
+    @Test func `The planner plans a wake of the device in advance unless the device is in use`() throws {
         var scene = RefreshScene()
         scene.add(.feed, .mail)
         scene.pass(to: 9)
@@ -183,7 +183,7 @@ import Testing
         #expect(inUse.wakeDevice == nil)
     }
 
-    @Test func `The user's daily limit holds for a day`() {
+    @Test func `The planner keeps within the user's daily limit`() {
         var scene = RefreshScene()
         scene.add(.feed)
         scene.planner.set(isOn: true, dailyCap: 2, for: .feed)
@@ -224,7 +224,7 @@ import Testing
         #expect(scene.fetches.count > before, "\(scene.plan.holds)")
     }
 
-    @Test func `After the clock was set back, an idle device counts as idle at night`() {
+    @Test func `An idle device counts as idle at night after the clock was set back`() {
         var scene = RefreshScene()
         scene.add(.feed)
         for day in 0..<20 { scene.use(.feed, at: Double(day) * 24 + 12) }
@@ -233,7 +233,7 @@ import Testing
         #expect(scene.plan.holds[.feed]?.reason == .userSleeps)
     }
 
-    @Test func `After a force quit, an app gets no fetches until the user starts it`() {
+    @Test func `A force-quit app gets no fetches until the user starts it`() {
         var scene = RefreshScene()
         scene.add(.feed)
         scene.pass(to: 24)
@@ -246,7 +246,7 @@ import Testing
         #expect(scene.fetches.count > before)
     }
 
-    @Test func `A fetch whose end was not observed has no result and does not count as a failure`() {
+    @Test func `A fetch whose end was not observed has no result and is not a failure`() {
         var scene = RefreshScene()
         scene.add(.feed)
         scene.conditions.isAwake = true
@@ -260,7 +260,7 @@ import Testing
         #expect(app?.fetchBegan == nil && app?.fetchEnded != nil && app?.lastResult == nil && app?.failures == 0)
     }
 
-    @Test func `Learned data can be forgotten, and settings stay`() {
+    @Test func `The planner can forget learned data and then keeps the settings`() {
         var scene = RefreshScene()
         scene.add(.feed, interval: .seconds(900))
         scene.planner.set(isOn: true, dailyCap: 3, for: .feed)

@@ -13,14 +13,14 @@ import Testing
     ]
 
     @Test(arguments: Self.days)
-    func `The day and its second follow local time`(seconds: Double, day: Int, second: Int, weekday: Int) {
+    func `The day and the second of the day follow local time`(seconds: Double, day: Int, second: Int, weekday: Int) {
         let utc = LocalMoment(seconds: seconds)
         #expect(utc.day == day && utc.secondOfDay == second && utc.weekday == weekday)
         let elsewhere = LocalMoment(seconds: seconds - 3_600, offset: 3_600)
         #expect(elsewhere.day == day && elsewhere.secondOfDay == second)
     }
 
-    @Test func `Past use predicts the use on the same kind of day, and loses weight with time`() {
+    @Test func `Past use predicts use on the same kind of day, and older use has less weight`() {
         var model = UsageModel()
         for day in 0..<5 {
             model.begin(RefreshScene.moment(Double(day) * 24 + 7.25))
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `The budget accrues evenly, is kept for a day, and pays its debt first`() {
+    @Test func `The budget grows evenly, lasts for a day, and first repays its debt`() {
         var budget = RefreshBudget(daily: RefreshCost(energy: 24, bytes: 2_400), now: 0)
         #expect(budget.balance.energy == 6)
         budget.fill(to: 3_600)
@@ -98,13 +98,13 @@ import Testing
     }
 
     @Test(arguments: RefreshHold.allCases)
-    func `Each reason has its own text, which addresses you`(reason: RefreshHold) {
+    func `Each reason to wait has its own text, and the text addresses you`(reason: RefreshHold) {
         #expect(reason.sentence.hasSuffix(".") && reason.sentence.count > 15)
         #expect(!reason.sentence.lowercased().contains("user"), "A reason addresses the user as you.")
         #expect(RefreshHold.allCases.filter { $0.sentence == reason.sentence } == [reason])
     }
 
-    @Test func `Each reason of the processing planner addresses you`() {
+    @Test func `Each reason of the processing planner has a text that addresses you`() {
         let texts = ProcessingPlanner.Hold.allCases.map(\.sentence) + ProcessingPlanner.End.allCases.map(\.sentence)
         #expect(texts.filter { $0.lowercased().contains("user") }.isEmpty)
         #expect(texts.allSatisfy { $0.hasSuffix(".") })

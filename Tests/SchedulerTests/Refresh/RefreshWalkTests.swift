@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test(arguments: 0..<8 as Range<UInt64>)
-    func `Storing the state in between does not change the decisions on random days`(seed: UInt64) throws {
+    func `The planner decides the same on random days if its state is stored in between`(seed: UInt64) throws {
         var (one, other, stored) = (Walk(seed: seed), Walk(seed: seed), Walk(seed: seed))
         for step in 0..<200 {
             one.step()

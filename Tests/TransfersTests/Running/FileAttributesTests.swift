@@ -139,7 +139,8 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `T4: The service writes through a symbolic link, even if the link's target is missing`(_ isThere: Bool) throws {
+    func `T4: The service writes through a symbolic link, even if the link's target is missing`(_ isThere: Bool) throws
+    {
         let target = directory.path("elsewhere")
         if isThere {
             try Data("old".utf8).write(to: URL(filePath: target))

@@ -168,7 +168,8 @@ import Transfers
     @Test(arguments: [
         ("http://h:80", false, true), ("http://h:80", true, false), ("http://127.0.0.1:80", false, false),
     ])
-    func `The run checks a connection that may be dead for a short time`(origin: String, awaits: Bool, isDoubted: Bool) {
+    func `The run checks a connection that may be dead for a short time`(origin: String, awaits: Bool, isDoubted: Bool)
+    {
         var scene = Self.scene { $0.origin = origin }
         scene.run.doubtConnection(count: 7, awaitsResponse: awaits, awake: 200)
         #expect(

@@ -186,8 +186,8 @@ import Transfers
     }
 
     /// A test with very short parts. More connections help little, and cost almost no time.
-    @Test(arguments: [128 << 10, 1 << 20, 5_000_000]) func `A server that caps the length of ranges costs a download almost no speed`(cap: Int64)
-    {
+    @Test(arguments: [128 << 10, 1 << 20, 5_000_000])
+    func `A server that caps the length of ranges costs a download almost no speed`(cap: Int64) {
         var script = SegmentNetwork.Script()
         script.cap = cap
         let network = Self.network(script)

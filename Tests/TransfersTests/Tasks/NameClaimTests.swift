@@ -33,7 +33,9 @@ import Transfers
         #expect(NameClaim.of(later, against: other, isThere: true) == .joins(TaskID(12)))
     }
 
-    @Test(arguments: 0..<6) func `T8: A different request does not join the running task, and its error names the task`(_ kind: Int) {
+    @Test(arguments: 0..<6) func `T8: A different request does not join the running task, and its error names the task`(
+        _ kind: Int
+    ) {
         let other = Self.record(12, .join)
         let record = [
             Self.record(0, .join) { $0.url = "https://example.org/g" }, Self.record(0, .refuse),
@@ -62,7 +64,8 @@ import Transfers
         #expect(NameClaim.of(replacing, against: nil, isThere: true) == .free)
     }
 
-    @Test(arguments: [nil, TakenName.number]) func `T8: A download that may take another name is accepted although its name is taken`(
+    @Test(arguments: [nil, TakenName.number])
+    func `T8: A download that may take another name is accepted although its name is taken`(
         _ ifTaken: TakenName?
     ) {
         #expect(NameClaim.of(Self.record(0, ifTaken), against: Self.record(12, .join), isThere: true) == .free)
