@@ -107,7 +107,7 @@ import Testing
     }
 
     /// Backtracking must not make a long field expensive.
-    @Test func `The time to parse a long field is proportional to its length`() {
+    @Test func `The parser takes time in proportion to the length of a field`() {
         for unit in ["Basic a\"", "a=\"\\", "Basic \"", "x ", "=,", "a=b "] {
             let text = String(repeating: unit, count: 65_536 / unit.utf8.count)
             let quarter = String(text.prefix(text.count / 4))

@@ -54,14 +54,15 @@ import Transfers
         #expect(try await TestTransport().end(asking(server)).head?.status == 200)
     }
 
-    @Test func `T9: The challenge about server trust comes first`() async throws {
+    @Test func `T9: The challenge about server trust precedes the one about a client certificate`() async throws {
         let server = try await server("on")
         let request = asking(server).with { $0.tls = nil }
         #expect(try await TestTransport().end(request).challenge?.method == .serverTrust)
     }
 
     @Test(arguments: [true, false])
-    func `T9: A connection without a certificate does not hide the challenge`(hasHTTP2: Bool) async throws {
+    func `T9: A connection that was made without a certificate does not hide the challenge`(hasHTTP2: Bool) async throws
+    {
         let server = try await server("optional", hasHTTP2: hasHTTP2)
         let transport = TestTransport()
         let request = asking(server)
@@ -71,7 +72,8 @@ import Transfers
         }
     }
 
-    @Test func `T9: After a redirect the other origin gets no certificate and asks for one`() async throws {
+    @Test func `T9: Another origin does not get the certificate after a redirect, and causes a challenge`() async throws
+    {
         let far = try await server("optional")
         var options = WebServer.NginxOptions()
         options.certificates = far.certificates

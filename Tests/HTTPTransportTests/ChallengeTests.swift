@@ -60,7 +60,7 @@ import Transfers
         #expect(receiver.ends.count == 1)
     }
 
-    @Test func `T9: The transport reports only challenges of the requested methods`() async throws {
+    @Test func `T9: The transport reports only challenges with the requested methods`() async throws {
         let origin = try OriginServer()
         origin.serve("/a", .text("", Self.unauthorized(["Basic realm=\"b\", Digest realm=\"d\", nonce=\"n\""])))
         let transport = TestTransport()
@@ -77,7 +77,7 @@ import Transfers
     }
 
     @Test(arguments: [Challenge.Method.basic, .digest])
-    func `T9: A server accepts a correct credential, and a wrong one causes another challenge`(method: Challenge.Method)
+    func `T9: A correct credential is accepted, and a wrong credential causes a new challenge`(method: Challenge.Method)
         async throws
     {
         let origin = try OriginServer()
@@ -114,7 +114,9 @@ import Transfers
     }
 
     @Test(arguments: [Behaviour.cutAfter(1000), .resetAfter(1000), .stallAfter(1000), .chunked(lastChunk: false)])
-    func `T9: The transport reports a challenge however the challenge's body ends`(behaviour: Behaviour) async throws {
+    func `T9: The transport reports a challenge, however the body of the response ends`(behaviour: Behaviour)
+        async throws
+    {
         let origin = try OriginServer()
         let body = String(repeating: "x", count: 4 << 20)
         let question = Behaviour.status(401, fields: [HTTPField("WWW-Authenticate", "Basic realm=\"b\"")], body: body)
@@ -124,7 +126,7 @@ import Transfers
     }
 
     @Test(arguments: [1_000, 20_000_000] as [Int64])
-    func `T9: An upload that is challenged has not yet sent its large body`(size: Int64) async throws {
+    func `T9: A large upload sends no body before a challenge`(size: Int64) async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks", Self.unauthorized(["Basic realm=\"b\""])))
         let file = try TestFile(SeededContent(seed: 3, size: size))
@@ -140,7 +142,8 @@ import Transfers
         }
     }
 
-    @Test func `T9: After a redirect the other origin gets no credential and asks for one`() async throws {
+    @Test func `T9: Another origin does not get the credential after a redirect, and causes a challenge`() async throws
+    {
         let first = try OriginServer()
         let second = try OriginServer(host: .ipv6)
         first.serve("/a", .text("", .redirect(to: second.url("/b"))))
@@ -174,7 +177,7 @@ import Transfers
     @Test(arguments: [
         ("Basic realm=\"b\"", Challenge.Method.basic), ("Basic realm=\"b\", Digest realm=\"d\", nonce=\"n\"", .digest),
     ])
-    func `T9: A proxy may demand a credential before it makes a tunnel`(offers: String, method: Challenge.Method)
+    func `T9: A proxy can demand a credential before it makes a tunnel`(offers: String, method: Challenge.Method)
         async throws
     {
         let proxy = try OriginServer()
@@ -189,7 +192,9 @@ import Transfers
     }
 
     @Test(arguments: [Set(Challenge.Method.allCases), [.basic]])
-    func `T9: A proxy gets the user name and password of its address`(methods: Set<Challenge.Method>) async throws {
+    func `T9: A proxy gets the user name and password that its address contains`(methods: Set<Challenge.Method>)
+        async throws
+    {
         let proxy = try OriginServer()
         proxy.serve("http://origin.invalid/a", Self.proxyQuestion("Basic realm=\"b\""))
         let request = Self.asking("http://origin.invalid/a", methods).with {

@@ -48,7 +48,7 @@ import Transfers
         #expect(try file.matches(content))
     }
 
-    @Test func `A write ceiling stops the body at the exact byte until it is raised`() async throws {
+    @Test func `A write ceiling stops the body at the exact byte until the ceiling is raised`() async throws {
         let origin = try origin()
         let file = try TestFile(ceiling: 12_345)
         let transport = TestTransport()
@@ -94,7 +94,7 @@ import Transfers
         #expect(try fileBytes(file.path) == content.bytes(0..<file.position.value))
     }
 
-    @Test func `B4: A connection whose response ends with its part is reused`() async throws {
+    @Test func `B4: A connection is reused after its response ended with the requested part`() async throws {
         let origin = try origin()
         let file = try TestFile()
         let transport = TestTransport()
@@ -114,7 +114,7 @@ import Transfers
         #expect(origin.connectionCount == 1)
     }
 
-    @Test func `T4: A large body uses up its connection, but a small one does not`() async throws {
+    @Test func `T4: A connection is not reused after a large body, but is reused after a small body`() async throws {
         let origin = try origin()
         origin.serve("/small", .text("small"))
         let transport = TestTransport()
@@ -127,7 +127,7 @@ import Transfers
         }
     }
 
-    @Test func `T4: A file opened for appending accepts a large body too`() async throws {
+    @Test func `T4: A large body can be written to a file that is opened for appending`() async throws {
         let origin = try origin()
         let file = try TestFile()
         let appending = open(file.path, O_WRONLY | O_APPEND | O_CLOEXEC)
@@ -148,7 +148,7 @@ import Transfers
         #expect(file.position.value == 1_000_001)
     }
 
-    @Test func `A full disk is reported as a full disk`() async throws {
+    @Test func `A write to a full disk causes a disk-full error`() async throws {
         let origin = try origin()
         let full = open("/dev/full", O_RDWR | O_CLOEXEC)
         defer { close(full) }
@@ -160,7 +160,7 @@ import Transfers
         #expect(end.head?.status == 200)
     }
 
-    @Test func `A write to a read-only descriptor is an input or output error`() async throws {
+    @Test func `A write to a read-only descriptor causes an input/output error`() async throws {
         let origin = try origin()
         let null = open("/dev/null", O_RDONLY | O_CLOEXEC)
         defer { close(null) }
@@ -172,7 +172,7 @@ import Transfers
         #expect(end.failure?.message.contains("Bad file descriptor") == true)
     }
 
-    @Test func `A body that exceeds the memory limit is written completely to the file`() async throws {
+    @Test func `A body that exceeds the memory limit is written completely to a file`() async throws {
         let origin = try origin()
         let file = try TestFile()
         let receiver = Receiver { _ in .memory(limit: 100_000) { .success(file.sink()) } }
@@ -232,7 +232,7 @@ import Transfers
         #expect(end.head?.status == 200)
     }
 
-    @Test func `A missing last chunk counts as truncation`() async throws {
+    @Test func `A body without its last chunk counts as truncated`() async throws {
         let origin = try origin(.chunked(lastChunk: false))
         let file = try TestFile()
         let end = try await TestTransport().end(.direct(origin.url("/file")), Receiver { _ in .file(file.sink()) })
@@ -310,7 +310,7 @@ import Transfers
         #expect(end.receivedBytes == 30)
     }
 
-    @Test func `An unanswered TLS handshake triggers the idle timeout`() async throws {
+    @Test func `A TLS handshake without a response triggers the idle timeout`() async throws {
         let proxy = try ChaosProxy(to: 9, conditions: ChaosProxy.Conditions(isBlackHole: true))
         let end = try await TestTransport().end(.direct("https://127.0.0.1:\(proxy.port)/", idle: 1))
         #expect(end.failure?.code == .idleTimeout)
@@ -336,7 +336,7 @@ import Transfers
 
     // MARK: - Cancelling
 
-    @Test func `An exchange cancelled at any time ends exactly once`() async throws {
+    @Test func `An exchange that is cancelled at any time ends exactly once`() async throws {
         let origin = try origin(.throttle(bytesPerSecond: 50_000_000))
         let transport = TestTransport()
         try await withThrowingTaskGroup(of: Void.self) { group in

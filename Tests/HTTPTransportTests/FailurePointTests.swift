@@ -11,7 +11,7 @@ import Transfers
         return end.failurePoint
     }
 
-    @Test func `An unreachable origin is a failure of its address`() async throws {
+    @Test func `An unreachable origin counts as a failure of the origin's address`() async throws {
         let port = try freePort()
         let origin = "http://127.0.0.1:\(port)"
         #expect(try await point(.direct(origin + "/a")) == FailurePoint(origin: origin, stage: .address))
@@ -20,14 +20,14 @@ import Transfers
                 == FailurePoint(origin: "http://origin.invalid:80", stage: .address))
     }
 
-    @Test func `An origin that does not speak TLS is a failure of its address`() async throws {
+    @Test func `An origin that does not speak TLS counts as a failure of the origin's address`() async throws {
         let origin = try OriginServer()
         origin.serve("/a", .text("here"))
         let url = origin.url("/a").replacing("http://", with: "https://")
         #expect(try await point(.direct(url))?.stage == .address)
     }
 
-    @Test func `A server that breaks off or stalls is a failure of the server`() async throws {
+    @Test func `A server that breaks off or stalls counts as a failure of the server`() async throws {
         let origin = try OriginServer()
         origin.serve("/a", .text(String(repeating: "x", count: 4_000), .cutAfter(1_000)))
         origin.serve("/b", .text("", .closeBeforeHead))
@@ -38,7 +38,7 @@ import Transfers
         }
     }
 
-    @Test func `A redirect to an unreachable address is a failure of that address`() async throws {
+    @Test func `A redirect to an unreachable address counts as a failure of that address`() async throws {
         let origin = try OriginServer()
         let port = try freePort()
         origin.serve("/a", .text("", .redirect(to: "http://127.0.0.1:\(port)/b")))
@@ -47,7 +47,7 @@ import Transfers
                 == FailurePoint(origin: "http://127.0.0.1:\(port)", stage: .address))
     }
 
-    @Test func `An unreachable proxy is a failure of the proxy`() async throws {
+    @Test func `An unreachable proxy counts as a failure of the proxy`() async throws {
         let port = try freePort()
         for proxy in ["http://127.0.0.1:\(port)", "http://proxy.invalid:8080", "socks5h://127.0.0.1:\(port)"] {
             for url in ["http://origin.invalid/", "https://origin.invalid/"] {
@@ -57,14 +57,14 @@ import Transfers
         }
     }
 
-    @Test func `A tunnel that the proxy does not make is a failure of the origin's address`() async throws {
+    @Test func `A tunnel that the proxy does not make counts as a failure of the origin's address`() async throws {
         // This server does not support CONNECT and says so. The proxy itself works.
         let proxy = try OriginServer()
         let found = try await point(.direct("https://origin.invalid/").with { $0.proxy = proxy.url("") })
         #expect(found == FailurePoint(origin: "https://origin.invalid:443", stage: .address))
     }
 
-    @Test func `The demand of a proxy for a password is not a failure of the proxy`() async throws {
+    @Test func `A proxy that demands a password does not count as failed`() async throws {
         let proxy = try OriginServer()
         let refusal = Behaviour.status(407, fields: [HTTPField("Proxy-Authenticate", "Basic realm=\"proxy\"")])
         proxy.serve("origin.invalid:443", .text("", refusal))

@@ -122,7 +122,7 @@ import Transfers
         #expect(try server.versions() == ["2", "1.1", "1.1", "1.1"])
     }
 
-    @Test func `T4: The list of origins that require HTTP/1.1 is bounded, and they share no connections`() {
+    @Test func `T4: Origins that require HTTP/1.1 are listed up to a limit, and share no connections`() {
         var habits = OriginHabits()
         for number in 0..<1_000 { habits.recordHTTP1("https://\(number)") }
         #expect(habits.oldVersions.count == OriginHabits.maximumOrigins)

@@ -7,7 +7,7 @@ import Testing
         LoopPlacement.Request(origin: origin, isSecure: origin.hasPrefix("https:"), mayShare: mayShare)
     }
 
-    @Test func `T4: Simultaneous secure exchanges are spread over the loops`() {
+    @Test func `T4: Simultaneous secure exchanges are spread over the event loops`() {
         var placement = LoopPlacement(loops: 3)
         let loops = (0..<6).map { _ in placement.begin(request("https://a")) }
         #expect(loops == [0, 1, 2, 0, 1, 2])
@@ -15,7 +15,7 @@ import Testing
         #expect(placement.begin(request("https://b")) == 1)
     }
 
-    @Test func `T4: Successive exchanges stay on the loop that has their connections`() {
+    @Test func `T4: Successive exchanges stay on the event loop that has their connections`() {
         var placement = LoopPlacement(loops: 3)
         let held = placement.begin(request("https://a"))
         for _ in 0..<5 {
@@ -27,7 +27,7 @@ import Testing
         #expect(placement.begin(request("https://b")) == 1)
     }
 
-    @Test func `T4: Unencrypted exchanges use one thread`() {
+    @Test func `T4: Unencrypted exchanges use a single thread`() {
         var placement = LoopPlacement(loops: 2)
         let loops = (0..<9).map { placement.begin(request("http://\($0)")) }
         #expect(Set(loops) == [0])

@@ -24,8 +24,7 @@ import Transfers
     private static let harmless = ["Accept-Language", "User-Agent"]
 
     @Test(arguments: Way.allCases)
-    func `After a change of URL, another origin receives only data that is known to be harmless`(way: Way) async throws
-    {
+    func `Another origin receives only harmless data after a change of URL`(way: Way) async throws {
         let scene = try Scene()
         try await scene.run { service in
             try await scene.go(way, service)
@@ -51,7 +50,7 @@ import Transfers
     }
 
     @Test(arguments: [Way.retarget, .delayedRequest])
-    func `After a change of URL, the data of a session also stays with its origin`(way: Way) async throws {
+    func `The data of a session stays with its origin after a change of URL`(way: Way) async throws {
         var settings = SessionSettings()
         settings.headers = [
             HeaderField(name: "X-Session-Key", value: "k"), HeaderField(name: "Accept", value: "text/plain"),
@@ -71,7 +70,7 @@ import Transfers
     }
 
     @Test(arguments: [Way.uploadResumeData, .delayedUpload])
-    func `Data for the new origin of an upload does not go to the origin that has its beginning`(way: Way)
+    func `An origin that has the beginning of an upload does not get data for the new origin`(way: Way)
         async throws
     {
         let scene = try Scene(newHeaders: [HeaderField(name: "X-Whatever", value: "new")])
@@ -88,7 +87,7 @@ import Transfers
         #expect(scene.second.requests.first { $0.method == "PATCH" }?.body.length == 10, "\(way)")
     }
 
-    @Test func `An upload continued from resume data keeps its URL`() async throws {
+    @Test func `An upload that is continued from resume data keeps its URL`() async throws {
         let scene = try Scene()
         try await scene.run { service in
             let id = try await service.enqueue(
@@ -107,7 +106,7 @@ import Transfers
         #expect(scene.second.requests.isEmpty)
     }
 
-    @Test func `A body goes only to the origin that it was given for`() async throws {
+    @Test func `A request body is sent only to the origin that the body was given for`() async throws {
         let scene = try Scene()
         let secret: @Sendable (inout TaskRequest) -> Void = {
             $0.method = "POST"
@@ -138,7 +137,7 @@ import Transfers
         #expect(scene.begun.away.allSatisfy { $0.method == "GET" && $0.body == nil })
     }
 
-    @Test func `The service sends header fields that a retarget request gives for the new address`() async throws {
+    @Test func `The service sends the header fields of a retarget request to the new address`() async throws {
         let scene = try Scene()
         try await scene.run { service in
             let id = try await service.enqueue(

@@ -56,19 +56,19 @@ import Testing
         #expect(try fileBytes(file.path) == content.bytes(0..<count))
     }
 
-    @Test func `B2: The transport accepts no bytes after the comparison below the write ceiling`() async throws {
+    @Test func `B2: The transport writes no bytes beyond the write ceiling after a comparison`() async throws {
         let (file, _, end, _) = try await fetch(.seeded(size: 1_000_000, seed: 9), ceiling: count)
         #expect(end.outcome == .cancelled)
         #expect(try fileBytes(file.path).count == Int(count))
     }
 
-    @Test func `B2: A body that ends within the comparison does not prove a match`() async throws {
+    @Test func `B2: A body that ends during the comparison does not prove a match`() async throws {
         let (file, overlap, _, agreements) = try await fetch(.seeded(size: 1_000_000, seed: 9), .cutAfter(50_000))
         #expect(overlap.finding == .pending && agreements == 0 && overlap.compared <= 50_000)
         #expect(try fileBytes(file.path).count == Int(count))
     }
 
-    @Test func `B2: Bytes of a single value do not prove a match, however they arrive`() throws {
+    @Test func `B2: Bytes that all have the same value do not prove a match`() throws {
         let file = try TestFile()
         #expect(ftruncate(file.descriptor, 70_000) == 0)
         for piece in [1, 100, 16_384, 70_000] {

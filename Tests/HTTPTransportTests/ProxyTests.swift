@@ -29,7 +29,7 @@ import Transfers
         #expect(connect.field("Proxy-Authorization") == nil)
     }
 
-    @Test func `An unreachable proxy is a failure of the proxy, and its message omits the password`() async throws {
+    @Test func `An unreachable proxy counts as failed, and the error omits the proxy's password`() async throws {
         let port = try freePort()
         let end = try await TestTransport().end(
             .direct("http://origin.invalid/").with { $0.proxy = "http://user:secret@127.0.0.1:\(port)" })
@@ -45,7 +45,7 @@ import Transfers
         #expect(unknown.failure?.message.contains("secret") == false)
     }
 
-    @Test func `T8: A redirect uses the proxy that the service's variables name for its host`() async throws {
+    @Test func `T8: A redirect uses the proxy that the service's variables name for the new host`() async throws {
         let (proxy, origin) = (try OriginServer(), try OriginServer())
         origin.serve("/a", .text("", .redirect(to: "http://elsewhere.invalid/b")))
         let end = try await TestTransport().end(

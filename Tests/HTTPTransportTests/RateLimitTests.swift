@@ -25,7 +25,9 @@ import Transfers
     }
 
     @Test(arguments: [nil, 50_000_000] as [Int64?])
-    func `A rate limit set before the connection is made does not disturb the download`(rate: Int64?) async throws {
+    func `A rate limit that is set before the connection exists does not disturb the download`(rate: Int64?)
+        async throws
+    {
         let origin = try OriginServer()
         let small = SeededContent(seed: 9, size: 3_000_000)
         origin.serve("/file", .seeded(size: small.size, seed: small.seed))
@@ -77,7 +79,7 @@ import Transfers
         #expect(try slow.matches(content))
     }
 
-    @Test func `An upload without a limit of its own keeps to the common rate limit`() async throws {
+    @Test func `An upload without its own limit keeps to the common rate limit`() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks"))
         let content = SeededContent(seed: 9, size: 3_000_000)

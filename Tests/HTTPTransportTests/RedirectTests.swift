@@ -23,7 +23,7 @@ import Transfers
         #expect(origin.connectionCount == 1)
     }
 
-    @Test func `The transport sends cookies of redirects only to hosts that may receive them`() async throws {
+    @Test func `The transport sends cookies of redirects only to the hosts that the cookies allow`() async throws {
         let origin = try OriginServer()
         func step(_ to: String, _ cookies: String...) -> Resource {
             .text("", .status(302, fields: [HTTPField("Location", to)] + cookies.map { HTTPField("Set-Cookie", $0) }))
@@ -81,7 +81,7 @@ import Transfers
         }
     }
 
-    @Test func `Redirects carry secrets only within one origin, not to another origin and back`() async throws {
+    @Test func `Redirects send secrets only within one origin, and not back from another origin`() async throws {
         let first = try OriginServer()
         let second = try OriginServer()
         first.serve("/a", .text("", .redirect(to: "/same")))
@@ -108,7 +108,7 @@ import Transfers
         #expect(first.requests(for: "/home").count == 1)
     }
 
-    @Test func `A credential is not sent to another origin after a redirect`() async throws {
+    @Test func `The transport does not send a credential to another origin after a redirect`() async throws {
         let first = try OriginServer()
         let second = try OriginServer()
         first.serve("/a", .text("", .redirect(to: second.url("/b"))))
@@ -134,7 +134,7 @@ import Transfers
     }
 
     @Test(arguments: [(307, "PUT", 1_500_000), (308, "PUT", 1_500_000), (303, "GET", 0)])
-    func `An upload is sent again after a 307 or 308 redirect, but not after a 303`(
+    func `The transport sends an upload again after a 307 or 308 redirect, but not after a 303`(
         status: Int, method: String, size: Int64
     ) async throws {
         let origin = try OriginServer()

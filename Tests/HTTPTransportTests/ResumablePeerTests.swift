@@ -36,7 +36,7 @@ import Transfers
         #expect(try content.firstMismatch(inFileAt: server.path("a.bin")) == nil)
     }
 
-    @Test("T5: An upload to a tus server continues after its connection broke")
+    @Test("T5: An upload to a tus server continues after its connection is lost")
     func tus() async throws {
         let port = try freePort()
         let proxy = try ChaosProxy(to: port)

@@ -50,7 +50,7 @@ import Transfers
         #expect(end.failure?.isPermanent == true)
     }
 
-    @Test func `A connection under a name that is not in the certificate fails`() async throws {
+    @Test func `A connection fails if the certificate does not contain the host name`() async throws {
         let server = try await server()
         let end = try await TestTransport().end(
             .direct("https://127.0.0.2:\(server.port)/file", certificates: server.certificates))
@@ -62,7 +62,7 @@ import Transfers
         #expect([.untrustedServer, .cannotResolveHost, .cannotConnect].contains(other.failure?.code))
     }
 
-    @Test func `The error names a missing authority file`() async throws {
+    @Test func `The error about a missing authority file names the file`() async throws {
         let server = try await server()
         var request = WireRequest.direct(server.url("/file"))
         request.tls = TLSSettings(certificateAuthority: "/does/not/exist.pem")
@@ -87,7 +87,7 @@ import Transfers
         #expect(end.head?.status == (hasCertificate ? 200 : 400))
     }
 
-    @Test func `The error names an unreadable client certificate`() async throws {
+    @Test func `The error about an unreadable client certificate names the file`() async throws {
         let server = try await server { $0.requiresClientCertificate = true }
         var request = WireRequest.direct(server.url("/file"), certificates: server.certificates)
         request.tls?.clientCertificate = "/does/not/exist.pem"
@@ -117,21 +117,21 @@ import Transfers
         }
     }
 
-    @Test func `A server without TLS where TLS is expected is a TLS failure`() async throws {
+    @Test func `A server that does not speak TLS causes a TLS failure`() async throws {
         let server = try await WebServer.nginx()
         let end = try await TestTransport().end(.direct("https://127.0.0.1:\(server.port)/"))
         #expect(end.failure?.code == .tlsFailure)
     }
 
     @Test(arguments: [true, false])
-    func `A body cut off inside TLS counts as truncated or as a lost connection`(hasHTTP2: Bool) async throws {
+    func `A TLS body that is cut off counts as truncated or as a lost connection`(hasHTTP2: Bool) async throws {
         let server = try await server { $0.hasHTTP2 = hasHTTP2 }
         let end = try await cut(port: server.port, path: "/file", certificates: try #require(server.certificates))
         #expect([.truncated, .connectionLost].contains(end.failure?.code), "\(end)")
     }
 
     /// Only the end of the connection delimits this body. Over TLS the server must announce that end (`close_notify`).
-    @Test func `A body of unknown length that is cut off inside TLS is not complete`() async throws {
+    @Test func `A TLS body of unknown length that is cut off is not complete`() async throws {
         let certificates = try await TestCertificates()
         let directory = try TemporaryDirectory()
         try directory.write(

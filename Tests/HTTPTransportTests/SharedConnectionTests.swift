@@ -39,7 +39,7 @@ import Transfers
     private func connection(_ receiver: Receiver) -> String? { receiver.heads.first?.headers.first("X-Connection") }
 
     @Test(arguments: [(50, 1), (200, 8)])
-    func `T6: Many small files share few connections`(count: Int, connections: Int) async throws {
+    func `T6: Many small files share a few connections`(count: Int, connections: Int) async throws {
         try await makeHabit()
         let files = try (0..<count).map { _ in try TestFile() }
         let receivers = files.map { file in Receiver { _ in .file(file.sink()) } }

@@ -92,7 +92,7 @@ import Transfers
         }
     }
 
-    @Test func `T8: The transport can close connections on all threads`() async throws {
+    @Test func `T8: The transport can close the connections of all threads`() async throws {
         let secure = try await SecureServer(content)
         let transport = TestTransport()
         var connections: [Set<String>] = []

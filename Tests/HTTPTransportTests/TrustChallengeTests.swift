@@ -60,7 +60,7 @@ import Transfers
     ]
 
     @Test(arguments: reasons)
-    func `T9: An untrusted server causes a challenge and is accepted by its certificate`(
+    func `T9: An untrusted server causes a challenge, and its certificate can then be accepted`(
         flaw: TestCertificates.Flaw?, reason: String
     ) async throws {
         let secure = try await SecureServer(flaw)
@@ -147,7 +147,7 @@ import Transfers
     }
 
     @Test(arguments: [true, false])
-    func `T9: A connection accepted for one request serves no other request`(hasHTTP2: Bool) async throws {
+    func `T9: A connection that was accepted for one request serves no other request`(hasHTTP2: Bool) async throws {
         let secure = try await SecureServer(.selfSigned, hasHTTP2: hasHTTP2)
         let digest = try secure.leafDigest()
         let transport = TestTransport()
@@ -164,7 +164,7 @@ import Transfers
         #expect(second.head?.connection != nil)
     }
 
-    @Test func `T9: A TLS session that an app trusted is not reused for other requests`() async throws {
+    @Test func `T9: Other requests do not reuse a TLS session that an app trusted`() async throws {
         let secure = try await SecureServer(.selfSigned, hasHTTP2: false, extra: "keepalive_timeout 0;")
         let transport = TestTransport()
         let accepted = Self.asking(secure.url, trusting: [try secure.leafDigest()])
@@ -211,7 +211,7 @@ import Transfers
         #expect(proxy.requestCount == 0)
     }
 
-    @Test func `T9: Each of many requests with different trusted certificates ends`() async throws {
+    @Test func `T9: Many simultaneous requests with different trusted certificates all end`() async throws {
         let secure = try await SecureServer(.selfSigned)
         let digest = try secure.leafDigest()
         let transport = TestTransport()

@@ -65,7 +65,7 @@ import Transfers
             try origin.requests(for: "/up").last?.body.matches(.seeded(size: content.size, seed: content.seed)) == true)
     }
 
-    @Test func `A wrong credential delivers the 401 response instead of a failure`() async throws {
+    @Test func `A wrong credential returns the 401 response instead of a failure`() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks", .requireBasic(user: "me", password: "right")))
         let (end, _) = try await upload(origin, credential: Credential(user: "me", password: "wrong", scheme: .basic))
@@ -81,7 +81,7 @@ import Transfers
         #expect(sent <= content.size)
     }
 
-    @Test func `A server that stops reading triggers the idle timeout`() async throws {
+    @Test func `A server that stops reading an upload triggers the idle timeout`() async throws {
         let origin = try OriginServer()
         let content = SeededContent(seed: 11, size: 50_000_000)
         origin.serve("/up", .text("", .stallUploadAfter(100_000)))
@@ -140,7 +140,7 @@ import Transfers
         #expect(origin.requests(for: "/up").last?.body.bytes == content.bytes(4_990_000..<5_000_000))
     }
 
-    @Test("T5: The transport sends a large body that needs no approval without Expect")
+    @Test("T5: The transport sends a large body without Expect if no approval is needed")
     func aBodyThatNeedNotAsk() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks"))
@@ -153,7 +153,7 @@ import Transfers
         #expect(try got.body.matches(.seeded(size: content.size, seed: content.seed)))
     }
 
-    @Test("T5: The transport reports interim responses in order, and one can end the exchange")
+    @Test("T5: The transport reports interim responses in order, and a response can end the exchange")
     func interimResponses() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks", .interimResponses([102, 104])))

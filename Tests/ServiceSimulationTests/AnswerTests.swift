@@ -9,7 +9,7 @@ extension Simulations {
     /// Tests of responses to uploads.
     @Suite struct AnswerTests {
         @Test(arguments: [10, 1 << 20, 1 << 20 + 1, 5 << 20] as [Int64])
-        func `T5: The service stores the whole response to an upload, at any length`(size: Int64) async {
+        func `T5: The service stores the whole response to an upload, whatever its length`(size: Int64) async {
             await #expect(processExitsWith: .success) { [size = size as Int64] in
                 await Simulation.run("an answer of \(size) bytes") { world in
                     let source = world.directory.path("source")
@@ -34,7 +34,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T5: After a crash during a long response, the next service fetches it whole`() async {
+        @Test func `T5: The next service fetches a long response whole after a crash`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("a crash within an answer") { world in
                     let source = world.directory.path("source")

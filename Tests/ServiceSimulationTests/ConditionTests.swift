@@ -35,7 +35,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A running transfer is interrupted by a condition and continues without losing a byte`() async {
+        @Test func `A condition interrupts a running transfer, and the transfer later keeps every byte`() async {
             await #expect(processExitsWith: .success) {
                 for (reason, rule, bad) in Weather.forbidding {
                     await Simulation.run("interrupted by \(reason)") { world in
@@ -74,7 +74,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A forbidden network never fails a task, but an exceeded resource timeout does`() async {
+        @Test func `A forbidden network never fails a task, but the resource timeout does`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("forbidden for long") { world in
                     let url = Story.serve(world, size: 1_000)
@@ -115,7 +115,7 @@ extension Simulations {
             }
         }
 
-        @Test func `Conditions are relaxed at half and at nine tenths of the resource timeout`() async {
+        @Test func `Conditions relax at half and at nine tenths of the resource timeout`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("loosening") { world in
                     await world.start()
@@ -154,7 +154,7 @@ extension Simulations {
             }
         }
 
-        @Test func `The time while the machine is off does not relax conditions`() async {
+        @Test func `Conditions do not relax by the time during which the machine is off`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("loosening over a reboot") { world in
                     let url = Story.serve(world, size: 1_000)
@@ -190,7 +190,7 @@ extension Simulations {
             }
         }
 
-        @Test func `Tasks blocked by one condition do not block tasks with other requirements`() async {
+        @Test func `Tasks that a condition blocks do not block tasks with other requirements`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("classes") { world in
                     let urls = (0..<40).map { Story.serve(world, name: "\($0)", size: 1_000) }
@@ -215,7 +215,7 @@ extension Simulations {
             }
         }
 
-        @Test func `The journal records the reason for a block once per requirement class`() async {
+        @Test func `The journal records the reason for a block once for each requirement class`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("held from the first") { world in
                     let url = Story.serve(world, size: 1_000)
@@ -258,7 +258,7 @@ extension Simulations {
             }
         }
 
-        @Test func `The service does not start tasks while the machine goes to sleep`() async {
+        @Test func `The service starts no tasks while the machine goes to sleep`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("sleep") { world in
                     let url = Story.serve(world, size: 1_000)
@@ -276,7 +276,7 @@ extension Simulations {
             }
         }
 
-        @Test func `Conditions of tasks still apply after a crash or power cut at a write`() async {
+        @Test func `Tasks obey their conditions after a crash or power cut at any write`() async {
             await #expect(processExitsWith: .success) {
                 await CrashStory.everyWrite("a crash under rules", step: 1, story: Weather.story) { world in
                     try await world.crash()

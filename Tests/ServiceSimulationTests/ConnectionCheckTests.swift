@@ -54,7 +54,7 @@ extension Simulations {
             }
         }
 
-        @Test func `An exchange that receives data is left alone after a network change or sleep`() async {
+        @Test func `An exchange that receives data continues after a network change or sleep`() async {
             await #expect(processExitsWith: .success) {
                 for (name, shock) in Self.shocks {
                     await Simulation.run("flowing after \(name)") { world in
@@ -72,7 +72,7 @@ extension Simulations {
             }
         }
 
-        @Test func `The connection check counts only time while the machine is awake`() async {
+        @Test func `A connection check counts only time during which the machine is awake`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("asleep in between") { world in
                     let url = Story.serve(world, size: 6_000_000, script: [.stall(after: 2_500_000)])
@@ -94,7 +94,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A connection lost during its check does not count as a failure`() async {
+        @Test func `A connection that is lost during its check does not count as a failure`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("broken by the change", jitter: 0.9) { world in
                     let url = Story.serve(world, size: 6_000_000, script: [.cut(after: 3_000_000)])
@@ -138,7 +138,7 @@ extension Simulations {
             }
         }
 
-        @Test func `An upload that is sent and awaits its response is not sent again`() async {
+        @Test func `The service does not send an upload again that only waits for its response`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("upload") { world in
                     let path = world.directory.path("source")
@@ -168,7 +168,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A different network ends the pauses caused by the previous one`() async {
+        @Test func `A different network ends the pauses that the previous network caused`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("pauses", jitter: 0.9) { world in
                     let url = Story.serve(world, size: 1_000)

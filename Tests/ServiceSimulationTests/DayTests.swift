@@ -6,7 +6,7 @@ import Testing
 extension Simulations {
     /// Tests with one scripted day that runs twice: in the whole service under a manual clock, and in `simulate`.
     @Suite struct DayTests {
-        @Test func `B3: The service and simulation decide the same, at the same times, for the same reasons`() async {
+        @Test func `B3: The service and the simulation make the same decisions at the same times`() async {
             await #expect(processExitsWith: .success) {
                 // The jitter is fixed at 0.5, the value that the simulation uses.
                 await Simulation.run("a day", jitter: 0.5) { world in

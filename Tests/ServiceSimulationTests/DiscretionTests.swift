@@ -39,7 +39,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A task added in the background is discretionary until its app is in the foreground`() async {
+        @Test func `A task from the background is discretionary until its app is in the foreground`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("forced discretion") { world in
                     let url = Story.serve(world, size: 1_000)
@@ -69,7 +69,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A transfer started in a maintenance window continues when its app is in the foreground`() async {
+        @Test func `A transfer from a maintenance window continues when its app is in the foreground`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("lifted while it runs") { world in
                     let url = Story.serve(world, size: 9_000_000)

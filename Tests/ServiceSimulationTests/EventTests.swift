@@ -114,7 +114,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A removed session loses its tasks and their bytes`() async {
+        @Test func `A session that is removed loses its tasks and their bytes`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("removed session") { world in
                     let large = Story.serve(world, name: "large", size: 9_000_000)
@@ -151,7 +151,7 @@ extension Simulations {
             }
         }
 
-        @Test func `Removing a large session deletes its tasks in several transactions`() async {
+        @Test func `The service removes the tasks of a large session in several transactions`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("a large session") { world in
                     await world.start()
@@ -183,7 +183,7 @@ extension Simulations {
             }
         }
 
-        @Test func `Removing a session does not start any of its tasks`() async {
+        @Test func `The service starts no task of a session that is being removed`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("nothing begins in a removed session") { world in
                     world.transport.setWeather { _ in .silent }

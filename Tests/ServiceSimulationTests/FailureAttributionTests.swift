@@ -8,7 +8,7 @@ import Transfers
 extension Simulations {
     /// Tests of failure attribution: a failing task does not delay other tasks.
     @Suite struct FailureAttributionTests {
-        @Test func `A task with a failing URL does not delay other tasks`() async {
+        @Test func `A task whose URL fails does not delay other tasks`() async {
             await #expect(processExitsWith: .success) {
                 for kind in BadTask.allCases where kind != .cutWithoutRanges {
                     await Simulation.run("\(kind)", jitter: 0.99) { world in
@@ -30,7 +30,7 @@ extension Simulations {
             }
         }
 
-        @Test func `URLs refused with a Retry-After do not delay other tasks`() async {
+        @Test func `Tasks that are refused with a Retry-After do not delay other tasks`() async {
             await #expect(processExitsWith: .success) {
                 for kind in BadTask.allCases where kind.isRefused {
                     for badFirst in [true, false] {
@@ -57,7 +57,7 @@ extension Simulations {
             }
         }
 
-        @Test func `After each pause one task probes an unreachable origin`() async {
+        @Test func `One task probes an unreachable origin after each pause`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("unreachable", jitter: 0.99) { world in
                     world.transport.setWeather { _ in .cannotConnect }
@@ -77,7 +77,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A probe that reaches the origin ends the pause even if its own request fails`() async {
+        @Test func `A probe that reaches the origin ends the pause even if the probe's request fails`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("a probe of its own", jitter: 0.99) { world in
                     let script = [.cannotConnect] + Array(repeating: ScriptedBehaviour.status(500), count: 50)
@@ -95,7 +95,7 @@ extension Simulations {
             }
         }
 
-        @Test func `One task at a time probes an origin that refuses every request, at growing intervals`() async {
+        @Test func `Only one task at a time probes an origin that refuses every request`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("a refusal", jitter: 0.99) { world in
                     let refusal = Array(repeating: ScriptedBehaviour.status(503, retryAfter: "90"), count: 100)

@@ -71,7 +71,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T4: The starts of many small transfers are in the journal long before their ends`() async {
+        @Test func `T4: The journal shows the starts of many small transfers long before their ends`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("starts of small ones") { world in
                     let urls = (0..<24).map { Story.serve(world, host: "host\($0 % 4)", name: "\($0)", size: 80_000) }
@@ -112,7 +112,7 @@ extension Simulations {
             }
         }
 
-        @Test func `Pauses grow when each attempt has to restart from byte 0`() async {
+        @Test func `Pauses grow if each attempt has to restart from byte 0`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("thrown away", jitter: 0.5) { world in
                     let url = "http://host.example/file"
@@ -156,7 +156,7 @@ extension Simulations {
             }
         }
 
-        @Test func `Pauses grow even if each attempt breaks off a little later`() async {
+        @Test func `Pauses grow even if each attempt breaks off a little later than the last one`() async {
             await #expect(processExitsWith: .success) {
                 let url = "http://host.example/file"
                 func version(_ tag: Int) -> ScriptedVersion {
@@ -207,7 +207,7 @@ extension Simulations {
             }
         }
 
-        @Test func `Retries slow down when a response has two different lengths`() async {
+        @Test func `Pauses between retries grow if a response has two different lengths`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("two lengths", jitter: 0.5) { world in
                     let url = "http://host.example/file"
@@ -226,7 +226,7 @@ extension Simulations {
             }
         }
 
-        @Test func `Retries slow down when a file repeatedly fails its checksum`() async {
+        @Test func `Pauses between retries grow if a file repeatedly fails its checksum`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("wrong checksum", jitter: 0.5) { world in
                     // Each time the file arrives in two parts and does not match its checksum. Either part may be

@@ -60,7 +60,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: A mirror continues after the bytes that the first URL delivered`() async {
+        @Test func `B4: A mirror sends the bytes that follow those of the first URL`() async {
             await #expect(processExitsWith: .success) {
                 // With a checksum only the last bytes are compared, and without one all bytes are.
                 for isVerified in [true, false] {
@@ -100,7 +100,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: The first URL is tried again later if no mirror can continue the bytes`() async {
+        @Test func `B4: A task tries the first URL again later if no mirror can continue the bytes`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("dated", mirrors: ["other"]) {
                     $0.priority = nil
@@ -161,8 +161,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: If all URLs fail, temporary errors are retried, else the first URL's error is reported`() async
-        {
+        @Test func `B4: A task whose URLs all fail retries temporary errors, or has the first URL's error`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("all gone", mirrors: ["one", "two"]) { world in
                     Mirror.serve(world, "old", seed: 1, tag: "\"a\"", script: [.status(404)])
@@ -180,7 +179,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: With a checksum, a URL with a wrong file is requested only once, even across a crash`() async {
+        @Test func `B4: A task with a checksum requests a URL with a wrong file once, even across a crash`() async {
             await #expect(processExitsWith: .success) {
                 for crashes in [false, true] {
                     await Self.download("wrong files, crash: \(crashes)", mirrors: ["one", "new"]) { request in
@@ -210,7 +209,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: If every URL sends a wrong file, the task fails and its error says so`() async {
+        @Test func `B4: A task fails with a clear error if every URL sends a wrong file`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("all wrong", mirrors: ["one"]) { request in
                     request.checksum = Mirror.checksum(seed: 1)
@@ -225,7 +224,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: A file fetched in parts keeps them all when a mirror has another tag`() async {
+        @Test func `B4: A file that was fetched in parts keeps all parts if a mirror has another tag`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("parts", mirrors: ["new"]) { world in
                     Mirror.serve(world, "old", seed: 1, size: 30_000_000, tag: "\"a\"")

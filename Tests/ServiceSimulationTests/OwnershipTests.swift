@@ -47,7 +47,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A start uses every change that was confirmed before it`() async {
+        @Test func `A start of a task uses every change that was confirmed before`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("changes at the start") { world in
                     world.transport.setBandwidth(1_000_000)

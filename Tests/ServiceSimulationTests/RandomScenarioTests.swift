@@ -6,7 +6,7 @@ import Testing
 extension Simulations {
     /// Tests of the whole service under random actions and network trouble.
     @Suite struct RandomScenarioTests {
-        @Test func `Every accepted task ends despite random actions and network trouble`() async {
+        @Test func `Every accepted task ends despite random requests and network failures`() async {
             print("random acts: seeds \(Rounds.seeds(default: 6))")
             await #expect(processExitsWith: .success) {
                 for seed in Rounds.seeds(default: 6) {

@@ -8,7 +8,7 @@ import Transfers
 extension Simulations {
     /// Tests of tasks that get another URL, for the same file or for a different one.
     @Suite struct RetargetTests {
-        @Test func `B2: With a checksum, the same file at another URL is continued, whatever its tag`() async {
+        @Test func `B2: A task with a checksum continues the same file at another URL, whatever the tag`() async {
             await #expect(processExitsWith: .success) {
                 for tag in ["\"a\"", "\"b\"", nil] {
                     await Simulation.run("retarget to \(tag ?? "no tag")") { world in
@@ -119,7 +119,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: A download that failed because its URL expired continues under its number`() async {
+        @Test func `B2: A download that failed because its URL expired continues under the same task number`() async {
             await #expect(processExitsWith: .success) {
                 for status in [403, 404, 410] {
                     await Simulation.run("expired with \(status)") { world in
@@ -144,7 +144,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: A suspended task stays suspended, and its secrets stay with their origin`() async {
+        @Test func `B2: A suspended task stays suspended and keeps its secrets after a change of URL`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("suspended") { world in
                     let old = Mirror.serve(world, "old", seed: 1, tag: "\"a\"")
@@ -177,7 +177,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T13: Bytes taken over from resume data are deleted if the server has another version`() async {
+        @Test func `T13: Bytes from resume data are deleted if the server has another version`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("bytes taken over") { world in
                     let url = Mirror.serve(world, "old", seed: 1, tag: "\"a\"")
@@ -202,7 +202,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T13: Resume data used with another URL is verified like a change of URL`() async {
+        @Test func `T13: The service verifies resume data for another URL like a change of URL`() async {
             await #expect(processExitsWith: .success) {
                 for seed in [1, 2] as [UInt64] {
                     await Simulation.run("resume data elsewhere, seed \(seed)") { world in
@@ -253,7 +253,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: After a crash at any write the next service continues with either URL`() async {
+        @Test func `B2: The next service continues with the old or new URL after a crash at any write`() async {
             await #expect(processExitsWith: .success) {
                 await CrashStory.everyWrite("retargeting", step: 1, story: Mirror.tell) { world in
                     try await world.crash()
@@ -262,7 +262,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: Random URLs, network trouble and power cuts never mix two files`() async {
+        @Test func `B2: Random URLs, network failures and power cuts never mix two files`() async {
             print("retargeting: seeds \(Rounds.seeds(default: 20))")
             await #expect(processExitsWith: .success) {
                 var continued = 0

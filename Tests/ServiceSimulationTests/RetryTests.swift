@@ -9,7 +9,7 @@ import Transfers
 extension Simulations {
     /// Tests of the request to retry now, for a server that is available again.
     @Suite struct RetryTests {
-        @Test func `A retry of everything starts all tasks that wait after a failure`() async {
+        @Test func `A retry of all tasks starts every task that waits after a failure`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("retry all", jitter: 0.99) { world in
                     let down = (0..<8).map { Story.serve(world, name: "down-\($0)", size: 10_000) }
@@ -57,7 +57,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A retry of a named task starts only that task, and starts it at once`() async {
+        @Test func `A retry of a named task starts that task at once, and no other task`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("retry one", jitter: 0.99) { world in
                     let (urls, ids) = await Self.twoThatFail(world)
@@ -78,7 +78,7 @@ extension Simulations {
             }
         }
 
-        @Test func `The error for a refused retry says why, or what to do instead`() async {
+        @Test func `The error about a refused retry says why, or what to do instead`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("refusals") { world in
                     let url = Story.serve(world, size: 10_000)

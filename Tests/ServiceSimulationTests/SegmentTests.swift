@@ -67,7 +67,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: A discretionary task, or one with its own rate limit, has one connection`() async {
+        @Test func `B4: A discretionary or rate-limited task has one connection`() async {
             await #expect(processExitsWith: .success) {
                 let patient = await Self.seconds("discretionary") { world, _ in
                     #expect(world.transport.mostAtOnce == 1)
@@ -86,7 +86,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: A file is not split if its parts could be of two versions`() async {
+        @Test func `B4: A file is not split if its parts could be from two versions`() async {
             await #expect(processExitsWith: .success) {
                 for (name, change) in Self.unsafe {
                     let seconds = await Self.seconds(name) { world, _ in
@@ -124,7 +124,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: After 429 or 503 to its second connection, a task stays with one connection`() async {
+        @Test func `B4: A task keeps a single connection after the second connection gets a 429 or 503`() async {
             await #expect(processExitsWith: .success) {
                 for refusal in [ScriptedBehaviour.status(429, retryAfter: "30"), .status(503)] {
                     let seconds = await Self.seconds("\(refusal)", [.normal] + Array(repeating: refusal, count: 50)) {
@@ -139,7 +139,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: Broken or silent connections are replaced, and bytes are not requested needlessly`() async {
+        @Test func `B4: Broken or silent connections are replaced, and no bytes are requested needlessly`() async {
             await #expect(processExitsWith: .success) {
                 let troubles: [[ScriptedBehaviour]] = [
                     [.normal, .cut(after: 400_000), .normal, .cut(after: 900_000)],
@@ -223,7 +223,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: A task suspended midway stops at once and later fetches only its gaps`() async {
+        @Test func `B4: A task that is suspended midway stops at once and later fetches only the gaps`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("suspended") { world in
                     let url = Story.serve(world, size: Self.size)
@@ -282,7 +282,7 @@ extension Simulations {
             #expect(again.count == size - kept, "\(again.count) of \(size - kept)")
         }
 
-        @Test func `T8: A split download keeps its bytes after gaps when a log-in page replaces the parts`() async {
+        @Test func `T8: A split download keeps the bytes after its gaps when a server sends log-in pages`() async {
             await #expect(processExitsWith: .success) {
                 for connectivity in [NetworkConnectivity.full, .portal] {
                     await Simulation.run("parts and a page, \(connectivity)") { world in
@@ -306,7 +306,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: A split download keeps its bytes after gaps when its signed link expires`() async {
+        @Test func `T8: A split download keeps the bytes after its gaps when its signed link expires`() async {
             await #expect(processExitsWith: .success) {
                 for refusal in [401, 403, 404] {
                     await Simulation.run("parts and \(refusal)") { world in
@@ -327,7 +327,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: Mirrors with the same file share the work, and one with another file is not used`() async {
+        @Test func `B4: Mirrors with the same file share the work, and a mirror with another file has none`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("mirrors") { world in
                     let url = Story.serve(world, size: Self.size)

@@ -40,7 +40,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A Retry-After delays every task that received it, but not tasks of other hosts`() async {
+        @Test func `A Retry-After delays every task that received it, but no tasks of other hosts`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("shared Retry-After") { world in
                     let refusal = [ScriptedBehaviour.status(503, retryAfter: "300")]
@@ -65,7 +65,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A small file starts after ten seconds although six large ones use all connections`() async {
+        @Test func `A small file starts after ten seconds although six large files use all connections`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("starvation") { world in
                     let large = (0..<6).map { Story.serve(world, name: "large\($0)", size: 40 << 20) }
@@ -144,7 +144,7 @@ extension Simulations {
         }
 
         /// A test that a task that stops gives its connections to other tasks, but not to tasks in the same request.
-        @Test func `A request that stops many tasks does not start any of them`() async {
+        @Test func `A request that stops many tasks does not start any of these tasks`() async {
             await #expect(processExitsWith: .success) {
                 for (action, state) in [(TaskAction.cancel, TaskState.cancelled), (.suspend, .suspended)] {
                     await Simulation.run("\(action) many") { world in
@@ -164,7 +164,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A service without running tasks does not keep files open or set timers`() async {
+        @Test func `A service without running tasks keeps no files open and sets no timers`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("idle") { world in
                     let urls = (0..<40).map {

@@ -98,7 +98,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A task that starts only while others run is retried alone after its second crash`() async {
+        @Test func `A task that starts only beside other tasks is retried alone after its second crash`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("a task that takes the service down whenever it may start") { world in
                     world.transport.setBandwidth(2_000, interval: 1)
@@ -156,7 +156,7 @@ extension Simulations {
             return false
         }
 
-        @Test func `A task that was finishing waits until the crash suspects have been retried`() async {
+        @Test func `A task that was finishing at a crash waits until the suspects have been retried`() async {
             await #expect(processExitsWith: .success) {
                 var seen = 0
                 // Each crash comes one commit later than the last. Some crashes happen after the good task's bytes are

@@ -88,7 +88,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: The final file has only bytes that the service wrote, despite outside changes`() async {
+        @Test func `B2: The finished file contains only bytes that the service wrote`() async {
             await #expect(processExitsWith: .success) {
                 for moment in Moment.allCases {
                     // After a kill the file's length is the only record of the bytes that the last exchange wrote.
@@ -135,7 +135,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B1: A directory at the destination fails an overwrite at once, but the bytes stay`()
+        @Test func `B1: An overwrite of a directory fails at once, and the received bytes stay`()
             async
         {
             await #expect(processExitsWith: .success) {

@@ -54,7 +54,7 @@ extension Simulations {
             }
         }
 
-        @Test func `The resource timeout does not count time suspended or with the machine off`() async {
+        @Test func `The resource timeout excludes time suspended, and time with the machine off`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("resource timeout", jitter: 0.99) { world in
                     let day = 86_400.0
@@ -85,7 +85,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A timeout that cannot be recorded is retried until the database accepts it`() async {
+        @Test func `The service retries to record a timeout until the database accepts the write`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("timeout on a full disk") { world in
                     let url = Story.serve(world, size: 1_000)
@@ -106,7 +106,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A timed-out task that cannot finish does not keep other tasks from starting`() async {
+        @Test func `A timed-out task that cannot finish does not prevent the start of other tasks`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("timeout of an upload that cannot be concluded") { world in
                     let path = world.directory.path("source")
@@ -202,7 +202,7 @@ extension Simulations {
         }
 
         /// A test that pauses stay short, because no server is contacted and the shortage may end at any time.
-        @Test func `Pauses do not grow when this machine runs out of file descriptors`() async {
+        @Test func `Pauses do not grow while this machine has no file descriptors left`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("no descriptors", jitter: 0.99) { world in
                     let url = Story.serve(world, size: 1_000)

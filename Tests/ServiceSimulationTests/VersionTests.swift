@@ -43,7 +43,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: A file replaced within one second is not mixed, even with equal weak validators`() async {
+        @Test func `B2: A file that is replaced within one second is not mixed with the old file`() async {
             await #expect(processExitsWith: .success) {
                 for tag in ["W/\"a\"", nil] {
                     await Self.download("same second, \(tag ?? "no tag")") { world in
@@ -62,7 +62,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: A log-in page sent instead of the rest is not saved, and the old bytes stay`() async {
+        @Test func `T8: A log-in page that is sent instead of the rest is not saved, and the bytes stay`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("two pages") { world in
                     Self.serve(world, [.cut(after: 1_500_000), .page, .page])
@@ -82,7 +82,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: A response repeated for 40 minutes is accepted as the new version`() async {
+        @Test func `T8: A response that is repeated for 40 minutes is accepted as the new version`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("a page for good") { world in
                     Self.serve(world, [.replaced(after: 1_500_000)]) { _, second in
@@ -99,7 +99,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: A captive portal's responses do not count, and the download continues after it`()
+        @Test func `T8: A download ignores responses of a captive portal, and continues after the log-in`()
             async
         {
             await #expect(processExitsWith: .success) {
@@ -143,7 +143,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: A page sent instead of a file is not saved, and the later file is`()
+        @Test func `T8: A page that is sent instead of a file is not saved, and the later file is saved`()
             async
         {
             await #expect(processExitsWith: .success) {
@@ -159,7 +159,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: A page sent twice instead of a file is saved, and the task says so`() async {
+        @Test func `T8: A page that is sent twice instead of a file is saved, and the task says so`() async {
             await #expect(processExitsWith: .success) {
                 await Self.downloadAfterPages("http://host.example/big.iso", pages: 100) { _, _ in
                 } check: { world, status in
@@ -169,7 +169,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: While the network requires a log-in, the service does not save a page as a new file`() async {
+        @Test func `T8: The service saves no page as a new file while the network requires a log-in`() async {
             await #expect(processExitsWith: .success) {
                 for url in ["http://host.example/big.iso", "http://host.example/", "http://host.example/a.html"] {
                     await Self.downloadAfterPages(url, pages: 400, isBehindPortal: true) { world, id in
@@ -232,7 +232,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T8: A log-in page does not count as the response to an upload, which continues later`() async {
+        @Test func `T8: An upload does not accept a log-in page as its response, and continues later`() async {
             await #expect(processExitsWith: .success) {
                 await Self.upload("two pages for an upload", [.page, .page] + Self.resumption) { world, id in
                     await world.advance(by: 10)
@@ -297,7 +297,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B2: A new version that is plausible is fetched at once`() async {
+        @Test func `B2: A plausible new version of a file is fetched at once`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("a new version") { world in
                     Self.serve(world, [.replaced(after: 1_500_000)])

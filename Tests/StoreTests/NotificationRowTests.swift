@@ -95,7 +95,7 @@ import Testing
         #expect(try await Self.kept(store).notifications.isEmpty)
     }
 
-    @Test func `R3: The oldest notifications are deleted when too many are pending or shown`()
+    @Test func `R3: The store deletes the oldest notifications when too many are pending or shown`()
         async throws
     {
         let store = try await StoreFixture.inMemory()

@@ -10,7 +10,7 @@ extension Simulations {
     /// Tests in which the service crashes after every n-th write, with apps in every state. The processes of the apps
     /// keep running.
     @Suite struct AppCrashTests {
-        @Test func `T9: After a crash at any write the service delivers everything, each wake once`() async {
+        @Test func `T9: The service delivers everything after a crash at any write, and each wake once`() async {
             await #expect(processExitsWith: .success) {
                 var writes = 0
                 var goesOn = true
@@ -34,7 +34,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T9: The service delivers everything despite random crashes of services and processes`() async {
+        @Test func `T9: The service delivers everything despite random crashes of services and apps`() async {
             print("apps: seeds \(Rounds.seeds(default: 6))")
             await #expect(processExitsWith: .success) {
                 for seed in Rounds.seeds(default: 6) {

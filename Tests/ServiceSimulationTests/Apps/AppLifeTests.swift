@@ -9,7 +9,7 @@ import Transfers
 extension Simulations {
     /// Tests of apps with their processes, in the service and in virtual time.
     @Suite struct AppLifeTests {
-        @Test func `T9: An app that has exited is launched once when its last task ends, and then suspended`() async {
+        @Test func `T9: An exited app is launched once when its last task ends, and is then suspended`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("one launch") { app in
                     await app.start()
@@ -64,7 +64,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T11: An app that fails on every wake is launched after ever longer pauses`() async {
+        @Test func `T11: An app that fails on every wake is launched after longer and longer pauses`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("faults") { app in
                     await app.start()
@@ -219,7 +219,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T9: A session that launches an app needs the background mode that its refusal names`() async {
+        @Test func `T9: A session that launches its app needs a background mode, and the refusal names it`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("modes") { app in
                     await app.start()
@@ -265,7 +265,7 @@ extension Simulations {
             }
         }
 
-        @Test func `L1: A caller waiting for an app to exit returns when the service stops`() async {
+        @Test func `L1: A caller that waits for an app to exit returns when the service stops`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("stop during quit") { app in
                     await app.start()

@@ -27,7 +27,7 @@ extension Simulations {
         private static let guarded = ScriptedProtection.basic(
             host: "guarded.example", realm: "files", user: "anna", password: "right")
 
-        @Test func `T10: Tasks of one origin cause one challenge, and its answer serves them all`() async {
+        @Test func `T10: Tasks of one origin cause one challenge, and one answer serves all these tasks`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("one question") { app in
                     await app.start()
@@ -129,7 +129,7 @@ extension Simulations {
         @Test(arguments: [
             MessageAnswer.Disposition.performDefaultHandling, .rejectProtectionSpace, .cancel,
         ])
-        func `T10: Without a credential the app gets the server's response, or the task ends`(
+        func `T10: A task without a credential ends, or returns the server's response to the app`(
             _ disposition: MessageAnswer.Disposition
         ) async {
             await #expect(processExitsWith: .success) { [name = disposition.rawValue as String] in
@@ -154,7 +154,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T10: A certificate that the app trusts is accepted, and a rejected one ends the task`() async {
+        @Test func `T10: A certificate that one app trusts is accepted for that app, but not for another`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("server trust") { app in
                     await app.start()
@@ -184,7 +184,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T10: Tasks whose challenge gets no answer end with the resource timeout`() async {
+        @Test func `T10: A task whose challenge is not answered ends with the resource timeout`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("no answer") { app in
                     await app.start()
@@ -206,7 +206,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T10: An answer to a closed challenge, or to another kind of message, is refused`() async {
+        @Test func `T10: The service refuses an answer to a closed challenge or to another kind of message`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("wrong answers") { app in
                     await app.start()
@@ -244,7 +244,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T10: A delayed request may be replaced, also by another origin, or cancelled`() async {
+        @Test func `T10: An app may replace or cancel a delayed request`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("delayed requests") { app in
                     await app.start()
@@ -291,7 +291,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T10: A begin date that has already passed is submitted to the app at once`() async {
+        @Test func `T10: The service asks the app at once about a begin date that has already passed`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("a begin date that has passed") { app in
                     await app.start()

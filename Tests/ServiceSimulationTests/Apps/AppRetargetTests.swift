@@ -7,7 +7,7 @@ import Transfers
 extension Simulations {
     /// Tests of apps' tasks that are given other URLs.
     @Suite struct AppRetargetTests {
-        @Test func `T7: A challenge from the old URL's server is removed when the URL changes`() async {
+        @Test func `T7: A change of URL removes the challenge of the old URL's server`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("retargeted question") { app in
                     await app.start()

@@ -9,7 +9,7 @@ import Transfers
 extension Simulations {
     /// Tests of apps' sessions: accepted tasks, delivered messages, and removal.
     @Suite struct AppSessionTests {
-        @Test func `T1: A task enqueued again under its number is not accepted twice`() async {
+        @Test func `T1: A task that is enqueued again under the same number is not accepted twice`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("asked again") { app in
                     await app.start()
@@ -77,7 +77,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T6: Messages arrive once, in order, and acknowledging removes them with their files`() async {
+        @Test func `T6: Messages arrive once and in order, and an acknowledgement deletes messages and files`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("messages") { app in
                     await app.start()
@@ -116,7 +116,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T7: One process reads a session until it dies, and then another process may read it`() async {
+        @Test func `T7: Only one process at a time reads a session, until that process dies`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("readers") { app in
                     await app.start()
@@ -211,7 +211,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T9: A suspended app does not get progress, but its next process does`() async {
+        @Test func `T9: A suspended app gets no progress, but the app's next process does`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("progress") { app in
                     await app.start()
@@ -250,7 +250,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T9: Tasks added in the background start after the relaunch delay and say so`() async {
+        @Test func `T9: Tasks from the background start after the relaunch delay, and their wait says so`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("relaunch delay") { app in
                     await app.start()
@@ -292,7 +292,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T13: A force quit cancels tasks with its reason, and downloads keep their bytes`() async {
+        @Test func `T13: A force quit cancels tasks for that reason, and downloads keep their bytes`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("force quit") { app in
                     await app.start()
@@ -337,7 +337,7 @@ extension Simulations {
             }
         }
 
-        @Test func `T12: Invalidating a session removes its tasks, messages and files`() async {
+        @Test func `T12: An invalidated session loses its tasks, messages and files`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("invalidated") { app in
                     await app.start()
