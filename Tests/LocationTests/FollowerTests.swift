@@ -32,7 +32,7 @@ import Testing
         return question
     }
 
-    @Test func `R6: One source request has the finest accuracy of all due requests and answers all of them`() throws {
+    @Test func `R6: One source request with the finest accuracy answers all due requests`() throws {
         var followers = Self.followers(
             (Self.app, LocationUpdateRequest(accuracy: 1_000, isOnce: true)),
             (Self.other, LocationUpdateRequest(accuracy: 10)))
@@ -50,12 +50,12 @@ import Testing
         #expect(followers.question(at: 103)?.numbers == [2])
     }
 
-    @Test func `R6: The finest accuracy requested is limited to that of a receiver`() throws {
+    @Test func `R6: The finest requested accuracy is that of a receiver`() throws {
         let followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 0)))
         #expect(followers.question(at: 100)?.accuracy == LocationUpdateRequest.finestAccuracy)
     }
 
-    @Test func `R6: An app gets a fix that is too coarse if no better one arrived`() throws {
+    @Test func `R6: An app gets the best of several fixes that are too coarse`() throws {
         var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 10, isOnce: true)))
         _ = try Self.ask(&followers, at: 100)
         let (coarse, better) = (try Self.fix(accuracy: 900, at: 101), try Self.fix(accuracy: 60, at: 102))
@@ -65,7 +65,7 @@ import Testing
         #expect(followers.isIdle && followers.due == nil)
     }
 
-    @Test func `R6: An early fix reported at the end of a request counts, but an older one does not`() throws {
+    @Test func `R6: A fix that is reported late counts only if it is newer than the request`() throws {
         for (time, counts) in [(101.0, true), (80, false)] {
             var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 10, isOnce: true)))
             _ = try Self.ask(&followers, at: 100)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `R6: Without a fix a single request fails; a continuous request reports that once`()
+    @Test func `R6: Without a fix a single request fails, and a continuous request reports that once`()
         throws
     {
         var followers = Self.followers(
@@ -97,7 +97,7 @@ import Testing
         #expect(followers.ended(now: 175).map(\.content) == [.failure(.unknown)])
     }
 
-    @Test func `R6: Locations that an app gets are at least as far apart as the app wants`() throws {
+    @Test func `R6: Two locations that an app gets are at least its chosen distance apart`() throws {
         var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 10, distance: 100)))
         var given: [Double] = []
         for step in 0..<40 {
@@ -110,7 +110,7 @@ import Testing
 
     @Test(
         arguments: [(0, 0, 1), (350, 0, 10), (10, 700, 20), (3_000, 0, 60)] as [(Double, Double, Double)]
-    ) func `R6: A coarser accuracy requires fewer source requests`(
+    ) func `R6: A request for a coarser accuracy causes fewer source requests`(
         accuracy: Double, distance: Double, pause: Double
     ) throws {
         var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: accuracy, distance: distance)))
@@ -119,7 +119,7 @@ import Testing
         #expect(followers.due == 100 + pause)
     }
 
-    @Test func `R6: After a fix of 8 m the next request asks for 10 m, but a coarse fix changes nothing`() throws {
+    @Test func `R6: A fix of 8 m changes the next request to 10 m, but a coarse fix changes nothing`() throws {
         for (accuracy, wanted) in [(8.0, 10.0), (300, 5)] {
             var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 0)))
             _ = try Self.ask(&followers, at: 100)
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A suspended app gets no locations, and its requests continue when it runs`() throws {
+    @Test func `R6: A suspended app gets no locations, and its requests continue when it runs again`() throws {
         var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 10, distance: 1_000)))
         _ = try Self.ask(&followers, at: 100)
         #expect(followers.take(try Self.fix(at: 101), now: 101).count == 1)
@@ -143,7 +143,7 @@ import Testing
         #expect(followers.take(try Self.fix(at: 301), now: 301).count == 1)
     }
 
-    @Test func `R6: A refusal is sent once, ends a single request, and lasts until permission is granted`()
+    @Test func `R6: A continuous request gets one refusal, and continues when permission is granted`()
         throws
     {
         var followers = LocationFollowers()
@@ -164,7 +164,7 @@ import Testing
         #expect(followers.refuse(Self.app, onlyOnce: false).count == 1)
     }
 
-    @Test func `R6: A request made during a source request shares it if the accuracy is fine enough`() throws {
+    @Test func `R6: A new request shares a running source request that is fine enough`() throws {
         var followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 100, isOnce: true)))
         let first = try Self.ask(&followers, at: 100)
         for (number, accuracy) in [(2, 500.0), (3, 10)] {

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct LocationServiceTests {
     private typealias Scene = ServiceScene
 
-    @Test func `R6: Without regions the service neither waits nor requests locations`() async throws {
+    @Test func `R6: The service requests no locations and sets no alarm without regions`() async throws {
         let scene = try Scene()
         try await scene.prepare()
         let run = Task { await scene.service.run() }
@@ -24,7 +24,7 @@ import Testing
         #expect(scene.source.isShutDown)
     }
 
-    @Test func `R6: The alarm starts a source request, and a region event becomes a row with a payload`()
+    @Test func `R6: The alarm starts a source request, and a region event is stored with a payload`()
         async throws
     {
         let scene = try Scene()
@@ -66,7 +66,7 @@ import Testing
         #expect(scene.clock.sleepers == 0)
     }
 
-    @Test func `R6: The service stores its location requests, and the next service continues them`() async throws {
+    @Test func `R6: The next service continues stored location requests`() async throws {
         let scene = try Scene()
         try await scene.begin()
         try await scene.service.addRegion(LocationScene.region("work", east: 5_000, radius: 50), for: Scene.app)
@@ -96,7 +96,7 @@ import Testing
         #expect(problem?.status == 404)
     }
 
-    @Test func `R6: The service finds a manually installed entry at the next request for it`() async throws {
+    @Test func `R6: The service finds a manually installed entry at the next request for its app`() async throws {
         let scene = try Scene([])
         try await scene.prepare()
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
@@ -108,7 +108,7 @@ import Testing
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
     }
 
-    @Test func `R6: An older read of entries does not replace a newer one`() async throws {
+    @Test func `R6: An older read of the entries does not replace a newer read`() async throws {
         let scene = try Scene([])
         try await scene.prepare()
         let (service, entries, manifest) = (scene.service, scene.entries, LocationScene.manifest())
@@ -128,7 +128,7 @@ import Testing
         await #expect(throws: Problem.self) { try await service.status(of: manifest.id) }
     }
 
-    @Test func `R6: The service reports its location capabilities only once it knows the sources`()
+    @Test func `R6: The service reports its location capabilities only after it has read the sources`()
         async throws
     {
         let scene = try Scene()
@@ -146,7 +146,7 @@ import Testing
         #expect(try await status.value.sources == [source])
     }
 
-    @Test func `R6: Without regions a request for the capabilities checks the sources`()
+    @Test func `R6: A request for the capabilities checks the sources even without regions`()
         async throws
     {
         let scene = try Scene()
@@ -167,7 +167,7 @@ import Testing
         await scene.service.stop()
     }
 
-    @Test func `R6: A source that appears during a check counts, whenever the check ends`()
+    @Test func `R6: A source that appears during a check counts, even if the check ends later`()
         async throws
     {
         let scene = try Scene()
@@ -185,7 +185,7 @@ import Testing
         await service.stop()
     }
 
-    @Test func `R6: Callers that wait for the sources get a response when the service ends`() async throws {
+    @Test func `R6: Callers that wait for the sources get a response when the service stops`() async throws {
         let scene = try Scene()
         try await scene.service.prepare()
         let service = scene.service
@@ -195,7 +195,7 @@ import Testing
         #expect(try await !process.value.canMonitorRegions)
     }
 
-    @Test func `R6: If the user could not be asked, the service can ask later, and the app gets the answer`()
+    @Test func `R6: The service can ask a user later who could not be asked, and the app gets the answer`()
         async throws
     {
         let scene = try Scene()
@@ -216,7 +216,7 @@ import Testing
         await run.value
     }
 
-    @Test func `R6: Withdrawn permission cancels the app's events and notifies the app`() async throws {
+    @Test func `R6: A withdrawn permission cancels the app's events and notifies the app`() async throws {
         let scene = try Scene()
         try await scene.begin()
         try await scene.service.setSignificantChanges(true, for: Scene.app)
@@ -291,7 +291,7 @@ import Testing
         await next.service.stop()
     }
 
-    @Test func `R6: A user's answer that cannot be written does not count and can be requested again`()
+    @Test func `R6: A user's answer that cannot be written does not count, and can be requested again`()
         async throws
     {
         let scene = try Scene()

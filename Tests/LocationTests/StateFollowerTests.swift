@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A request for one location turns the receiver on once, even without wakes`() throws {
+    @Test func `R6: A request for one location turns the receiver on once`() throws {
         var scene = Self.allowed()
         Self.follow(&scene, isOnce: true)
         #expect(scene.wish.fix == 10 && scene.wish.timeout < FixDemand.usualTimeout)
@@ -50,7 +50,7 @@ import Testing
         for app in [Scene.app, Scene.other] { #expect(scene.status(app)?.receiverSeconds == scene.delay / 2) }
     }
 
-    @Test func `R6: The receiver is on while an app with updates runs, and off once it stops`() throws {
+    @Test func `R6: The receiver is on while an app with updates runs, and off afterwards`() throws {
         var scene = Self.allowed()
         Self.follow(&scene)
         scene.pass(60)
@@ -73,7 +73,7 @@ import Testing
         #expect(scene.wish == FixDemand() && scene.book.nextDeadline == nil && scene.status()?.updates == nil)
     }
 
-    @Test func `R6: A region's source request becomes as fine and quick as an app in the foreground needs`() {
+    @Test func `R6: An app in the foreground makes a region's source request finer and quicker`() {
         var scene = Self.allowed(.always)
         scene.hasReceiver = false
         scene.delay = 50
@@ -84,7 +84,7 @@ import Testing
         #expect(scene.wish.fix == 10 && scene.wish.timeout < FixDemand.usualTimeout && scene.asked.count == 2)
     }
 
-    @Test func `R6: Without a receiver a request fails once and is repeated; a region is checked at once`() {
+    @Test func `R6: Without a receiver an app's request fails once, and the service repeats it`() {
         var scene = Self.allowed(.always)
         scene.hasReceiver = false
         Self.follow(&scene)
@@ -107,7 +107,7 @@ import Testing
         #expect(scene.book.takeDeliveries().map(\.update) == [LocationUpdate(failure: .unknown)])
     }
 
-    @Test func `R6: An app without permission is refused, and its continuous request waits for permission`() throws {
+    @Test func `R6: A refused continuous request continues when its app gets permission`() throws {
         var scene = Self.allowed(.denied)
         Self.follow(&scene, 1)
         Self.follow(&scene, 2, isOnce: true)
@@ -120,7 +120,7 @@ import Testing
         #expect(scene.book.takeDeliveries().map(\.update.failure) == [.denied] && scene.wish == FixDemand())
     }
 
-    @Test func `R6: The first request of an app in the foreground asks an undecided user`() throws {
+    @Test func `R6: The first request of an app in the foreground asks a user who has not decided`() throws {
         var scene = Self.allowed(.ask)
         Self.follow(&scene, 1, isOnce: true)
         #expect(scene.book.takeDeliveries().map(\.update.failure) == [.denied])
@@ -137,7 +137,7 @@ import Testing
         #expect(Set(scene.book.takeDeliveries().filter { $0.update.place != nil }.map(\.number)) == [3, 4])
     }
 
-    @Test func `R6: A recent location answers a request at once, but an older one does not`() {
+    @Test func `R6: A recent location answers a request at once, but an old location does not`() {
         var scene = Self.allowed()
         scene.tell()
         Self.follow(&scene, 1, isOnce: true)
@@ -147,7 +147,7 @@ import Testing
         #expect(scene.book.takeDeliveries() == [] && scene.asked.count == 1)
     }
 
-    @Test func `R6: An app may have a limited number of requests, and none without an entry`() {
+    @Test func `R6: An app has a limited number of requests, and no requests without an entry`() {
         var scene = Self.allowed()
         for number in 1...Limits.locationUpdates { Self.follow(&scene, number) }
         let (request, now) = (LocationUpdateRequest(accuracy: 10), scene.now)

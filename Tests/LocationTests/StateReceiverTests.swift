@@ -22,7 +22,7 @@ import Testing
 
     // MARK: - The receiver
 
-    @Test func `R6: Without regions there is neither a source request nor a deadline`() {
+    @Test func `R6: Without regions the service has neither a source request nor a deadline`() {
         var scene = Scene()
         scene.install()
         scene.pass(86_400)
@@ -34,7 +34,7 @@ import Testing
         #expect(scene.wish == FixDemand() && scene.book.nextDeadline == nil)
     }
 
-    @Test func `R6: Far from every boundary the receiver is on for seconds an hour, with coarse fixes`() throws {
+    @Test func `R6: The receiver is on for seconds an hour while every boundary is far away`() throws {
         var scene = Scene()
         scene.install()
         scene.add()
@@ -46,7 +46,7 @@ import Testing
         #expect(scene.book.status(scene.now).nextFix.map { $0.timeIntervalSince1970 > scene.now.seconds } == true)
     }
 
-    @Test func `R6: Near a boundary the service asks a receiver of 17 m for its best accuracy`() throws {
+    @Test func `R6: The service asks a receiver of 17 m for its best accuracy near a boundary`() throws {
         var scene = Self.allowed()
         scene.accuracy = 17
         scene.add(Scene.region(radius: 150))
@@ -127,7 +127,7 @@ import Testing
         #expect((3...7).contains(scene.rows.writes - writes))
     }
 
-    @Test func `R6: The pauses grow while a source does not answer, and a new source is asked at once`() {
+    @Test func `R6: Pauses grow while a source does not answer, and a new source is asked at once`() {
         var scene = Scene()
         scene.hasReceiver = false
         scene.install()
@@ -163,7 +163,7 @@ import Testing
         #expect((3...9).contains(scene.asked.count - asked))
     }
 
-    @Test func `R6: The service gives up a source that reports nothing for three minutes`() {
+    @Test func `R6: The service gives up on a source that reports nothing for three minutes`() {
         var scene = Scene()
         scene.delay = .infinity
         scene.install()
@@ -172,7 +172,7 @@ import Testing
         #expect(scene.asked.map { $0.at - 1_000 } == [0, 240, 540, 960])
     }
 
-    @Test func `R6 R7: In doze the receiver is on for regions; for significant changes only in windows`() {
+    @Test func `R6 R7: In doze the receiver serves regions, and significant changes only in windows`() {
         var scene = Self.allowed()
         scene.step { book, _ in book.apply(Self.dozing(.dozing)) }
         scene.watchChanges()
@@ -189,7 +189,7 @@ import Testing
 
     // MARK: - Significant changes
 
-    @Test func `R7: The first change is the last known location, then at most one per 500 m and 5 minutes`() throws {
+    @Test func `R7: The first significant change is reported with the last known location`() throws {
         var scene = Scene()
         scene.install()
         scene.add()
@@ -218,7 +218,7 @@ import Testing
         #expect(scene.words.count == 3)
     }
 
-    @Test func `R7: A new cell is a change whose location is requested once in five minutes and sent`() throws {
+    @Test func `R7: The service requests the location of a new cell at most once in five minutes`() throws {
         var scene = Self.allowed()
         scene.watchChanges()
         scene.pass(10)
@@ -244,7 +244,7 @@ import Testing
         #expect(scene.rows.journal.allSatisfy { $0.detail?.contains("262") != true })
     }
 
-    @Test func `R7: With only a modem the service sends a change of cell without a location`() {
+    @Test func `R7: The service sends a change of cell without a location if it has only a modem`() {
         var scene = Self.allowed()
         scene.tellSources(regions: false)
         scene.watchChanges()
@@ -255,7 +255,7 @@ import Testing
         #expect(scene.words == ["changed "] && scene.told[0].wake.event.place == nil)
     }
 
-    @Test func `R7: Without a fix the service sends a change of cell without a location`() {
+    @Test func `R7: The service sends a change of cell without a location if it gets no fix`() {
         var scene = Self.allowed()
         scene.hasReceiver = false
         scene.watchChanges()
@@ -275,7 +275,7 @@ import Testing
         #expect(scene.asked.isEmpty && scene.wish == FixDemand(watchesChanges: true) && scene.words == [])
     }
 
-    @Test func `R7: An app gets its first significant change only when it gets permission`() {
+    @Test func `R7: An app gets its first significant change only after it gets permission`() {
         var scene = Self.allowed()
         scene.install(Scene.other, .denied)
         for app in [Scene.app, Scene.other] { scene.watchChanges(true, app) }

@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `R6: Entering and leaving a region each cause one event, with its location`() throws {
+    @Test func `R6: An entry into a region and an exit each cause one event with the location`() throws {
         var scene = Self.outside()
         #expect(scene.state() == .outside && scene.words == [])
         scene.move(0)
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: [LocationPermission.ask, .denied, .whenInUse])
-    func `R6: Without permission the service monitors no region, whatever a source reports`(
+    func `R6: The service monitors no region without permission, whatever a source reports`(
         permission: LocationPermission
     ) throws {
         var scene = Scene()
@@ -94,7 +94,7 @@ import Testing
         #expect(try scene.book.processLocation(of: Scene.app, scene.now).place != nil)
     }
 
-    @Test func `R6: With when-in-use an app gets events in the foreground, and leaving it cancels them`() throws {
+    @Test func `R6: An app with when-in-use permission gets events only in the foreground`() throws {
         var scene = Scene()
         scene.install(Scene.app, .whenInUse)
         scene.add()
@@ -116,7 +116,7 @@ import Testing
         #expect(scene.words == ["entered home", "left home"])
     }
 
-    @Test func `R6: After a force quit the receiver stays off until the user starts the app`() {
+    @Test func `R6: The receiver stays off after a force quit until the user starts the app`() {
         var scene = Self.outside()
         scene.step { $0.forceQuit(Scene.app, now: $1) }
         let asked = scene.asked.count
@@ -128,7 +128,7 @@ import Testing
         #expect(scene.words == ["entered home"])
     }
 
-    @Test func `R6: Withdrawn permission stops monitoring, notifies the app and cancels its events`() {
+    @Test func `R6: A withdrawn permission ends monitoring, cancels events and notifies the app`() {
         var scene = Self.outside()
         scene.move(0)
         scene.pass(900)
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func `R6: A region added at an old location has no state before a new fix`() {
+    @Test func `R6: A region that is added at an old location has no state before a new fix`() {
         var scene = Self.outside()
         scene.step { _ = try? $0.removeRegion("home", of: Scene.app, now: $1) }
         scene.pass(3_600)
@@ -205,7 +205,7 @@ import Testing
     // MARK: - Restarts
 
     @Test(arguments: [nil, 7_200.0])
-    func `R6: A boundary crossed while no service ran causes one event, after a restart or a reboot`(off: Double?)
+    func `R6: A boundary that is crossed while no service runs causes one event`(off: Double?)
         throws
     {
         var scene = Self.outside()
@@ -223,7 +223,7 @@ import Testing
         #expect(scene.words.count == 2 && scene.status()?.regions[0].crossings == 2)
     }
 
-    @Test func `R6: A region event that cannot be written is sent once after it can be written`() {
+    @Test func `R6: The service sends a region event once when it can write the event`() {
         var scene = Self.outside()
         scene.isFull = true
         scene.move(0)
@@ -234,7 +234,7 @@ import Testing
         #expect(scene.words == ["entered home"] && scene.status()?.wakes == 1)
     }
 
-    @Test func `R6: The next service detects a region event again that the last one could not write`() throws {
+    @Test func `R6: The next service detects a region event that the last service could not write`() throws {
         var scene = Self.outside()
         scene.isFull = true
         scene.move(0)
@@ -247,7 +247,7 @@ import Testing
         #expect(scene.entries(.regionEntered).count == 1)
     }
 
-    @Test func `R6: An app without its entry is not monitored, and loses its state after a month`() throws {
+    @Test func `R6: An app without its desktop entry is not monitored, and loses its state after a month`() throws {
         var scene = Self.outside()
         let asked = scene.asked.count
         try scene.restart(manifests: [])
@@ -276,7 +276,7 @@ import Testing
         #expect(scene.state() == .outside && scene.status()?.permission == .always)
     }
 
-    @Test func `R6: Removing an app deletes its location state and permission at once`() {
+    @Test func `R6: The removal of an app deletes its location state and permission at once`() {
         var scene = Self.outside()
         scene.move(0)
         scene.pass(900)

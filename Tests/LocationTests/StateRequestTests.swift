@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `R6: The user gets one question at a time, with the app's reason; the app gets the answer`() {
+    @Test func `R6: The user gets one question at a time, and the app gets the answer`() {
         var scene = Scene()
         scene.install(Scene.app, .ask)
         for _ in 0..<3 { Self.request(.whenInUse, &scene) }
@@ -45,14 +45,14 @@ import Testing
     }
 
     @Test(arguments: [LocationPermission.denied, .always])
-    func `R6: The service does not ask a user again who has decided`(permission: LocationPermission) {
+    func `R6: The service asks a user who has decided no further question`(permission: LocationPermission) {
         var scene = Scene()
         scene.install(Scene.app, permission)
         for wanted in [LocationPermission.whenInUse, .always] { Self.request(wanted, &scene) }
         #expect(Self.questions(scene).isEmpty && scene.status()?.permission == permission)
     }
 
-    @Test func `R6: A setting made elsewhere overrides the user's answer to the question`() {
+    @Test func `R6: A setting that is changed elsewhere overrides the user's answer`() {
         var scene = Scene()
         scene.install(Scene.app, .ask)
         Self.request(.always, &scene)
@@ -89,7 +89,7 @@ import Testing
         #expect(scene.book.apps.isEmpty && scene.book.notice(for: Scene.app) == nil)
     }
 
-    @Test func `R6: Each sentence says why there are no events, and what to do`() throws {
+    @Test func `R6: Each sentence about location says why there are no events, and what to do`() throws {
         var scene = Scene()
         scene.step { $0.installed(Scene.app, Scene.manifest(), now: $1) }
         func sentence(_ words: String, _ location: SourceLocation = #_sourceLocation) {
@@ -115,7 +115,7 @@ import Testing
         sentence("until you start it again")
     }
 
-    @Test func `R6: A process gets the location only with permission`() throws {
+    @Test func `R6: A process gets the location only if its app has permission`() throws {
         var scene = Scene()
         scene.install(Scene.app, .whenInUse)
         scene.install(Scene.other)

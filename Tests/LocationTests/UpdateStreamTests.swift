@@ -19,7 +19,7 @@ import Testing
         return (scene, run)
     }
 
-    @Test func `R6: The stream of a request for one location ends after one element`() async throws {
+    @Test func `R6: The stream of a request for one location ends after one location`() async throws {
         let (scene, run) = try await Self.running()
         let stream = try await scene.service.updates(
             LocationUpdateRequest(accuracy: 10, isOnce: true), for: Scene.app, asksUser: false)
@@ -33,7 +33,7 @@ import Testing
         await run.value
     }
 
-    @Test func `R6: The receiver turns off when the reader of a stream is gone`() async throws {
+    @Test func `R6: The receiver turns off when nobody reads a stream`() async throws {
         let (scene, run) = try await Self.running()
         let heard = Watched<[LocationUpdate]>([])
         let stream = try await scene.service.updates(
@@ -54,7 +54,7 @@ import Testing
         await run.value
     }
 
-    @Test func `R6: The receiver is off while an app is suspended, and on again when it runs`() async throws {
+    @Test func `R6: The receiver is off while an app is suspended, and on again when the app runs`() async throws {
         let (scene, run) = try await Self.running()
         let stream = try await scene.service.updates(
             LocationUpdateRequest(accuracy: 10), for: Scene.app, asksUser: false)
@@ -68,7 +68,7 @@ import Testing
         await run.value
     }
 
-    @Test func `R6: A refused request has no stream`() async throws {
+    @Test func `R6: A request that is refused has no stream`() async throws {
         let (scene, run) = try await Self.running()
         let stranger = AppID(rawValue: "org.example.None")
         await #expect(throws: Problem.self) {

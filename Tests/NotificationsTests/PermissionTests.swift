@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [NotificationPermission.allowed, .provisional, .denied])
-    func `R3: An alert without permission is kept, asks once, and is shown or dropped by the answer`(
+    func `R3: An alert without permission waits for the user's answer, which shows or drops it`(
         answer: NotificationPermission
     ) {
         var scene = Scene(permission: .ask)
@@ -46,7 +46,7 @@ import Testing
         #expect(Self.states(scene) == Array(repeating: answer.shows ? .shown : .denied, count: 2))
     }
 
-    @Test func `R3: If the permission is reset, the service keeps the next alert and asks again`() {
+    @Test func `R3: The service keeps the next alert and asks again if the permission is reset`() {
         var scene = Scene(server: nil)
         scene.put(Self.alert("a"), due: scene.now)
         scene.put(Scene.notification("own"), due: scene.now + 60)
@@ -69,7 +69,7 @@ import Testing
         #expect(Self.states(scene) == [.permission] && scene.effects.contains(.askPermission(Scene.app)))
     }
 
-    @Test func `R3: A lone badge or sound is never reported as shown, and a sound does not ask the user`() {
+    @Test func `R3: A badge or sound without text is never reported as shown`() {
         for permission in [NotificationPermission.ask, .allowed, .denied] {
             var scene = Scene(permission: permission)
             for (identifier, badge) in [("sound", nil), ("badge", 3)] as [(String, Int?)] {
@@ -100,7 +100,7 @@ import Testing
         #expect(scene.entries.map(\.decision) == [pops ? .notificationShown : .notificationNotShown])
     }
 
-    @Test func `R3: If too many alerts wait, the oldest one is dropped and reported as crowded out`() {
+    @Test func `R3: The service drops the oldest waiting alert when there are too many`() {
         var scene = Scene(permission: .ask)
         for number in 0...Limits.notifications { scene.put(Self.alert("\(number)"), due: scene.now) }
         #expect(scene.rows.count == Limits.notifications)

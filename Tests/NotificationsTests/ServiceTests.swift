@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct ServiceTests {
     private static let capable = #"{"capabilities": "body body-markup actions"}"#
 
-    @Test func `R3: A feature can show a notification, whose texts are escaped, with actions`() async throws {
+    @Test func `R3: A feature of the service can show a notification with escaped texts and actions`() async throws {
         let bus = try await PrivateBus.started()
         let mock = try await MockService(.notifications, on: bus, parameters: Self.capable)
         let scene = try await ServiceScene(on: bus)
@@ -175,7 +175,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: A notification without a bus or a server is kept, and shown once when there is one`() async throws {
+    @Test func `R3: A notification without a bus or a server is kept, and shown once a server appears`() async throws {
         let bus = try PrivateBus()
         let scene = try await ServiceScene(on: bus)
         try await scene.service.setPermission(.allowed, of: ServiceScene.app)
@@ -208,7 +208,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: A restarted service knows which notifications its server shows, and replaces them`() async throws {
+    @Test func `R3: A restarted service replaces the notifications that its server still shows`() async throws {
         let bus = try await PrivateBus.started()
         let mock = try await MockService(.notifications, on: bus, parameters: Self.capable)
         let first = try await ServiceScene(on: bus)
@@ -236,7 +236,7 @@ import Testing
         await second.end()
     }
 
-    @Test func `R3: Several callers share one question to the user, and the answer is kept`() async throws {
+    @Test func `R3: One question to the user serves several callers, and the answer is kept`() async throws {
         let bus = try await PrivateBus.started()
         let scene = try await ServiceScene(on: bus)
         async let one = scene.service.requestAuthorization(isProvisional: false, for: ServiceScene.app)
@@ -260,7 +260,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `R3: The first alert asks for permission, which shows the waiting alerts`(
+    func `R3: The first alert asks for permission, and the permission shows the waiting alerts`(
         isAllowed: Bool
     ) async throws {
         let bus = try await PrivateBus.started()
@@ -291,7 +291,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: A service that stops closes its questions`() async throws {
+    @Test func `R3: A stopping service closes its questions`() async throws {
         let bus = try await PrivateBus.started()
         let mock = try await MockService(.notifications, on: bus, parameters: Self.capable)
         let scene = try await ServiceScene(on: bus)
@@ -312,7 +312,7 @@ import Testing
         }
     }
 
-    @Test func `R3: Docks get the badge, and a new dock gets it again`() async throws {
+    @Test func `R3: Every dock gets the badge, including a dock that appears later`() async throws {
         let bus = try await PrivateBus.started()
         let scene = try await ServiceScene(on: bus)
         try await scene.service.setPermission(.allowed, of: ServiceScene.app)

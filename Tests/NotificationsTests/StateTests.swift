@@ -62,7 +62,7 @@ import Testing
         (.options(6), true, true, true, 0), (.options(8), false, false, true, 0),
         (.options(16), true, false, true, 0), (.options(19), true, true, true, 7),
     ])
-    func `R3: An app in the foreground decides what is shown`(
+    func `R3: An app in the foreground decides which notifications are shown`(
         answer: PresentationAnswer, pops: Bool, sounds: Bool, isListed: Bool, badge: Int
     ) {
         var scene = Scene()
@@ -77,7 +77,7 @@ import Testing
         #expect(scene.records[Scene.app]?.badge == badge)
     }
 
-    @Test func `R3: A notification replaces one with its identifier; notifications are shown in order`() {
+    @Test func `R3: A notification replaces an earlier notification with the same identifier`() {
         var scene = Scene()
         scene.answer = nil
         for (identifier, title) in [("a", "1"), ("b", "2")] {
@@ -101,7 +101,7 @@ import Testing
         ("default", NotificationResponse.opened, true), ("action-0", "reply", false), ("action-1", "show", true),
         ("action-2", nil, false), ("reply", nil, false), ("", nil, false),
     ])
-    func `R3: A response wakes the app, and an action for it brings it to the foreground`(
+    func `R3: A response wakes the app, and a foreground action brings the app to the front`(
         key: String, action: String?, isForeground: Bool
     ) throws {
         var scene = Scene()
@@ -125,7 +125,7 @@ import Testing
         (DesktopEvent.CloseReason.dismissed, true, 1, 0), (.dismissed, false, 0, 0), (.expired, true, 0, 1),
         (.other, true, 0, 1),
     ])
-    func `R3: A dismissal is sent if the category asks for it; an expired notification stays listed`(
+    func `R3: A dismissal is sent to the app only if the category asks for it`(
         reason: DesktopEvent.CloseReason, tells: Bool, told: Int, listed: Int
     ) throws {
         var scene = Scene()
@@ -154,7 +154,7 @@ import Testing
         ])
     }
 
-    @Test func `R3: Notifications wait for a server, and only the server that shows one reports a choice`() {
+    @Test func `R3: Only the server that shows a notification can report a response to it`() {
         var scene = Scene(server: nil)
         scene.put(Scene.notification("a"), due: scene.now)
         #expect(scene.rows.map(\.state) == [.due] && scene.effects.contains(.startServer))
@@ -171,7 +171,7 @@ import Testing
         #expect(scene.screen.values.map(\.replaces) == [0] && scene.rows.count == 1)
     }
 
-    @Test func `R3: The next server shows a notification if its server goes away; a refusal ends it`() {
+    @Test func `R3: The next server shows a notification again if its server disappears`() {
         for isGone in [true, false] {
             var scene = Scene()
             scene.answer = nil
@@ -314,7 +314,7 @@ import Testing
         #expect(scene.records.isEmpty && scene.book.permission(of: Scene.app) == .ask)
     }
 
-    @Test func `R3: The service repeats a failed write with present values and overwrites no newer ones`() throws {
+    @Test func `R3: The service repeats a failed write with present values`() throws {
         var scene = Scene()
         let waiting = NotificationRequest(notification: Scene.notification("a"), delay: 100)
         scene.fail { book, now in
@@ -373,7 +373,7 @@ import Testing
         #expect(scene.book.nextDeadline(after: scene.now) == nil)
     }
 
-    @Test func `R3: A clock that is set back does not lengthen a delay`() throws {
+    @Test func `R3: A delay does not grow if the clock is set back`() throws {
         var scene = Scene()
         try Self.addOnceAndAgain(to: &scene)
         // The clock of a device without a clock battery may be wrong by years.

@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: 0..<40 as Range<UInt64>)
-    func `R3: In random walks every notification is shown, replaced or removed; disk and state agree`(seed: UInt64) {
+    func `R3: In random walks every notification is shown, replaced or removed`(seed: UInt64) {
         var walk = Walk(seed: seed)
         for _ in 0..<300 where walk.mistakes.isEmpty { walk.step() }
         walk.end()

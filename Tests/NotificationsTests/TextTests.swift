@@ -31,7 +31,7 @@ import Testing
         #expect(NotificationText.sound(name) == sound)
     }
 
-    @Test func `R3: A category is named in the form for vendors' categories`() {
+    @Test func `R3: The name of a category has the form that is reserved for vendors`() {
         #expect(NotificationText.category("mail") == "x-nightshift.mail")
         #expect(NotificationText.category("") == nil && NotificationText.category("a\nb") == nil)
     }

@@ -12,7 +12,7 @@ import Transfers
 
 /// The tasks that an app adds, and the effects of the app's state on these tasks (decision 0035).
 @Suite(.timeLimit(.minutes(20))) struct AddingTests {
-    @Test func `A task added in the foreground starts, and one added in the background waits`() async throws {
+    @Test func `A task from the foreground starts, and a task from the background waits`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let session = try await scene.attach(process)
@@ -32,7 +32,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `A task waits for the rest of the pause in its app's row`() async throws {
+    @Test func `A task waits for the rest of the pause that its app's row contains`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let session = try await scene.attach(process)
@@ -54,7 +54,7 @@ import Transfers
     }
 
     /// A test of the race between two queries that earlier versions made one after the other.
-    @Test func `An app that enters the foreground between query and insertion has its task unblocked`() async throws {
+    @Test func `A task is unblocked if its app enters the foreground between query and insertion`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let session = try await scene.attach(process)
@@ -68,7 +68,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `An app that leaves between query and insertion has its task blocked and journalled`() async throws {
+    @Test func `A task is blocked if its app leaves the foreground between query and insertion`() async throws {
         let scene = try await OperationScene(moment: DeviceState(phase: .dozing))
         let process = try await scene.launch()
         let session = try await scene.attach(process)
@@ -87,7 +87,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `A task added after a force quit is refused`() async throws {
+    @Test func `The service refuses tasks from an app that was force quit`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let session = try await scene.attach(process)

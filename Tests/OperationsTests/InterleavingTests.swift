@@ -58,7 +58,7 @@ import Transfers
     /// A test in which the user opens the app for a moment while the app goes to the background. Only tasks that were
     /// added before the opening are unblocked.
     @Test(arguments: UInt64(1)...4)
-    func `A task added in the background after a brief opening is blocked`(seed: UInt64) async throws {
+    func `A task that is added in the background after a brief foreground visit is blocked`(seed: UInt64) async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let session = try await scene.attach(process)

@@ -30,7 +30,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `T8: Of several callers with different URLs for one file, only one is accepted`() async throws {
+    @Test func `T8: Only one of several callers with different URLs for one file is accepted`() async throws {
         let scene = try await OperationScene()
         let folder = try TemporaryDirectory()
         let operations = scene.operations
@@ -83,7 +83,7 @@ import Transfers
         return EnqueueRequest(tasks: [task])
     }
 
-    @Test func `An equal request without a name returns the running task, until that has ended`()
+    @Test func `An equal request without a name returns the running task until that task has ended`()
         async throws
     {
         let scene = try await OperationScene()
@@ -103,7 +103,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `Each of several equal requests in one call gets a task, and later joins that task`() async throws {
+    @Test func `Each of several equal requests in one call gets a task of its own`() async throws {
         let scene = try await OperationScene()
         let folder = try TemporaryDirectory()
         var request = unnamed(folder)
@@ -115,7 +115,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `joinSuspended joins only a suspended task`() async throws {
+    @Test func `joinSuspended joins only a task that is suspended`() async throws {
         let scene = try await OperationScene()
         let folder = try TemporaryDirectory()
         let request = unnamed(folder, .joinSuspended) { $0.destination = nil }
@@ -127,7 +127,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `An upload is joined while its file is unchanged`() async throws {
+    @Test func `A new request joins an upload only while the file is unchanged`() async throws {
         let scene = try await OperationScene()
         let folder = try TemporaryDirectory()
         let file = URL(filePath: folder.path("f"))

@@ -148,7 +148,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R6: Withdrawing permission cancels a wake that has not started`() async throws {
+    @Test func `R6: A withdrawn permission cancels a wake that has not started`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
         let app = OperationScene.app
         let process = try await scene.launch()

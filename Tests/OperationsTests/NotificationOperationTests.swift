@@ -14,7 +14,7 @@ import Testing
     }
 
     /// A test of the rule that the service does not show the notifications of a removed app.
-    @Test func `R3: An app whose data cannot be read at the moment does not count as removed`() async throws {
+    @Test func `R3: An app whose data is temporarily unreadable does not count as removed`() async throws {
         let scene = try await OperationScene()
         let notifying = NotifyingApps()
         notifying.connect(scene.apps)

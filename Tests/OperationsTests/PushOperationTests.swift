@@ -8,7 +8,7 @@ import Testing
 /// R3: Requests about remote notifications from app processes and from the user, and the app that each request
 /// concerns.
 @Suite(.timeLimit(.minutes(20))) struct PushOperationTests {
-    @Test func `R3: A connected process registers and unregisters, and an unconnected one is refused`()
+    @Test func `R3: Only a process that is connected can register and unregister its app`()
         async throws
     {
         let scene = try await OperationScene(keys: "X-Nightshift-BackgroundModes=remote-notification;")
@@ -27,7 +27,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R3: The user's permission for an app's alerts covers push and notifications alike`() async throws {
+    @Test func `R3: The user's permission for an app's alerts covers both push and notifications`() async throws {
         let scene = try await OperationScene()
         let operations = scene.operations
         for permission in [NotificationPermission.denied, .allowed] {

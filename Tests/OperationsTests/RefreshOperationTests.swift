@@ -23,7 +23,7 @@ import Testing
         return task
     }
 
-    @Test func `R1: A process sets its app's interval, which replaces that of the desktop entry`() async throws {
+    @Test func `R1: A process can replace the interval of its app's desktop entry`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
         let before = try await scene.refresh.status(of: OperationScene.app)
         #expect(before.interval == .never && before.intervalSource == .entry)
@@ -38,7 +38,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R9 R10: A mode that the entry does not declare is refused with the key to add`() async throws {
+    @Test func `R9 R10: The refusal of an undeclared background mode names the key to add`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         // Setting the interval has no effect and causes no error, as in Apple's API.
@@ -85,7 +85,9 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R10: A continued task starts in the foreground, and cancelling it notifies the app`() async throws {
+    @Test func `R10: A continued task starts in the foreground, and its app is notified of a cancellation`()
+        async throws
+    {
         let scene = try await OperationScene(keys: Self.tasks)
         let process = try await scene.launch()
         let operations = scene.operations
@@ -120,7 +122,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1: A fetch goes from decision through process to result, and may be expired`()
+    @Test func `R1: A fetch launches the app, records the result, and can be made to expire`()
         async throws
     {
         let scene = try await OperationScene(keys: Self.keys)
@@ -143,7 +145,7 @@ import Testing
         try await scene.end()
     }
 
-    @Test func `R1 R2: An app's states count as its use, and a force quit ends its refresh`() async throws {
+    @Test func `R1 R2: The states of an app count as use, and a force quit ends the app's refresh`() async throws {
         let scene = try await OperationScene(keys: Self.keys)
         let (refresh, app) = (scene.refresh, OperationScene.app)
         let process = try await scene.launch()

@@ -11,7 +11,8 @@ import Transfers
 
 /// Sessions of apps: which processes may create and use a session, and which records are removed with it.
 @Suite(.timeLimit(.minutes(20))) struct SessionTests {
-    @Test func `Tasks for an unknown app, or one that cannot be launched for them, are refused`() async throws {
+    @Test func `The service refuses tasks for an unknown app, or an app that it may not launch for them`() async throws
+    {
         let scene = try await OperationScene(keys: "X-Nightshift-BackgroundModes=fetch;")
         func add(_ app: AppID) async throws -> [TaskID] {
             try await scene.operations.enqueue(
@@ -34,7 +35,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `A process is identified by its current stream, not by an earlier one`() async throws {
+    @Test func `The current stream of a process identifies the process, and an earlier one does not`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let stranger = try await problem {
@@ -50,7 +51,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `A session has one reading process, and every other process is refused`() async throws {
+    @Test func `A session has one reading process, and refuses every other process`() async throws {
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let session = try await scene.attach(process)
@@ -66,7 +67,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `A task added while its session is removed is cancelled and does not continue`()
+    @Test func `A task that is added while its session is removed is cancelled and does not continue`()
         async throws
     {
         let scene = try await OperationScene()
@@ -123,7 +124,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `When a session's reader dies, exactly one of many processes replaces it`() async throws {
+    @Test func `Exactly one of many processes replaces the dead reader of a session`() async throws {
         let scene = try await OperationScene()
         let transfers = scene.transfers
         let gone = try ChildProcess("true")
@@ -145,7 +146,7 @@ import Transfers
         try await scene.end()
     }
 
-    @Test func `Removing a session removes the wakes of its app`() async throws {
+    @Test func `The removal of a session removes the wakes of its app`() async throws {
         let scene = try await OperationScene()
         func wakes() async throws -> [WakeStatus] {
             // The list of apps does not check the wakes again when it is read.

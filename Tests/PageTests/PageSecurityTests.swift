@@ -7,7 +7,7 @@ import Testing
 
 /// B5: Requests to the real page from programs and users that have no access.
 @Suite struct PageSecurityTests {
-    @Test("B5: a link works once, and every request needs its cookie")
+    @Test("B5: a link works once, and every request needs the cookie that the link sets")
     func onlyTheLink() async throws {
         let fixture = try await PageFixture()
         let raw = RawClient(address: try await fixture.open())
@@ -28,7 +28,7 @@ import Testing
         #expect(try await other.send("GET", "/v1/status", ["Cookie": old]).head.status == 403)
     }
 
-    @Test("B5: a user has one page process, and each command opens its own link")
+    @Test("B5: a user has one page process, and each command opens a link of its own")
     func oneProcess() async throws {
         let fixture = try await PageFixture()
         let first = try await fixture.open()
@@ -116,7 +116,7 @@ import Testing
         #expect(own.output.contains("lastJournalEntry"))
     }
 
-    @Test("B5: nightshift page opens the link with xdg-open, and prints it if that fails")
+    @Test("B5: nightshift page opens its link with xdg-open, and prints the link if that fails")
     func opening() async throws {
         let fixture = try await PageFixture()
         for (script, isOpened) in [("echo \"$1\" > '\(fixture.files.path("opened"))'", true), ("exit 3", false)] {
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("B5: the page's program ends when it has no visitors, and an event stream is a visitor")
+    @Test("B5: the program of the page ends when the page has no visitors")
     func ends() async throws {
         let fixture = try await PageFixture()
         let address = try await fixture.brief(timeout: 2)

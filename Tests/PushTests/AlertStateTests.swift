@@ -27,7 +27,7 @@ import Testing
         #expect((scene.record(id)?.shown != nil) == (!state.isFinal || state == .shown))
     }
 
-    @Test func `R3, B6: An alert that was never shown names the alert that replaced it`() throws {
+    @Test func `R3, B6: The record of an alert that was never shown names the alert that replaced it`() throws {
         var scene = try StateScene()
         let older = scene.receive(scene.message(StateScene.alert, collapse: "c"))
         scene.book.alert("c", of: StateScene.app, became: .permission, at: Date(timeIntervalSince1970: scene.now))

@@ -30,7 +30,7 @@ import Testing
         #expect(plan.phase == .off && plan.nextDeadline == nil && plan.tick(jitter: 0, now: 1e6) == [])
     }
 
-    @Test func `R4: Pauses grow with each failure, up to half an hour, and differ by jitter`() {
+    @Test func `R4: Pauses between attempts grow up to half an hour, and vary randomly`() {
         var plan = ConnectionPlan()
         _ = plan.want(true, now: 0)
         var now = 0.0
@@ -53,7 +53,7 @@ import Testing
         #expect(plan.nextDeadline == now + 1_005 && plan.trouble == "gone")
     }
 
-    @Test func `R4: The gateway's pause is respected, and permanent failures are retried slowly`() {
+    @Test func `R4: The plan keeps the gateway's pause, and retries slowly after permanent failures`() {
         var plan = Self.open()
         plan.ended("stops", .shutdown, retryAfter: 100, jitter: 0.5, now: 10)
         #expect(plan.nextDeadline == 135)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `R4: A change of network connects at once, during any pause`() {
+    @Test func `R4: The plan connects at once on another network, whatever pause it was in`() {
         var plan = Self.open()
         #expect(plan.apply(Self.conditions("home"), now: 1) == [])
         #expect(plan.apply(Self.conditions("train"), now: 2) == [.connect])
@@ -97,7 +97,7 @@ import Testing
         #expect(plan.apply(Self.conditions(), now: 10_023) == [.connect])
     }
 
-    @Test func `R4: A keep-alive is sent at once if only the count of sleeps has grown`() {
+    @Test func `R4: A keep-alive is sent at once if the count of sleeps has grown`() {
         var plan = Self.open()
         var woken = Self.conditions()
         woken.sleeps = 1
@@ -108,7 +108,7 @@ import Testing
         #expect(plan.keepAlive == KeepAliveInterval())
     }
 
-    @Test func `R4: Keep-alive intervals grow with each answer, and shrink below one that failed`() {
+    @Test func `R4: Keep-alive intervals grow with each answer, and shrink below an interval that failed`() {
         var plan = Self.open()
         var now = 0.0
         for _ in 0..<8 {
@@ -140,7 +140,7 @@ import Testing
         #expect(plan.nextDeadline.map { abs($0 - 371) < 1e-6 } == true)
     }
 
-    @Test func `R4: A hanging attempt is given up`() {
+    @Test func `R4: The plan gives up an attempt that hangs`() {
         var plan = ConnectionPlan()
         _ = plan.want(true, now: 0)
         #expect(plan.tick(jitter: 0, now: 59) == [])
@@ -151,7 +151,7 @@ import Testing
     /// A test with random inputs: two attempts never overlap, an attempt needs a network and a request, and a pause
     /// comes before each repeated attempt.
     @Test(arguments: 0..<60)
-    func `R4: In random walks there is at most one attempt at a time, with pauses between them`(_ seed: UInt64) {
+    func `R4: In random walks the plan makes one attempt at a time, with pauses in between`(_ seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var plan = ConnectionPlan()
         var now = 0.0

@@ -9,7 +9,7 @@ import Testing
 
     private static func read(_ text: String) -> PushPayload? { PushPayload(Array(text.utf8)) }
 
-    @Test func `R3: Every visible key of aps is part of the notification`() throws {
+    @Test func `R3: A notification contains every visible key of aps`() throws {
         let text = """
             {"aps":{"alert":{"title":"T","subtitle":"S","body":"B","loc-key":"K"},"badge":3,"sound":"chime",
             "thread-id":"t","category":"c","interruption-level":"time-sensitive","mutable-content":1},"own":[1]}
@@ -38,7 +38,9 @@ import Testing
         (#"{"aps":{"alert":"B"},"aps":{"content-available":1}}"#, false, true),
         (#"{"aps":{"content-available":1},"aps":{"alert":"B"}}"#, true, false),
     ])
-    func `R3: A payload is for the user, for the app, or for both`(_ text: String, hasAlert: Bool, wakesApp: Bool)
+    func `R3: A payload has an alert for the user, wakes the app, or does both`(
+        _ text: String, hasAlert: Bool, wakesApp: Bool
+    )
         throws
     {
         let payload = try #require(Self.read(text))
@@ -46,7 +48,7 @@ import Testing
         #expect(payload.isSilent == (wakesApp && !hasAlert))
     }
 
-    @Test func `R3: A localisation key is shown if the text is empty`() throws {
+    @Test func `R3: A localisation key replaces an empty text of an alert`() throws {
         let payload = try #require(Self.read(#"{"aps":{"alert":{"title":"","title-loc-key":"K","body":" "}}}"#))
         #expect(payload.title == "K" && payload.body == "" && payload.hasText)
     }

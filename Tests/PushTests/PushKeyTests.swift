@@ -11,7 +11,7 @@ import Testing
     }
 
     /// The keys and signatures are those of RFC 8032, section 7.1, test 2.
-    @Test func `R3: The device creates the keys and signatures that Ed25519 defines`() throws {
+    @Test func `R3: The device creates the same keys and signatures as the Ed25519 standard`() throws {
         let secret = Self.bytes("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb")
         let key = try #require(PushKey(secret: secret))
         #expect(
@@ -24,7 +24,7 @@ import Testing
         #expect(try PushKey.make().publicKey() != PushKey.make().publicKey())
     }
 
-    @Test func `R3: The key file is private, complete or missing, and follows no link`() throws {
+    @Test func `R3: The key file is private, complete or missing, and never a followed link`() throws {
         let directory = try TemporaryDirectory()
         let file = URL(filePath: directory.path("push.key"))
         let key = try PushKey.make()

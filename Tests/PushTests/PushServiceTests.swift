@@ -14,7 +14,7 @@ import Testing
 
     // MARK: - Enrolment and registration
 
-    @Test func `R3: A device is enrolled with a key that it creates, and authenticates with it`() async throws {
+    @Test func `R3: A device creates a key, enrols with that key, and authenticates with it`() async throws {
         let scene = try Scene()
         try await scene.start()
         let status = try await scene.service.enrol(PushEnrolmentRequest(url: Scene.url))
@@ -42,7 +42,7 @@ import Testing
         #expect(scene.clock.sleepers == 0)
     }
 
-    @Test func `R3: A failed enrolment is reported, and its key and record are deleted`() async throws {
+    @Test func `R3: A failed enrolment is reported, and the service deletes its key and record`() async throws {
         let scene = try Scene()
         try await scene.start()
         scene.gateway.state.update { $0.refusal = Refusal(.enrolmentCode, "It was used.") }
@@ -86,7 +86,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R4: The connection exists exactly while an app is registered`() async throws {
+    @Test func `R4: The connection to the gateway is open exactly while an app is registered`() async throws {
         let scene = try await Scene.registered()
         _ = try await scene.service.register(StateScene.other)
         try await scene.gateway.state.wait(for: "both topics") { $0.topics.count == 2 }
@@ -101,7 +101,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: A registration returns without a gateway's response, and its token arrives later`() async throws {
+    @Test func `R3: A registration returns before the gateway responds, and its token arrives later`() async throws {
         let scene = try Scene()
         try await scene.start()
         scene.gateway.state.update { $0.answersRegistrations = false }
@@ -122,8 +122,7 @@ import Testing
 
     // MARK: - Pushes
 
-    @Test func `R3: A push is acknowledged when it and its wake are on disk, and a repetition is ignored`() async throws
-    {
+    @Test func `R3: The service acknowledges a push once the push and its wake are on disk`() async throws {
         let scene = try await Scene.registered()
         let message = scene.message(1)
         try await scene.deliver([message])
@@ -142,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `R4: A clock that is forty days ahead does not discard pushes before it is trusted`(isSetRight: Bool)
+    func `R4: The service discards no pushes before it trusts a clock that is forty days ahead`(isSetRight: Bool)
         async throws
     {
         let scene = try await Scene.registered()
@@ -164,7 +163,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R4: A delayed step uses the trust that the clock has when the step runs`() async throws {
+    @Test func `R4: A delayed step uses the trust in the clock at the time when the step runs`() async throws {
         let scene = try await Scene.registered()
         scene.clock.advance(to: 1_000 + PushState.clockTimeout)
         await scene.service.apply(DeviceState(conditions: DeviceConditions(), phase: .dozing))
@@ -183,7 +182,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: A push that cannot be written is not acknowledged, and is sent again`() async throws {
+    @Test func `R3: The service does not acknowledge a push that it cannot write`() async throws {
         let scene = try await Scene.registered()
         scene.gate.shut()
         scene.gateway.send(scene.message(1))
@@ -213,7 +212,7 @@ import Testing
         }
     }
 
-    @Test func `R3: A registration or unregistration that cannot be written has no effect`() async throws {
+    @Test func `R3: A registration or its end has no effect if the service cannot write it`() async throws {
         let scene = try await Scene.registered()
         let before = try await scene.service.status()
         let told = scene.told.read { $0 }
@@ -233,7 +232,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: An enrolment that cannot be written has no effect, and its key is deleted`() async throws {
+    @Test func `R3: An enrolment that cannot be written has no effect, and leaves no key`() async throws {
         let scene = try Scene()
         try await scene.start()
         scene.gate.shut()
@@ -268,7 +267,7 @@ import Testing
         await next.end()
     }
 
-    @Test func `R4: Many pushes arrive one after the other, in order`() async throws {
+    @Test func `R4: Many pushes arrive one after the other and in order`() async throws {
         let scene = try await Scene.registered()
         try await scene.deliver((1...200).map { scene.message($0, StateScene.alert) })
         let acknowledged = scene.gateway.state.read { $0.acknowledged }
@@ -300,7 +299,7 @@ import Testing
 
     // MARK: - The connection
 
-    @Test func `R4: A lost connection is opened again after a pause, and at once on another network`() async throws {
+    @Test func `R4: The service reconnects after a pause, and at once on another network`() async throws {
         let scene = try await Scene.registered()
         for isOther in [false, true] {
             let count = scene.gateway.state.read { $0.connections.count }
@@ -319,7 +318,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R4: A gateway that shuts down is contacted again after the time that it named`() async throws {
+    @Test func `R4: The service reconnects to a gateway that shut down after the time that it named`() async throws {
         let scene = try await Scene.registered()
         scene.gateway.goAway(Refusal(.shutdown, "Maintenance."), retryAfter: 400)
         try await eventually("a pause") { try await scene.connection() == .waiting }
@@ -329,7 +328,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R4: After a silence a keep-alive is sent, and without an answer a new connection is opened`()
+    @Test func `R4: The service opens a new connection if a keep-alive after a silence gets no answer`()
         async throws
     {
         let scene = try await Scene.registered()
@@ -349,7 +348,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R4: The gateway gets the device's state, and a keep-alive when the machine wakes`() async throws {
+    @Test func `R4: The gateway gets the device state, and a keep-alive when the machine wakes`() async throws {
         let scene = try await Scene.registered()
         var moment = DeviceState()
         moment.conditions.isIdle = true
@@ -364,7 +363,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R4: A device unknown to the gateway reports that, and retries slowly`() async throws {
+    @Test func `R4: The status of a device names the gateway's refusal, and the device retries slowly`() async throws {
         let scene = try await Scene.registered()
         scene.gateway.state.update { $0.refusal = Refusal(.notAuthenticated, "It was revoked.") }
         scene.gateway.cut()

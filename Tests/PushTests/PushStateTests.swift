@@ -32,7 +32,9 @@ import Testing
     }
 
     @Test(arguments: [RefreshResult.newData, .noData, .failed])
-    func `R3: An alert with content-available is shown when its app is done`(_ result: RefreshResult) throws {
+    func `R3: An alert with content-available is shown when its app has handled the push`(_ result: RefreshResult)
+        throws
+    {
         var scene = try StateScene()
         let id = scene.receive(scene.message(StateScene.both))
         #expect(scene.held == [id] && scene.due == [] && scene.state(id) == .running)
@@ -44,7 +46,7 @@ import Testing
         #expect(scene.due == [id], "once")
     }
 
-    @Test func `R3: An alert does not wait longer than a wake may take`() throws {
+    @Test func `R3: An alert waits for its app at most as long as a wake may take`() throws {
         var scene = try StateScene()
         let id = scene.receive(scene.message(StateScene.both))
         let next = try #require(scene.book.nextDeadline)
@@ -55,7 +57,7 @@ import Testing
         #expect(scene.due == [id] && scene.state(id) == .handled)
     }
 
-    @Test func `R3: An alert does not wait longer when the clock is set back`() throws {
+    @Test func `R3: An alert does not wait longer if the clock is set back`() throws {
         var scene = try StateScene()
         scene.receive(scene.message(StateScene.both))
         scene.now -= 86_400
@@ -84,7 +86,7 @@ import Testing
     ]
 
     @Test(arguments: refusals.indices)
-    func `R3: If an app may not be woken, its silent push is discarded, and its alert is shown`(_ index: Int) throws {
+    func `R3: A silent push to an app that may not be woken is discarded, but an alert is shown`(_ index: Int) throws {
         let (words, change) = Self.refusals[index]
         var scene = try StateScene()
         change(&scene)
@@ -111,7 +113,7 @@ import Testing
     ]
 
     @Test(arguments: holds.indices)
-    func `R4: A push waits for device conditions and has a reason, but its alert does not wait`(_ index: Int) throws {
+    func `R4: A push waits for device conditions with a reason, but its alert is shown at once`(_ index: Int) throws {
         let hold = Self.holds[index]
         var scene = try StateScene()
         scene.device(hold.phase, hold.change)
@@ -129,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: holds.indices)
-    func `R4: Starting the app delivers waiting pushes under any device conditions`(_ index: Int) throws {
+    func `R4: A start of the app delivers waiting pushes under any device conditions`(_ index: Int) throws {
         let hold = Self.holds[index]
         var scene = try StateScene()
         scene.device(hold.phase, hold.change)
@@ -160,7 +162,7 @@ import Testing
         #expect(scene.wakes[StateScene.app]?.id == second && scene.wakes[StateScene.other]?.id == others)
     }
 
-    @Test func `R4: Only a silent push replaces a silent push that its app has not received`() throws {
+    @Test func `R4: A silent push replaces only an earlier silent push that waits for the same app`() throws {
         var scene = try StateScene()
         let first = scene.receive(scene.message())
         let both = scene.receive(scene.message(StateScene.both))
@@ -172,7 +174,7 @@ import Testing
         #expect(scene.state(both) == .handled && scene.due == [both])
     }
 
-    @Test func `R3: An app that is working receives every push with an alert, also after a restart`() throws {
+    @Test func `R3: A working app receives every push with an alert, also after a restart`() throws {
         var scene = try StateScene()
         var ids: [String] = []
         for _ in 0..<4 { ids.append(scene.receive(scene.message(StateScene.both))) }
@@ -186,7 +188,7 @@ import Testing
         #expect(ids.allSatisfy { scene.state($0) == .handled } && Set(scene.due) == Set(ids) && scene.held == [])
     }
 
-    @Test func `R4: In doze pushes with an alert wait together, and a silent one waits with them`() throws {
+    @Test func `R4: Pushes with an alert and the latest silent push wait together in doze`() throws {
         var scene = try StateScene()
         scene.device(.dozing)
         let silent = scene.receive(scene.message())
@@ -201,7 +203,7 @@ import Testing
         #expect(payloads == [StateScene.both, StateScene.both, StateScene.silent])
     }
 
-    @Test func `R3: An app gets a limited number of pushes at a time, and more when it is done with some`() throws {
+    @Test func `R3: An app gets a limited number of pushes at a time, and more when some are handled`() throws {
         var scene = try StateScene()
         for _ in 0..<PushState.mostRunning { scene.receive(scene.message(StateScene.both)) }
         let next = scene.receive(scene.message(StateScene.both))
@@ -217,7 +219,7 @@ import Testing
         #expect(scene.rows.count == PushState.mostRunning + 2)
     }
 
-    @Test func `R4: A push that its app is handling ends separately from a newer one`() throws {
+    @Test func `R4: A push that the app is handling ends separately from a newer push`() throws {
         var scene = try StateScene()
         let first = scene.receive(scene.message(StateScene.both))
         let begun = try #require(scene.wakes[StateScene.app]).number
@@ -251,7 +253,7 @@ import Testing
 
     // MARK: - Budget and expiration
 
-    @Test func `R4: On battery silent pushes have a budget, and continue when it has grown`() throws {
+    @Test func `R4: Silent pushes have a budget on battery, and continue when the budget has grown`() throws {
         var scene = try StateScene()
         scene.device { $0.power = .battery }
         for _ in 0..<12 {
@@ -274,7 +276,7 @@ import Testing
         #expect(scene.state(another) == .running, "with power there is no budget")
     }
 
-    @Test func `R4: Waiting pushes expire, and one without an expiration date does not wait`() throws {
+    @Test func `R4: A waiting push expires, and a push without an expiration date does not wait`() throws {
         var scene = try StateScene()
         scene.device(.dozing)
         let once = scene.receive(scene.message(expires: nil))
@@ -288,7 +290,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `R4: A push expired by an untrusted clock waits until the clock is trusted`(isWrong: Bool) throws {
+    func `R4: A push that only an untrusted clock shows as expired waits until it is trusted`(isWrong: Bool) throws {
         var scene = try StateScene()
         scene.device(.dozing)
         let waiting = scene.receive(scene.message(expires: 86_400))
@@ -325,7 +327,7 @@ import Testing
         #expect(scene.wakes.isEmpty && scene.due.count == 1)
     }
 
-    @Test func `R3: A push with the id of another app's push is a separate push`() throws {
+    @Test func `R3: Pushes of two apps are separate even if their ids are equal`() throws {
         var scene = try StateScene()
         let first = scene.message(StateScene.alert)
         scene.receive(first)
@@ -373,7 +375,7 @@ import Testing
         #expect(scene.wakes.count == 1 && scene.held.count == 1)
     }
 
-    @Test func `R3: A waiting push continues to wait if the start of its wake could not be written`() throws {
+    @Test func `R3: A push still waits if the service could not write the start of its wake`() throws {
         var scene = try StateScene()
         scene.device(.dozing)
         let id = scene.receive(scene.message())
@@ -390,7 +392,7 @@ import Testing
 
     // MARK: - Registration
 
-    @Test func `R3: An app registers, gets its token, and unregisters`() throws {
+    @Test func `R3: An app can register, get a token, and unregister`() throws {
         var scene = try StateScene(registers: false)
         #expect(throws: Problem.self) { try scene.book.register(AppID(rawValue: "org.example.none"), now: 0) }
         try scene.book.register(StateScene.app, now: scene.now)
@@ -413,7 +415,7 @@ import Testing
         #expect(scene.state(id) == .discarded && scene.due == [])
     }
 
-    @Test func `R3: An app that is removed and installed again gets another token`() throws {
+    @Test func `R3: An app that is removed and installed again gets a new token`() throws {
         var scene = try StateScene()
         scene.receive(scene.message())
         scene.book.installed(StateScene.app, nil, now: scene.now)
@@ -426,7 +428,7 @@ import Testing
         #expect(scene.book.requests.tokens.map(\.fresh) == [true] && scene.book.requests.leaving == [])
     }
 
-    @Test func `R3: Leaving the gateway deletes every token`() throws {
+    @Test func `R3: The service deletes every token when it leaves the gateway`() throws {
         var scene = try StateScene()
         scene.book.left(now: scene.now)
         scene.look()
@@ -436,7 +438,7 @@ import Testing
 
     // MARK: - Messages for the gateway
 
-    @Test func `R4: The gateway gets the filter of each topic, and the state of the device`() throws {
+    @Test func `R4: The gateway gets the filter of each topic and the state of the device`() throws {
         var scene = try StateScene()
         func filter() -> TopicFilter? { scene.book.topics.first { $0.topic == StateScene.app.rawValue }?.filter }
         #expect(filter() == .enabled)

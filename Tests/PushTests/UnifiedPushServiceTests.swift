@@ -50,7 +50,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `B7: Without an enrolment an app's registration fails and requires the user's action`() async throws {
+    @Test func `B7: A registration without an enrolment fails, and its error names the command to run`() async throws {
         let bus = ScriptedBus()
         let scene = try ServiceScene(bus: bus)
         try await scene.start()
@@ -67,7 +67,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `B7: While the disk is full, the service neither acknowledges nor delivers messages`() async throws {
+    @Test func `B7: The service neither acknowledges nor delivers messages while the disk is full`() async throws {
         let bus = ScriptedBus()
         let (scene, topic) = try await registered(on: bus)
         try await eventually("the app knows its endpoint") {
@@ -85,7 +85,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `B7: Messages reach apps only after they are on disk, even with concurrent steps`() async throws {
+    @Test func `B7: Apps receive messages only after they are on disk, even with concurrent steps`() async throws {
         let bus = ScriptedBus()
         let (scene, topic) = try await registered(on: bus)
         let hold = try await StoreHold(scene.store)

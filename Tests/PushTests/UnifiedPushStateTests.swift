@@ -7,7 +7,7 @@ import Testing
 
 /// B7: The decisions of UnifiedPush.
 @Suite struct UnifiedPushStateTests {
-    @Test func `B7: An app gets its response and its endpoint when the gateway has issued a token`() {
+    @Test func `B7: An app gets its response and endpoint when the gateway has issued a token`() {
         var scene = UnifiedPushScene()
         let call = scene.register()
         #expect(scene.answers[call] == nil && scene.calls.isEmpty && scene.book.wanted.count == 1)
@@ -36,7 +36,7 @@ import Testing
         #expect(scene.calls.count == 1)
     }
 
-    @Test func `B7: An invalid registration is refused with its reason`() {
+    @Test func `B7: The service refuses an invalid registration with a reason`() {
         var scene = UnifiedPushScene()
         scene.registered()
         for (service, token) in [
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test
-    func `B7: A registration fails if the gateway refuses its token, or issues none in time`() {
+    func `B7: A registration fails if the gateway refuses a token, or issues no token in time`() {
         var scene = UnifiedPushScene()
         let late = scene.register("late")
         scene.passToLook()
@@ -81,7 +81,7 @@ import Testing
         #expect(scene.registrations.isEmpty)
     }
 
-    @Test func `B7: Messages reach their app one by one, in order and unchanged`() {
+    @Test func `B7: An app receives its messages one by one, in order and unchanged`() {
         var scene = UnifiedPushScene()
         scene.registered()
         let ids = (0..<3).map { scene.receive([$0, 0xFF, 0]) }
@@ -95,7 +95,7 @@ import Testing
         #expect(scene.calls.isEmpty)
     }
 
-    @Test func `B7: A message waits for an absent app, and is delivered when it appears`() {
+    @Test func `B7: A message waits for an absent app, and is delivered when the app appears`() {
         var scene = UnifiedPushScene()
         scene.registered()
         let id = scene.receive()
@@ -142,7 +142,7 @@ import Testing
         #expect(scene.state(gone) == .discarded && scene.calls.isEmpty)
     }
 
-    @Test func `B7: A message expired by an untrusted clock waits, and does not block others`() {
+    @Test func `B7: A message that an untrusted clock shows as expired waits, and blocks no others`() {
         var scene = UnifiedPushScene()
         scene.registered()
         scene.book.trustsClock = false
@@ -157,7 +157,7 @@ import Testing
         #expect(scene.state(doubtful) == .discarded)
     }
 
-    @Test func `B7: A message replaces a waiting one of the same topic, and their number is limited`() {
+    @Test func `B7: A message replaces a waiting message of the same topic`() {
         var scene = UnifiedPushScene()
         scene.registered()
         let first = scene.receive([1], name: "n")
@@ -175,7 +175,7 @@ import Testing
         #expect(scene.state(large) == .discarded)
     }
 
-    @Test func `B7: Unregistering removes a registration with its messages, and the app is notified`() {
+    @Test func `B7: The end of a registration deletes its messages, and the app is notified`() {
         var scene = UnifiedPushScene()
         scene.registered()
         scene.registered("other")
@@ -200,7 +200,7 @@ import Testing
         #expect(scene.messages.isEmpty)
     }
 
-    @Test func `B7: After a restart, registrations and messages are kept, and open calls are repeated`() {
+    @Test func `B7: A restarted service keeps registrations and messages, and repeats open calls`() {
         var scene = UnifiedPushScene()
         scene.registered()
         let id = scene.receive([7])
@@ -217,7 +217,7 @@ import Testing
         #expect(scene.calls.isEmpty)
     }
 
-    @Test func `B7: After enrolment at another gateway apps get new endpoints`() {
+    @Test func `B7: Apps get new endpoints after enrolment at another gateway`() {
         var scene = UnifiedPushScene()
         scene.registered()
         scene.book.connected(endpoints: "https://moved.example", now: scene.now)
@@ -236,7 +236,7 @@ import Testing
         #expect(scene.calls.map(\.call.content) == [.endpoint("https://new.example/up/new")])
     }
 
-    @Test func `B7: An app that never appears is called with its endpoint a limited number of times`() {
+    @Test func `B7: The service announces an endpoint to an absent app a limited number of times`() {
         var scene = UnifiedPushScene()
         scene.register()
         scene.give()
@@ -266,7 +266,7 @@ import Testing
         #expect(scene.takenBytes == [[1], [2]])
     }
 
-    @Test func `B7: A message that could not be written is neither acknowledged nor delivered`() {
+    @Test func `B7: The service neither acknowledges nor delivers a message that it could not write`() {
         var scene = UnifiedPushScene()
         scene.registered()
         let message = scene.message(50, [5], topic: scene.topic())
@@ -281,7 +281,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
-    func `B7: After any failures, each app receives each message once, in order`(seed: UInt64) {
+    func `B7: Each app receives each message once and in order after any failures`(seed: UInt64) {
         var random = SeededNumbers(state: seed)
         var scene = UnifiedPushScene()
         scene.registered()

@@ -12,7 +12,7 @@ import Testing
     private static let apps = (0..<3).map { AppID(rawValue: "org.example.App\($0)") }
     private static let manifests = apps.map { StateScene.manifest($0, interval: .minimum) }
 
-    @Test func `R1 R2: During a week fetches happen by day, count once, and stay within the budget`() async throws {
+    @Test func `R1 R2: In a week, fetches happen only by day, count once, and stay within the budget`() async throws {
         let scene = try ServiceScene(Self.manifests)
         try await scene.service.prepare()
         var (begun, seen) = ([(app: AppID, hour: Double)](), Set<Int64>())
@@ -48,7 +48,7 @@ import Testing
         await scene.service.stop()
     }
 
-    @Test func `R1: Journal entries that a full disk refused are written when there is space again`() async throws {
+    @Test func `R1: The service writes journal entries that a full disk refused once there is space`() async throws {
         let scene = try ServiceScene(Self.manifests)
         try await scene.service.prepare()
         _ = try await scene.service.fetchNow(Self.apps[0])

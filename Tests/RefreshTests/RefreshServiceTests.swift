@@ -22,7 +22,7 @@ import Testing
         await run.value
     }
 
-    @Test func `R1: The alarm fires when it is due, and is set again when the clock is set`() async throws {
+    @Test func `R1: The alarm fires when it is due, and is set again after the clock was set`() async throws {
         let scene = try Scene([StateScene.manifest(interval: .minimum)])
         try await scene.service.prepare()
         let run = Task { await scene.service.run() }
@@ -53,7 +53,7 @@ import Testing
         #expect(scene.clock.sleepers == 0)
     }
 
-    @Test func `R1: Requests are stored on disk, and a restarted service has them`() async throws {
+    @Test func `R1: A restarted service has the requests that were stored on disk`() async throws {
         let scene = try Scene([StateScene.manifest(tasks: ["work", "more"])])
         let (service, app) = (scene.service, Scene.app)
         try await service.prepare()
@@ -82,7 +82,7 @@ import Testing
         #expect(try await scene.journal(.refreshChanged).count == 4)
     }
 
-    @Test func `R1: The service finds an entry that was installed by hand at the next request for it`() async throws {
+    @Test func `R1: The service finds a manually installed entry at the next request for its app`() async throws {
         let scene = try Scene()
         try await scene.service.prepare()
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
@@ -93,7 +93,7 @@ import Testing
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
     }
 
-    @Test func `R1: The service handles an app's events even if its entry was not reported before`() async throws {
+    @Test func `R1: The service handles events of an app whose entry was not reported before`() async throws {
         let manifests = [StateScene.manifest(interval: .minimum)]
         // A process gets the availability when it connects, and later only changes of the availability.
         let asked = try Scene()
@@ -137,7 +137,7 @@ import Testing
         await #expect(throws: Problem.self) { try await service.status(of: manifest.id) }
     }
 
-    @Test func `R10: The request to end a task reaches its app with the payload of its start`() async throws {
+    @Test func `R10: An app that must end its task gets the payload of the task's start`() async throws {
         let scene = try Scene([StateScene.manifest(tasks: ["work"])])
         try await scene.service.prepare()
         await scene.service.apply(StateScene.idle())
@@ -152,7 +152,7 @@ import Testing
         #expect(try await scene.service.status(of: Scene.app).scheduled.isEmpty)
     }
 
-    @Test func `R1: A fetch records the bytes that the app's transfers moved since it began`() async throws {
+    @Test func `R1: A fetch records the bytes that its app's transfers moved since the start`() async throws {
         let scene = try Scene([StateScene.manifest()])
         try await scene.service.prepare()
         let session = SessionID(app: Scene.app, identifier: "s")
@@ -176,7 +176,7 @@ import Testing
         #expect(try await scene.service.status(of: Scene.app).fetches.map(\.bytes) == [20_300])
     }
 
-    @Test func `R1: A failing store causes a 503, and a submission refused by it does not begin later`()
+    @Test func `R1: A task whose submission failed with a full store does not begin later`()
         async throws
     {
         let scene = try Scene([StateScene.manifest(tasks: ["work"])])
@@ -194,7 +194,7 @@ import Testing
         await scene.service.stop()
     }
 
-    @Test func `R1: Unreadable rows are skipped and reported`() async throws {
+    @Test func `R1: The service skips and reports unreadable rows`() async throws {
         let scene = try Scene([StateScene.manifest(interval: .minimum), StateScene.manifest(Scene.other)])
         try await scene.store.write { transaction in
             try transaction.putRefresh(["no": "record"], of: Scene.app)

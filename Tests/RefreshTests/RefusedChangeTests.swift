@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: Asking.allCases)
-    func `R1: A request that cannot be written is refused without effect`(
+    func `R1: A request that the service cannot write is refused without effect`(
         _ asking: Asking
     ) async throws {
         let scene = try Scene([
@@ -74,7 +74,7 @@ import Testing
         try await scene.store.read { try $0.journal(after: 0, limit: 1_000) }.map(\.decision)
     }
 
-    @Test func `R1: The use of an app during a change is recorded even if the change cannot be written`() async throws {
+    @Test func `R1: The use of an app is recorded even if a simultaneous change cannot be written`() async throws {
         let scene = try Scene([StateScene.manifest(interval: .minimum), StateScene.manifest(Self.other)])
         try await scene.service.prepare()
         let service = scene.service

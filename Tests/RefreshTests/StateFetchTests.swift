@@ -37,7 +37,7 @@ import Testing
         #expect(scene.book.nextDeadline != nil)
     }
 
-    @Test func `R1: The user's interval overrides the app's, and the app's overrides the entry's`() throws {
+    @Test func `R1: The user's interval overrides the app's, which overrides the desktop entry's`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         #expect(scene.status()?.interval == .minimum && scene.status()?.intervalSource == .entry)
@@ -70,7 +70,7 @@ import Testing
         #expect(scene.entries(.refreshChanged).isEmpty)
     }
 
-    @Test func `R1: Fetches of an app do not overlap, and its custom interval passes between them`() {
+    @Test func `R1: An app's fetches do not overlap, and are at least its custom interval apart`() {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .seconds(14_400)))
         scene.pass(to: 96)
@@ -104,7 +104,7 @@ import Testing
         #expect(!scene.begun.isEmpty)
     }
 
-    @Test func `R1: After a force quit no fetch begins until the user starts the app`() throws {
+    @Test func `R1: No fetch of a force-quit app begins until the user starts the app`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         scene.step { $0.forceQuit(Scene.app, now: $1) }
@@ -142,7 +142,7 @@ import Testing
         #expect(scene.begun.count == 1)
     }
 
-    @Test func `R1: The end of a fetch counts once, and the end of an unknown fetch does not count`() throws {
+    @Test func `R1: The end of a fetch counts once, and the end of an unknown fetch never`() throws {
         var scene = Scene()
         scene.result = nil
         scene.install()
@@ -162,7 +162,7 @@ import Testing
         #expect(scene.entries(.fetchEnded).count == 1 && wake.key == "")
     }
 
-    @Test func `R1: A restarted service handles fetches that continue, have ended or were lost`() throws {
+    @Test func `R1: A restarted service handles fetches that still run, have ended or were lost`() throws {
         for fate in 0..<3 {
             var scene = Scene()
             scene.result = nil
@@ -219,7 +219,7 @@ import Testing
         #expect(scene.rows.known.isEmpty && scene.rows.tasks.isEmpty && scene.book.planner.apps.isEmpty)
     }
 
-    @Test func `R1: The learned use survives a short absence of the entry, but not a long one`() throws {
+    @Test func `R1: The learned use survives a short absence of the desktop entry, but not a long one`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         scene.pass(to: 24)
@@ -255,7 +255,7 @@ import Testing
         #expect(scene.book.apps[Scene.app]?.goneSeen == nil)
     }
 
-    @Test func `R1: A fetch that cannot be written has not begun, and is written with the next step`() throws {
+    @Test func `R1: A fetch begins only when the service could write it`() throws {
         var scene = Scene()
         scene.install()
         let before = scene.book.planner.budget.balance
@@ -273,7 +273,7 @@ import Testing
         #expect(scene.fetches.isEmpty)
     }
 
-    @Test func `R1: The number of stored fetches is limited, and each records its cost`() throws {
+    @Test func `R1: A limited number of fetches is stored, each with its cost`() throws {
         var scene = Scene()
         scene.result = nil
         scene.install()
@@ -311,7 +311,7 @@ import Testing
         #expect(!scene.book.planner.rhythm.hasSeenDays)
     }
 
-    @Test func `R1: With a cap of zero, the planner does not expect a fetch at midnight`() throws {
+    @Test func `R1: The planner expects no fetch for an app with a daily cap of zero`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         try scene.step { try $0.change(Scene.app, AppRefreshChange(dailyCap: 0), now: $1) }
@@ -361,7 +361,7 @@ import Testing
         #expect(!sentences.contains { $0.contains("habits") || $0.contains("of its last") })
     }
 
-    @Test func `R1 R2: The status names an app whose use is not known`() throws {
+    @Test func `R1 R2: An app whose use is not known counts as not used within the last hour`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         let status = try #require(scene.status())

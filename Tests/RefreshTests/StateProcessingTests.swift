@@ -47,7 +47,7 @@ import Testing
         #expect(scene.book.nextDeadline == waits.until?.timeIntervalSince1970)
     }
 
-    @Test func `R10: The pause survives a restart, and a night without a run resets it`() throws {
+    @Test func `R10: The pause survives a restart, and a night without a run ends it`() throws {
         var scene = Self.scene()
         try Self.pass(&scene, to: 2)
         #expect(scene.begun.count == 4)
@@ -69,7 +69,7 @@ import Testing
         #expect(scene.status()?.scheduled.last?.sentence == ProcessingPlanner.Hold.budget.sentence)
     }
 
-    @Test func `R10: Different waiting tasks run one after the other without a pause`() throws {
+    @Test func `R10: Different waiting tasks run one after the other without pauses`() throws {
         var scene = Self.scene()
         for number in 0..<Limits.processingTasks {
             try scene.step {
@@ -80,7 +80,7 @@ import Testing
         #expect(scene.begun.count == Limits.processingTasks)
     }
 
-    @Test func `R10: A clock that is set back does not change the pause`() throws {
+    @Test func `R10: The pause does not change if the clock is set back`() throws {
         var scene = Self.scene()
         try Self.pass(&scene, to: 1)
         #expect(scene.begun.count == 3)

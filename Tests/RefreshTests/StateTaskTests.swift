@@ -52,7 +52,7 @@ import Testing
         #expect(scene.entries(.fetchBegan).isEmpty && scene.book.nextDeadline == nil)
     }
 
-    @Test func `R1 R10: A running request is not pending, and its successor can be submitted meanwhile`() throws {
+    @Test func `R1 R10: A running request is not pending, so its successor can be submitted`() throws {
         var scene = Self.scene()
         scene.result = nil
         try Self.submit(Scene.task(.refresh, at: 100), to: &scene)
@@ -76,7 +76,7 @@ import Testing
 
     // MARK: - Refusals
 
-    @Test func `R9 R10: An undeclared task is refused, with the key to add`() {
+    @Test func `R9 R10: The refusal of an undeclared task names the key to add`() {
         var scene = Self.scene(modes: [.transfer])
         for (task, words) in [
             (Scene.task(.refresh), ["'fetch'", "X-Nightshift-BackgroundModes", "org.example.Feed.desktop"]),
@@ -91,7 +91,7 @@ import Testing
         #expect(scene.rows.tasks.isEmpty && scene.entries(.taskSubmitted).isEmpty)
     }
 
-    @Test func `R9 R10: The service refuses an invalid task, and a task whose kind is switched off`() throws {
+    @Test func `R9 R10: The service refuses an invalid task, and a task of a kind that is switched off`() throws {
         var scene = Self.scene()
         var (untitled, long) = (Scene.task(.continued), Scene.task(.continued))
         untitled.title = nil
@@ -111,7 +111,7 @@ import Testing
         #expect(scene.running == ["work"])
     }
 
-    @Test func `R10: Ten processing tasks may wait, and an eleventh is refused`() throws {
+    @Test func `R10: Ten processing tasks can wait, and the eleventh is refused`() throws {
         var scene = Self.scene()
         for number in 0..<Limits.processingTasks { try Self.submit(Scene.task(.processing, "a.\(number)"), to: &scene) }
         #expect(Self.refusal(Scene.task(.processing), to: &scene)?.type == "/problems/too-many-scheduled-tasks")
@@ -124,7 +124,7 @@ import Testing
         #expect(scene.rows.tasks.isEmpty && scene.entries(.taskCancelled).count == Limits.processingTasks + 2)
     }
 
-    @Test func `R9 R10: A waiting task is dropped if the entry no longer permits it`() throws {
+    @Test func `R9 R10: The service drops a waiting task if the entry no longer permits it`() throws {
         var scene = Self.scene()
         try Self.submit(Scene.task(.processing), to: &scene)
         try Self.submit(Scene.task(.refresh, "more", at: 50), to: &scene)
@@ -141,7 +141,7 @@ import Testing
 
     // MARK: - Processing
 
-    @Test func `R10: A processing task begins on an idle device, and must end when the user returns`() throws {
+    @Test func `R10: A processing task begins on an idle device, and ends when the user returns`() throws {
         var scene = Self.scene()
         scene.result = nil
         try Self.submit(Scene.task(.processing), to: &scene)
@@ -160,7 +160,7 @@ import Testing
         #expect(scene.fetches.isEmpty && scene.book.planner.apps[Scene.app]?.fetchEnded == nil)
     }
 
-    @Test func `R10: After the clock was set back, a task waits at most a day for external power`() throws {
+    @Test func `R10: A task waits at most a day for external power after the clock was set back`() throws {
         var scene = Self.scene()
         scene.step { $0.apply(StateScene.idle(power: .battery), now: $1) }
         scene.step { $0.use(Scene.app, isInFront: true, now: $1) }
@@ -173,7 +173,7 @@ import Testing
         #expect(scene.begun.count == 1)
     }
 
-    @Test func `R10: A task that ran when the service died continues, has ended, or ended without a result`() throws {
+    @Test func `R10: The next service continues a running task, or ends it with or without a result`() throws {
         for fate in 0..<3 {
             var scene = Self.scene()
             scene.result = nil
@@ -192,7 +192,7 @@ import Testing
 
     // MARK: - Continued tasks
 
-    @Test func `R10: Continued tasks begin at once up to the limit, and further ones wait in order`() throws {
+    @Test func `R10: Continued tasks begin at once up to the limit, and further tasks wait in order`() throws {
         var scene = Self.scene()
         scene.result = nil
         let count = Limits.runningContinuedTasks

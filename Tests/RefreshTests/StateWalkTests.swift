@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test(arguments: 0..<8 as Range<UInt64>)
-    func `R1 R2 R10: In random walks all states are legal, and each end counts once`(seed: UInt64) throws {
+    func `R1 R2 R10: In random walks each state is legal, and each end counts once`(seed: UInt64) throws {
         var walk = Walk(seed: seed)
         for _ in 0..<120 { try walk.step() }
         #expect(walk.mistakes.prefix(5) == [], "seed \(seed)")

@@ -56,7 +56,7 @@ struct ActionTests {
         #expect(try await browser.complaints() == [])
     }
 
-    @Test("B5: a transfer that waits after an error is tried again now")
+    @Test("B5: a transfer that waits after an error can be retried now")
     func retry() async throws {
         let fixture = try await PageFixture()
         fixture.origin.serve("/busy", .text("x", .status(503, retryAfter: .seconds(3_600))))
@@ -191,7 +191,7 @@ struct ActionTests {
         try await wait("the policy") { $0.settings.backgroundPolicy.seconds == 60 }
     }
 
-    @Test("B5: Why answers questions about transfers and apps, and the journal can be filtered")
+    @Test("B5: the page answers questions about transfers and apps, and can filter the journal")
     func questions() async throws {
         let fixture = try await PageFixture()
         let id = try await fixture.enqueue(["/later.bin"]) { $0.suspended = true }[0]
@@ -226,7 +226,7 @@ struct ActionTests {
         try await browser.wait("document.querySelector('.virtual-row[data-decision=resumed]')")
     }
 
-    @Test("B5: the timeline describes the bar under the pointer, pans, zooms, and returns to the present")
+    @Test("B5: the timeline describes the bar under the pointer, pans, zooms, and returns to now")
     func timeline() async throws {
         let fixture = try await PageFixture()
         let app = try await fixture.install("org.example.Photos", name: "Photos")

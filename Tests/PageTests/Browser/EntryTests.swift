@@ -64,7 +64,7 @@ struct EntryTests {
         #expect(try await fixture.client.send(.tasks(TaskFilter())).tasks.isEmpty)
     }
 
-    @Test("B5: Add shows which line the service refused, and accepts a list of 2,500 URLs")
+    @Test("B5: Add shows which line the service refused, and accepts 2,500 URLs at a time")
     func longList() async throws {
         let fixture = try await PageFixture()
         let browser = try await opened(fixture, try await Browser())

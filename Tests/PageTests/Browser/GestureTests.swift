@@ -48,7 +48,7 @@ struct GestureTests {
         #expect(try await fixture.client.send(.app(app)).state == .active)
     }
 
-    @Test("B5: a removal can be undone with its button and with Ctrl+Z, and leaving the page completes it")
+    @Test("B5: a removal can be undone by a button or Ctrl+Z until the user leaves the page")
     func removalUndone() async throws {
         let fixture = try await PageFixture()
         fixture.origin.serve("/done.txt", .text("here"))
@@ -100,7 +100,7 @@ struct GestureTests {
         #expect(app.hasPrefix("Keep it running|It has no unfinished transfers."), "\(app)")
     }
 
-    @Test("B5: a row stays under the pointer while its state changes, and moves when the pointer has left")
+    @Test("B5: a row stays in its position while the pointer is over it, although its state changes")
     func heldRows() async throws {
         let fixture = try await PageFixture()
         let first = try await fixture.slowTransfer("first.mkv")
@@ -122,7 +122,7 @@ struct GestureTests {
         #expect(try await browser.complaints() == [])
     }
 
-    @Test("B5: a failed download is tried again at its own URL, and a waiting one at another")
+    @Test("B5: a failed download is retried at its URL, and a waiting download at another URL")
     func retarget() async throws {
         let fixture = try await PageFixture()
         fixture.origin.serve("/gone.txt", .text("x", .status(404)))
@@ -145,7 +145,7 @@ struct GestureTests {
         #expect(try await browser.complaints() == [])
     }
 
-    @Test("B5: the button that retries all transfers shows their number")
+    @Test("B5: the button that retries all transfers shows the number of transfers")
     func retryCount() async throws {
         let fixture = try await PageFixture()
         fixture.origin.serve("/busy", .text("x", .status(503, retryAfter: .seconds(3_600))))
@@ -194,7 +194,7 @@ struct GestureTests {
         #expect(try await browser.complaints() == [])
     }
 
-    @Test("B5: with eight tabs, a hidden tab closes its stream, and catches up when it is visible again")
+    @Test("B5: a hidden tab among eight closes its stream, and catches up when it is visible again")
     func manyTabs() async throws {
         let fixture = try await PageFixture()
         let browser = try await opened(fixture)

@@ -88,7 +88,7 @@ struct ViewTests {
         #expect(watched[1] < 4.6, "drawn \(watched[1]) times a second")
     }
 
-    @Test("B5: without the service the page shows how to start it, and continues when it runs again")
+    @Test("B5: a page without the service shows how to start it, and continues when it runs")
     func away() async throws {
         let (fixture, _) = try await scene()
         let browser = try await Browser()
@@ -208,7 +208,7 @@ struct ViewTests {
         #expect(try await browser.complaints() == [])
     }
 
-    @Test("B5: a removed transfer does not reappear through an older response")
+    @Test("B5: a removed transfer does not reappear after an older response arrives")
     func removedMeanwhile() async throws {
         let fixture = try await PageFixture()
         let id = try await fixture.enqueue(["/later.bin"]) { $0.earliestBeginDate = Date() + 86_400 }[0]

@@ -12,7 +12,7 @@ import Testing
         assets.files.map { ($0.key, String(decoding: $0.value.bytes, as: UTF8.self)) }
     }
 
-    @Test("B5: the page's files are smaller than 200 kB together")
+    @Test("B5: the files of the page are smaller than 200 kB together")
     func size() {
         #expect(assets.files.values.reduce(0) { $0 + $1.bytes.count } < 200_000)
         #expect(assets.files.keys.contains("index.html") && assets.files.keys.contains("app.js"))

@@ -24,13 +24,13 @@ import Testing
         PeerUser.user(of: .init(peerPort: port, ownPort: 46_393), in: table, loopback: "0100007F")
     }
 
-    @Test("B5: the reported user is the owner of the peer's socket, not of the page's socket")
+    @Test("B5: the reported user owns the socket of the peer, not that of the page")
     func peers() {
         #expect(user(0xBB22) == 1_001)
         #expect(user(0xBB25, Self.mapped) == 1_002)
     }
 
-    @Test("B5: a closed socket has no user, and neither has an unknown one")
+    @Test("B5: a closed socket and an unknown socket have no user")
     func unknown() {
         #expect(user(0xBB23) == nil)
         #expect(user(0xBB24) == nil)
@@ -40,7 +40,7 @@ import Testing
         #expect(user(0xBB22, "garbage\nmore garbage\n") == nil)
     }
 
-    @Test("B5: the page ends when its time without a visitor is over, and not before")
+    @Test("B5: the page ends exactly when its time without a visitor is over")
     func visitors() {
         var visitors = Visitors(timeout: .seconds(60), now: .seconds(0))
         #expect(visitors.look(at: .seconds(59)) == .again(at: .seconds(60)))

@@ -81,12 +81,12 @@ import Testing
         Case("the document by its file's name, with a query", .notFound, own("/?x")),
     ]
 
-    @Test("B5: the gate refuses every other request with the right error", arguments: refused)
+    @Test("B5: the gate refuses each request that is not allowed with the right error", arguments: refused)
     func refuses(_ one: Case) {
         #expect(Self.gate.decide(one.request) == .refused(one.refusal))
     }
 
-    @Test("B5: the page's own requests are allowed")
+    @Test("B5: the gate allows the requests of the page itself")
     func allows() throws {
         let gate = Self.gate
         #expect(gate.decide(Self.own("/")) == .page)
@@ -110,7 +110,7 @@ import Testing
         #expect(ForwardedRequest(method: "POST", path: bodiless.target).map { .api($0) } == gate.decide(bodiless))
     }
 
-    @Test("B5: a link needs no cookie, and other pages cannot use it")
+    @Test("B5: a link needs no cookie, but does not work from another page")
     func links() {
         let link = PageRequest(method: "GET", target: "/open/abc", hosts: [Self.ownHost], fetchSite: "none")
         #expect(Self.gate.decide(link) == .link("abc"))
@@ -129,7 +129,7 @@ import Testing
         #expect(Self.gate.decide(foreign) == .refused(.host))
     }
 
-    @Test("B5: the query of a picture is not forwarded")
+    @Test("B5: the page does not forward the query of a picture's URL")
     func pictures() throws {
         let forwarded = try #require(ForwardedRequest(method: "GET", path: "/v1/apps/a.b/snapshot?taken=2026"))
         #expect(forwarded.path == "/v1/apps/a.b/snapshot")

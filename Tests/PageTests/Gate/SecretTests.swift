@@ -20,7 +20,7 @@ import Testing
         #expect(!secrets[0].matches(secrets[1].text))
     }
 
-    @Test("B5: each link lets one browser in, and a wrong secret does not use it up")
+    @Test("B5: each link admits one browser, and a wrong secret does not use up the link")
     func oneTime() {
         var links = OneTimeLinks()
         let first = links.issue()
@@ -29,7 +29,7 @@ import Testing
         #expect(takes == [false, false, true, false, true, false])
     }
 
-    @Test("B5: the oldest unused link expires when there are too many")
+    @Test("B5: the oldest unused link expires when there are too many links")
     func manyLinks() {
         var links = OneTimeLinks()
         let issued = (0...OneTimeLinks.most).map { _ in links.issue() }
@@ -53,7 +53,7 @@ import Testing
         #expect(Cookies.setting("n", to: secret) == "n=\(secret.text); Path=/; HttpOnly; SameSite=Strict")
     }
 
-    @Test("B5: the policy forbids inline script, other servers and frames")
+    @Test("B5: the content security policy forbids inline script, other servers and frames")
     func headers() {
         let fields = Dictionary(uniqueKeysWithValues: HeaderPolicy.fields.map { ($0.name, $0.value) })
         let policy = HeaderPolicy.contentSecurity
