@@ -51,7 +51,7 @@ import Testing
         return try await keys.sign(claims, kid: JWKIdentifier(string: kid))
     }
 
-    @Test func `R5: The directory verifies a valid token with its key and remembers it`() async throws {
+    @Test func `R5: The directory verifies a valid token with the token's key, and remembers the token`() async throws {
         let (directory, _) = try await Self.directory()
         let text = try await Self.sign(Claims(iss: "TEAM000001", iat: 77))
         let expected = ProviderSession.Token(key: "KEY0000001", team: "TEAM000001", issuedAt: 77)
@@ -60,7 +60,7 @@ import Testing
         #expect(directory.verified(text) == expected)
     }
 
-    @Test func `R5, B7: The directory accepts a time that is written as text`() async throws {
+    @Test func `R5, B7: The directory accepts a claim whose time is written as text`() async throws {
         let (directory, _) = try await Self.directory()
         let text = try await Self.sign(TextClaims(iss: "TEAM000001", iat: "77"))
         let verdict = await directory.verify(text, environment: .production)
@@ -69,7 +69,7 @@ import Testing
         #expect(await directory.verify(wrong, environment: .production) == .failure(.invalidProviderToken))
     }
 
-    @Test func `R5: The directory remembers a token's own expiry`() async throws {
+    @Test func `R5: The directory remembers the expiry that a token contains`() async throws {
         let (directory, _) = try await Self.directory()
         let text = try await Self.sign(EndingClaims(exp: 99.5))
         #expect(try await directory.verify(text, environment: .production).get().expiresAt == 99)
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `R5: Revoking a key makes the directory forget the key's tokens`() async throws {
+    @Test func `R5: The directory forgets the tokens of a key that is revoked`() async throws {
         let (directory, store) = try await Self.directory()
         let text = try await Self.sign(Claims(iss: "TEAM000001", iat: 77))
         _ = await directory.verify(text, environment: .production)
@@ -109,7 +109,7 @@ import Testing
         #expect(await directory.verify(text, environment: .production) == .failure(.invalidProviderToken))
     }
 
-    @Test func `R5: A key is valid only in its environment`() async throws {
+    @Test func `R5: A key is valid only in its own environment`() async throws {
         let (directory, _) = try await Self.directory(environment: .development)
         let text = try await Self.sign(Claims(iss: "TEAM000001", iat: 77))
         #expect(await directory.verify(text, environment: .production) == .failure(.badEnvironmentKeyIdInToken))

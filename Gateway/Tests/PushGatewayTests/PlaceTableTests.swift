@@ -2,7 +2,7 @@ import PushGateway
 import Testing
 
 @Suite struct PlaceTableTests {
-    @Test func `R5: Only unauthenticated connections lose their places, the oldest first`() {
+    @Test func `R5: The oldest unauthenticated connection loses its slot when the table is full`() {
         var table = PlaceTable<Int>()
         for name in 0..<3 { #expect(table.enter(name, limit: 3) == .enters) }
         table.proved(0)
@@ -16,7 +16,7 @@ import Testing
         #expect(table.open == [0, 4, 5])
     }
 
-    @Test func `R5: A name that is used again has the age of its last connection`() {
+    @Test func `R5: The age of a name in the table is that of its latest connection`() {
         var table = PlaceTable<Int>()
         _ = table.enter(1, limit: 2)
         table.leave(1)
@@ -25,7 +25,7 @@ import Testing
         #expect(table.enter(3, limit: 2) == .replaces(2))
     }
 
-    @Test func `R5: The place table agrees with a simple list on random input`() {
+    @Test func `R5: The slot table agrees with a simple list on random input`() {
         var random = SystemRandomNumberGenerator()
         var table = PlaceTable<Int>()
         var (open, strangers): (Set<Int>, [Int]) = ([], [])
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `R5: The place table reports once when it has shrunk after many connections ended`() {
+    @Test func `R5: The slot table reports once that it has shrunk after many connections ended`() {
         var table = PlaceTable<Int>()
         let many = PlaceTable<Int>.shrinkage
         for name in 0...many { _ = table.enter(name, limit: .max) }

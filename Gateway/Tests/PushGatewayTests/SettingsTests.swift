@@ -7,7 +7,8 @@ import Testing
         ("2197", "::", 2_197), ("127.0.0.1:0", "127.0.0.1", 0), ("[::1]:5223", "::1", 5_223),
         ("localhost:65535", "localhost", 65_535),
     ])
-    func `R5: An address parses from a port, or from a host and a port`(text: String, host: String, port: Int) {
+    func `R5: The parser reads an address from a port, or from a host and a port`(text: String, host: String, port: Int)
+    {
         #expect(GatewaySettings.Address(text) == GatewaySettings.Address(host: host, port: port))
     }
 
@@ -16,7 +17,7 @@ import Testing
         #expect(GatewaySettings.Address(text) == nil)
     }
 
-    @Test func `R5: Providers without TLS are accepted only on loopback`() {
+    @Test func `R5: The gateway accepts providers without TLS only on loopback`() {
         #expect(GatewaySettings.Address(host: "127.0.0.2", port: 1).isLoopback)
         #expect(GatewaySettings.Address(host: "::1", port: 1).isLoopback)
         #expect(!GatewaySettings.Address(host: "::", port: 1).isLoopback)
@@ -61,7 +62,7 @@ import Testing
         #expect(AdministrationClient.unreachable("/run/x", code).description.contains(words))
     }
 
-    @Test func `R5: Enrolment codes differ, and their hashes do not reveal them`() {
+    @Test func `R5: Enrolment codes differ, and a hash does not reveal its code`() {
         let codes = (0..<100).map { _ in EnrolmentCode.make() }
         #expect(Set(codes).count == 100)
         #expect(Set(codes.map { EnrolmentCode.hash($0) }).count == 100)

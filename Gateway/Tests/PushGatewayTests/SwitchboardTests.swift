@@ -27,7 +27,7 @@ import Testing
             logger: Logger(label: "test"))
     }
 
-    @Test func `R5: A deletion of a message is refused while too many operations wait for the disk`() throws {
+    @Test func `R5: The gateway refuses to delete a message while too many operations wait for the disk`() throws {
         var settings = Self.settings
         settings.commitDepth = 0
         let answers = Answers()
@@ -37,7 +37,7 @@ import Testing
         #expect(answers.list.withLock { $0.map { try? $0.get() } } == [nil])
     }
 
-    @Test func `R5: A device that is revoked while its signature is verified is not connected`() throws {
+    @Test func `R5: A device that is revoked during the check of its signature is not connected`() throws {
         let switchboard = try Self.switchboard()
         let (gone, stays) = (DeviceID(high: 1, low: 1), DeviceID(high: 1, low: 2))
         let (early, late, other) = (Link(), Link(), Link())

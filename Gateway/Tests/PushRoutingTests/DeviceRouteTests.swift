@@ -14,7 +14,7 @@ import Testing
         return route
     }
 
-    @Test func `R5: A push for a connected device is sent after its commit and removed when acknowledged`() {
+    @Test func `R5: A push for a connected device is sent after its commit, and deleted when acknowledged`() {
         var route = open()
         let push = Push.sample(1)
         #expect(route.admit(push, settings, now: .at(0)) == .store(.alert(push.id), heldUntil: nil, nil))
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test
-    func `R5: If two apps' pushes share an id, the second is sent after the first is acknowledged`() {
+    func `R5: The second of two pushes with one id is sent after the first is acknowledged`() {
         var route = open()
         let mail = Push.sample(1)
         let news = Push.sample(1, topic: "org.example.News")
@@ -46,7 +46,7 @@ import Testing
         #expect(route.acknowledged(news.id, connection: 1) == [.remove(second.place, [.deliveredFromStorage])])
     }
 
-    @Test func `R5: Waiting pushes with one id are sent in turn, and a single attempt is refused as busy`() {
+    @Test func `R5: Waiting pushes with one id are sent one after the other`() {
         var route = DeviceRoute()
         let occasion = DeviceRoute.Occasion(company: .connect)
         _ = route.connected(1, .active, [])
@@ -62,7 +62,7 @@ import Testing
                 == [.remove(first.place, [.deliveredFromStorage]), .load(connection: 1, .init())])
     }
 
-    @Test func `R5: A connected device gets every alert in order while other pushes wait`() {
+    @Test func `R5: A connected device gets every alert in order, although other pushes wait`() {
         var route = open(.active, [TopicChoice("other", .paused)])
         let paused = Push.sample(1, topic: "other")
         #expect(route.admit(paused, settings, now: .at(0)) == .store(.latest, heldUntil: nil, .storedPaused))
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `R5: A push for a disconnected device is stored and later delivered`() {
+    @Test func `R5: The gateway stores a push for a disconnected device, and delivers the push later`() {
         var route = DeviceRoute()
         let push = Push.sample(1)
         #expect(route.admit(push, settings, now: .at(0)) == .store(.latest, heldUntil: nil, .storedOffline))
@@ -107,7 +107,7 @@ import Testing
                 == [.remove(push.stored().place, [.deliveredFromStorage])])
     }
 
-    @Test func `R4, R5, B6: Two of three silent pushes pass, and the third goes with the next alert`() {
+    @Test func `R4, R5, B6: A third silent push waits, and is sent with the next alert`() {
         var route = open()
         for number in 1...2 as ClosedRange<UInt64> {
             let push = Push.sample(number, priority: .considerate, isSilent: true)
@@ -138,7 +138,7 @@ import Testing
                 == [.remove(held.place, [.rodeAlong(.push(alert.id)), .deliveredFromStorage])])
     }
 
-    @Test func `R4, R5: A held push is sent when it is due, not earlier`() {
+    @Test func `R4, R5: A held push is sent when it is due, and not earlier`() {
         var route = open()
         let push = Push.sample(1, isSilent: true)
         let until = RouteTime.at(100).wallMilliseconds
@@ -169,7 +169,7 @@ import Testing
             ])
     }
 
-    @Test func `R5: A push that comes while a device connects is sent once, whichever comes first`() {
+    @Test func `R5: A push that arrives while a device connects is sent exactly once`() {
         // The push is stored before the device's rows are read. The load returns it, and a further load is requested.
         var route = DeviceRoute()
         let connect = DeviceRoute.Occasion(company: .connect)
@@ -184,7 +184,7 @@ import Testing
         #expect(route.loaded([push.stored()], connection: 1, occasion: again, settings, now: .at(0)) == [])
     }
 
-    @Test func `R5: An acknowledgement during a load does not cause the push to be sent again`() {
+    @Test func `R5: A push that is acknowledged during a load is not sent again`() {
         var route = open()
         let push = Push.sample(1)
         _ = route.committed(push.stored(), replaced: [], now: .at(0))
@@ -196,7 +196,7 @@ import Testing
         #expect(actions == [])
     }
 
-    @Test func `R5: A device that connects twice is served only on its newer connection`() {
+    @Test func `R5: A device that connects twice is served only on the newer connection`() {
         var route = open()
         #expect(route.connected(2, .active, []).contains(.supersede(connection: 1)))
         #expect(route.disconnected(1) == [])
@@ -204,7 +204,7 @@ import Testing
         #expect(route.keptAlive(connection: 1, now: .at(0)) == [])
     }
 
-    @Test func `R5: A slow device has at most one window of pushes in flight, and gets the rest later`() {
+    @Test func `R5: A slow device has at most one window of pushes in flight`() {
         var route = open()
         var sent: [PushID] = []
         for number in 1...80 as ClosedRange<UInt64> {
@@ -216,7 +216,7 @@ import Testing
         #expect(sent.count == DeviceRoute.window)
     }
 
-    @Test func `R5: A push beyond a full window does not cause a load before the device has caught up`() {
+    @Test func `R5: A push beyond a full window causes no load until the device has caught up`() {
         var route = open()
         let pushes = (1...80 as ClosedRange<UInt64>).map { Push.sample($0, topic: "t\($0)") }
         for push in pushes.prefix(DeviceRoute.window) {
@@ -235,7 +235,7 @@ import Testing
         #expect(sent.count == rows.count)
     }
 
-    @Test func `R5: Frequent keep-alives of a device cause only occasional loads`() {
+    @Test func `R5: A device that sends frequent keep-alives causes only occasional loads`() {
         var route = DeviceRoute(isShared: true)
         let connect = DeviceRoute.Occasion(company: .connect)
         _ = route.connected(1, .active, [])
@@ -267,7 +267,7 @@ import Testing
         #expect(loads == 2 && answers == 101 && wakes.count == 2)
     }
 
-    @Test func `R5: A load for a change soon after another is deferred, but a load for a push is not`() {
+    @Test func `R5: The gateway defers a second load for a change, but not a load for a push`() {
         var route = open()
         let mail = Push.sample(1, priority: .considerate)
         let paused = [TopicChoice("org.example.News", .paused)]
@@ -292,7 +292,7 @@ import Testing
         #expect(other.committed(alert.stored(), replaced: [], now: .at(1)) == [.load(connection: 1, occasion)])
     }
 
-    @Test func `R5: A keep-alive during a load is answered after the load`() {
+    @Test func `R5: The gateway answers a keep-alive during a load after that load`() {
         var route = DeviceRoute(isShared: true)
         let connect = DeviceRoute.Occasion(company: .connect)
         _ = route.connected(1, .active, [])
@@ -319,7 +319,7 @@ import Testing
     @Test(arguments: [
         (ReportedActivity.active, [true, true, true]), (.idle, [false, true, true]), (.dozing, [false, false, true]),
     ])
-    func `R5: A push's priority decides whether a dozing device receives it at once`(
+    func `R5: The priority of a push decides whether a dozing device receives the push at once`(
         state: ReportedActivity, goes: [Bool]
     ) {
         for (priority, goes) in zip(PushPriority.allCases.sorted(), goes) {
@@ -332,7 +332,7 @@ import Testing
         }
     }
 
-    @Test func `R5: Topics are enabled, ignored, opportunistic or paused`() {
+    @Test func `R5: A topic is enabled, ignored, opportunistic or paused`() {
         func admission(_ filter: TopicFilter) -> DeviceRoute.Admission {
             var route = open(.active, [TopicChoice("org.example.Mail", filter)])
             return route.admit(.sample(1), settings, now: .at(0))
@@ -344,7 +344,7 @@ import Testing
         #expect(admission(.paused) == .store(.latest, heldUntil: nil, .storedPaused))
     }
 
-    @Test func `B6: The log calls a replaced push replaced, unless the device receives it in time`() {
+    @Test func `B6: The log records a replaced push as replaced unless the device receives it in time`() {
         var route = open()
         let first = Push.sample(1)
         let second = Push.sample(2)
@@ -367,7 +367,7 @@ import Testing
         #expect(bucket.isFull(settings, now: 200_000))
     }
 
-    @Test func `R5, B7: The log distinguishes an evicted message from a replaced one, even in flight`() {
+    @Test func `R5, B7: The log distinguishes an evicted message from a replaced message`() {
         var route = open()
         func message(_ number: UInt64, named: String? = nil) -> Push {
             var push = Push.sample(number)
@@ -390,7 +390,7 @@ import Testing
         #expect(ends.contains(.log(first.id, .discarded(.evicted))) && ends.contains(.log(second.id, .storedOffline)))
     }
 
-    @Test func `R5, B7: With a shared store, an acknowledged message is not resent after many others`() {
+    @Test func `R5, B7: An acknowledged message in a shared store is not sent again after many others`() {
         var route = DeviceRoute(isShared: true)
         _ = route.connected(1, .active, [])
         _ = route.loaded([], connection: 1, occasion: DeviceRoute.Occasion(), settings, now: .at(0))

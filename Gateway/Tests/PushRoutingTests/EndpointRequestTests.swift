@@ -36,13 +36,15 @@ import Testing
 
     @Test(
         arguments: zip(MessageHeaders.Urgency.allCases, [PushPriority.whenAwake, .whenAwake, .considerate, .immediate]))
-    func `R5, B7: Urgency determines the priority`(urgency: MessageHeaders.Urgency, priority: PushPriority) throws {
+    func `R5, B7: The urgency of a message determines its priority`(
+        urgency: MessageHeaders.Urgency, priority: PushPriority
+    ) throws {
         #expect(try headers(("ttl", "1"), ("urgency", urgency.rawValue)).urgency.priority == priority)
         #expect(try headers(("ttl", "1")).urgency == .normal)
         #expect(status("POST", "/up/a", ("ttl", "1"), ("urgency", "now")) == 400)
     }
 
-    @Test func `R5, B7: Unknown paths and unknown methods get different errors`() {
+    @Test func `R5, B7: An unknown path gets another error than an unknown method`() {
         #expect(status("GET", "/up/a") == nil && status("HEAD", "/up/a") == nil)
         #expect(status("DELETE", "/up/a/\(PushID(high: 1, low: 2))") == nil)
         #expect(status("DELETE", "/up/a") == 405 && status("GET", "/up/a/\(PushID(high: 1, low: 2))") == 405)
@@ -52,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `R5, B7: The ids of endpoints and messages ignore case`() throws {
+    @Test func `R5, B7: The ids of endpoints and messages are equal in upper and lower case`() throws {
         let id = PushID(high: 0xABCD, low: 0xEF)
         let request = try EndpointRequest(
             method: "DELETE", path: "/up/00FFAB/\(id.description.uppercased())", fields: [])
@@ -61,7 +63,7 @@ import Testing
         #expect(try headers(("ttl", "1"), ("urgency", "Very-Low")).urgency == .veryLow)
     }
 
-    @Test func `R5, B7: A message's bytes are unchanged, and its topic determines its slot`() throws {
+    @Test func `R5, B7: The gateway does not change a message, and its topic determines its slot`() throws {
         let id = PushID(high: 1, low: 2)
         func push(_ count: Int, topic: String? = nil, ttl: Int64 = 5) throws -> Push {
             var headers = try headers(("ttl", "\(ttl)"))
@@ -80,7 +82,7 @@ import Testing
         #expect(throws: EndpointAnswer.self) { try push(4_097) }
     }
 
-    @Test func `R5: A slot is restored from its text`() {
+    @Test func `R5: A slot is parsed from its own text`() {
         let id = PushID(high: 1, low: 2)
         for slot in [Slot.latest, .alert(id), .silent, .held, .message(id), .named("a-_9"), .named("latest")] {
             #expect(Slot(text: slot.text) == slot)

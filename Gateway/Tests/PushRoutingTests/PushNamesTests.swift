@@ -15,14 +15,14 @@ import Testing
         #expect(names.take(Self.push, device: DeviceID(high: 3, low: 3), payload: [2]) == true)
     }
 
-    @Test func `R5: A push that is refused leaves its id free`() {
+    @Test func `R5: A refused push leaves its id free`() {
         var names = PushNames(limit: 10)
         #expect(names.take(Self.push, device: Self.device, payload: [1]) == true)
         names.forget(Self.push, device: Self.device)
         #expect(names.take(Self.push, device: Self.device, payload: [2]) == true)
     }
 
-    @Test func `R5: The oldest ids are forgotten first`() {
+    @Test func `R5: The gateway forgets the oldest ids of pushes first`() {
         var names = PushNames(limit: 10)
         for number in 0..<100 as Range<UInt64> {
             #expect(names.take(PushID(high: 1, low: number), device: Self.device, payload: [1]) == true)

@@ -33,7 +33,7 @@ import Testing
         ("POST", "/3/devices/00ff", .badPath), ("POST", "/3/device/a/b", .badPath), ("POST", "/3/device/a?b", .badPath),
         ("POST", "/3/device/", .missingDeviceToken), ("POST", "/3/device", .missingDeviceToken),
     ])
-    func `R5: Unknown paths and methods are refused`(method: String, path: String, expected: Rejection) {
+    func `R5: The gateway refuses unknown paths and methods`(method: String, path: String, expected: Rejection) {
         #expect(Self.rejection(method, path) == expected)
     }
 
@@ -46,13 +46,15 @@ import Testing
         ("apns-collapse-id", String(repeating: "x", count: 65), .badCollapseId),
         ("apns-topic", "with space", .badTopic), ("apns-topic", "", .badTopic),
     ])
-    func `R5: A header that breaks its rule is refused`(name: String, value: String, expected: Rejection) {
+    func `R5: The gateway refuses a header that breaks the rule of its field`(
+        name: String, value: String, expected: Rejection
+    ) {
         #expect(Self.rejection(fields: [(name, value)]) == expected)
     }
 
     static func rejection(fields: [(String, String)]) -> Rejection? { rejection("POST", "/3/device/00ff", fields) }
 
-    @Test func `R5: Identifiers ignore case`() throws {
+    @Test func `R5: Identifiers are equal in upper and lower case`() throws {
         func request(_ path: String, _ fields: (String, String)...) throws -> ProviderRequest {
             try ProviderRequest(method: "POST", path: path, fields: fields.map { (name: $0.0, value: $0.1) })
         }
@@ -68,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `R5: A repeated header is refused`() {
+    @Test func `R5: The gateway refuses a repeated header`() {
         #expect(Self.rejection(fields: [("apns-id", "a"), ("apns-id", "a")]) == .duplicateHeaders)
         #expect(Self.rejection(fields: [("x-own", "a"), ("x-own", "a")]) == nil)
     }
@@ -85,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: [#""sound":"""#, #""alert":"""#, #""alert":null"#, #""alert":{}"#, #""badge":null"#])
-    func `R5: A push without visible content has the limit of silent pushes, whatever its type`(
+    func `R5: A push without visible content counts as silent, whatever its type`(
         member: String
     ) throws {
         let payload = #"{"aps":{"content-available":1,\#(member)}}"#
@@ -108,7 +110,7 @@ import Testing
                 == .payloadTooLarge)
     }
 
-    @Test func `R5: A lifetime is one attempt, a given time, or thirty days`() throws {
+    @Test func `R5: The lifetime of a push is one attempt, a given time, or thirty days`() throws {
         #expect(try Self.push("POST", "/3/device/a", [("apns-expiration", "0")]).lifetime == .once)
         #expect(
             try Self.push("POST", "/3/device/a", [("apns-expiration", "1700000005")]).lifetime == .until(1_700_000_005))
@@ -127,13 +129,13 @@ import Testing
         }
     }
 
-    @Test func `R5: Every reason has its documented spelling and status`() {
+    @Test func `R5: Every reason for a refusal has its documented spelling and status`() {
         #expect(Rejection.allCases.count == 32)
         #expect(Set(Rejection.allCases.map(\.reason)).count == 32)
         #expect(Rejection.unregistered.status == 410 && Rejection.badTopic.status == 400)
     }
 
-    @Test func `R5: A provider's token is valid for an hour and renewed at most every 20 minutes`() {
+    @Test func `R5: A provider's token is valid for an hour, and renewed at most every 20 minutes`() {
         func token(_ issuedAt: Int64, team: String = "TEAM", key: String = "KEY") -> ProviderSession.Token {
             ProviderSession.Token(key: key, team: team, issuedAt: issuedAt)
         }
@@ -163,7 +165,7 @@ import Testing
         #expect(session.judge(token, now: 200) == .expiredProviderToken)
     }
 
-    @Test func `R5: Errors slow a provider and end its connection, and successes undo errors`() {
+    @Test func `R5: Errors slow a provider and end its connection, but successes cancel errors`() {
         let settings = ProviderConduct.Settings(slowFrom: 4, endFrom: 6)
         var conduct = ProviderConduct()
         let first = (0..<3).map { _ in conduct.answered(400, settings) }

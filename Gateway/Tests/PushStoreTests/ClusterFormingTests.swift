@@ -11,14 +11,15 @@ import Testing
         (#"{"code":500,"err_code":10074,"description":"replicas > 1 not supported in non-clustered mode"}"#, false),
         (#"{"code":400,"err_code":10058,"description":"stream name already in use"}"#, false),
     ])
-    func `R5: A temporary failure of JetStream is retried until it is resolved`(text: String, isTemporary: Bool) throws
-    {
+    func `R5: The store retries a temporary failure of JetStream until the failure is over`(
+        text: String, isTemporary: Bool
+    ) throws {
         let failure = try JetStream.decoder.decode(JetStream.Failure.self, from: Data(text.utf8))
         #expect(failure.isTemporary == isTemporary)
         if isTemporary { #expect(failure.error.code == .unavailable) }
     }
 
-    @Test func `R5: A store waits for servers that have not found each other yet`() async throws {
+    @Test func `R5: The store waits for servers that have not found one another yet`() async throws {
         // Two of three servers run, so there is a leader, but no server for the third replica.
         let servers = try NATSServers(3, started: 2)
         var reason = ""

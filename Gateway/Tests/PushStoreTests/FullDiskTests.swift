@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct FullDiskTests {
     /// A test in a process of its own, whose files have a size limit (RLIMIT_FSIZE of setrlimit(2)).
-    @Test func `A disk that fills during a transaction is reported as the reason`() async {
+    @Test func `A transaction that fills the disk reports the full disk as the reason`() async {
         await #expect(processExitsWith: .success) {
             let directory = FileManager.default.temporaryDirectory.appending(path: "push-store-\(UUID())")
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

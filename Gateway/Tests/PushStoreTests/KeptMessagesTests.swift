@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5, B7: Messages wait in order, and a message replaces only that of its own topic`(
+    func `R5, B7: A message replaces only a waiting message of the same topic`(
         kind: Kind
     ) async throws {
         let world = try await World(kind, registrations: 2)
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5, B7: A message is deleted once, and unregistering deletes all messages`(
+    func `R5, B7: A message is deleted once, and the end of a registration deletes all its messages`(
         kind: Kind
     ) async throws {
         let world = try await World(kind, registrations: 2)
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5, B7: A registration keeps its newest messages, and a topic evicts no others`(
+    func `R5, B7: A registration keeps its newest messages, and a topic evicts only its own message`(
         kind: Kind
     ) async throws {
         let world = try await World(kind, registrations: 1)

@@ -50,7 +50,7 @@ import Testing
         return (world, first, second)
     }
 
-    @Test func `R5: A stored push is reported to the gateway that has the device, with earlier ones`()
+    @Test func `R5: The store reports a new push, and earlier pushes, to the device's gateway`()
         async throws
     {
         let (world, first, second) = try await Self.world()
@@ -63,7 +63,7 @@ import Testing
         #expect(first.heard.withLock { $0.stored } == [])
     }
 
-    @Test func `R5, B7: A stored message is reported to the device's gateway, and its outcome is logged`()
+    @Test func `R5, B7: The store reports a new message to the device's gateway, and logs the outcome`()
         async throws
     {
         let world = try await KeptMessagesTests.World(.cluster, registrations: 1)
@@ -81,7 +81,7 @@ import Testing
         try await world.story(of: third, is: ["received", "stored-offline"])
     }
 
-    @Test func `R5: Of two connections of a device to any gateways, only the later one stays`() async throws {
+    @Test func `R5: Only the later of two connections of a device stays, whatever their gateways`() async throws {
         let (world, first, second) = try await Self.world()
         world.store.attach(world.device, connection: 1, at: 1)
         // The first connection is recorded before the second, so that requests of the first one are answered.
@@ -100,8 +100,7 @@ import Testing
         #expect(over.count == 2 && Set(over).isSubset(of: [1, 2, 3, 4]) && !(over.contains(3) && over.contains(4)))
     }
 
-    @Test func `R5: A push with one attempt is offered to the device's gateway, and refused without one`() async throws
-    {
+    @Test func `R5: A push with one attempt is refused if no gateway has the device`() async throws {
         let (world, _, _) = try await Self.world()
         let once = world.push(1, lifetime: .once)
         func offer() async throws -> DeliveryEvent.Discard? {
@@ -116,7 +115,7 @@ import Testing
         #expect(try await offer() == .power)
     }
 
-    @Test func `R5: An alert is kept only if the gateway that has the device decides to keep it`()
+    @Test func `R5: The gateway of the device decides whether an alert is kept`()
         async throws
     {
         let (world, _, _) = try await Self.world()
@@ -126,7 +125,7 @@ import Testing
         #expect(try await !world.keepsEach("paused"))
     }
 
-    @Test func `R5: A gateway no longer answers for a device that has a newer connection elsewhere`() async throws {
+    @Test func `R5: A gateway stops answering for a device that has a newer connection elsewhere`() async throws {
         let (world, first, _) = try await Self.world()
         world.store.attach(world.device, connection: 1, at: 1)
         while try await world.store.device(world.device)?.seenAt == nil { await Task.yield() }
@@ -142,7 +141,7 @@ import Testing
         #expect(try await !world.keepsEach("mail"))
     }
 
-    @Test func `R4, R5: Concurrent gateways together respect the rate limit on silent pushes`() async throws {
+    @Test func `R4, R5: Concurrent gateways together keep to the rate limit of silent pushes`() async throws {
         let (world, _, _) = try await Self.world()
         let settings = TokenBucket.Settings(capacity: 3, interval: 100)
         let stores = [world.store, world.second]
@@ -180,7 +179,7 @@ import Testing
         await second.until { $0.changed.values.contains(true) }
     }
 
-    @Test func `R5: A gateway that missed a change reads it after the report of a later change`() async throws {
+    @Test func `R5: A gateway that missed a change reads that change after the next report`() async throws {
         let world = try await StoreContractTests.World(.nats)
         let (store, second) = (world.store, world.second)
         try await second.catchUp()
@@ -209,7 +208,7 @@ import Testing
         #expect(!again)
     }
 
-    @Test func `R5: A store with fewer servers or another number of streams is refused`()
+    @Test func `R5: A store refuses settings with more replicas than servers, or another stream count`()
         async throws
     {
         let servers = try NATSServers(1)
@@ -241,7 +240,7 @@ import Testing
             payload: [UInt8](repeating: 0x20, count: 4_096))
     }
 
-    @Test func `R5: A stalled NATS server does not block callers, and another server takes over`() async throws {
+    @Test func `R5: A stalled NATS server does not block callers, because another server takes over`() async throws {
         let servers = try NATSServers(3)
         defer { withExtendedLifetime(servers) {} }
         // This call waits until all servers are ready.

@@ -20,7 +20,7 @@ import Testing
     ]
 
     @Test(arguments: [StoreContractTests.Kind.sqlite, .nats], stories.indices)
-    func `B6: A push has one outcome in the log, and a delivery takes precedence`(
+    func `B6: The log has one outcome of a push, and a delivery takes precedence`(
         kind: StoreContractTests.Kind, story: Int
     ) async throws {
         let world = try await StoreContractTests.World(kind)
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [StoreContractTests.Kind.sqlite, .nats])
-    func `B6: The log of an id that was sent to two devices has all entries`(
+    func `B6: The log of an id has the entries of both devices that the id was sent to`(
         kind: StoreContractTests.Kind
     ) async throws {
         let world = try await StoreContractTests.World(kind)

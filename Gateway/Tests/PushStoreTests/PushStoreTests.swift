@@ -32,7 +32,7 @@ import Testing
             payload: Array("{}".utf8))
     }
 
-    @Test func `R5: The latest push of a topic replaces the previous one, and a held push has its own slot`()
+    @Test func `R5: The latest push of a topic replaces the previous push, but not a held push`()
         async throws
     {
         let store = try await Self.store()
@@ -55,7 +55,7 @@ import Testing
         #expect(both == [Self.push(2).id, Self.push(5).id])
     }
 
-    @Test func `R5: A push is removed from storage only if it has not been replaced`() async throws {
+    @Test func `R5: The removal of a push does not remove a newer push in the same slot`() async throws {
         let store = try await Self.store()
         try await store.write { transaction in
             let first = try transaction.store(Self.push(1), slot: .latest, heldUntil: nil)
@@ -82,7 +82,7 @@ import Testing
         #expect(late == nil)
     }
 
-    @Test func `R5: A token remains until a fresh one is requested, and ends with its app or device`() async throws {
+    @Test func `R5: A token stays the same until a new token is requested`() async throws {
         let store = try await Self.store()
         @Sendable func register(_ fresh: String, wanted: Bool) async throws -> [String?] {
             try await store.write { transaction in
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `B6: The log returns a push's events, and forgets the oldest`() async throws {
+    @Test func `B6: The log returns the events of a push, and forgets the oldest events`() async throws {
         let store = try await Self.store()
         let id = Self.push(1).id
         try await store.write { transaction in
@@ -131,7 +131,7 @@ import Testing
         #expect(try await store.read { try $0.log(of: id).map(\.event) } == ["delivered-from-storage"])
     }
 
-    @Test func `R5: Completed operations are in the file, and a failed operation undoes only itself`() async throws {
+    @Test func `R5: A failed operation undoes only its own changes`() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "push-store-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -162,8 +162,7 @@ import Testing
         #expect(try await other.check() == nil)
     }
 
-    @Test func `R5, B7: All messages of UnifiedPush are kept up to the limits of registration and device`() async throws
-    {
+    @Test func `R5, B7: The store keeps messages up to the limits of registration and device`() async throws {
         let store = try await Self.store()
         let topics = (0..<12).map { "unifiedpush:" + String(repeating: "0", count: 30) + String(10 + $0) }
         func message(_ number: UInt64, _ topic: String, size: Int = 1, named: String? = nil) -> Push {

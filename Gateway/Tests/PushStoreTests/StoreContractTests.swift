@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: The latest push of a topic replaces the previous one, and a held push has its own slot`(
+    func `R5: The latest push of a topic replaces the previous push, but not a held push`(
         kind: Kind
     ) async throws {
         let world = try await World(kind)
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: Alerts that come while the device is connected are kept in order, up to a limit`(
+    func `R5: The store keeps alerts of a connected device in order, up to a limit`(
         kind: Kind
     ) async throws {
         let world = try await World(kind)
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: An acknowledgement removes its own push from storage, but never a newer one`(kind: Kind) async throws {
+    func `R5: An acknowledgement deletes its own push, but never a newer push`(kind: Kind) async throws {
         let world = try await World(kind)
         let first = try await world.put(world.push(1))
         let second = try await world.put(world.push(2))
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: An enrolment code works once before it expires, even with two gateways at once`(
+    func `R5: An enrolment code works once before it expires, even on two gateways at once`(
         kind: Kind
     ) async throws {
         let world = try await World(kind)
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: A token remains until a fresh one is requested, and ends with its app or device`(
+    func `R5: A token stays the same until a new token is requested`(
         kind: Kind
     ) async throws {
         let world = try await World(kind)
@@ -218,7 +218,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: An acknowledgement does not remove another app's push with the same id`(kind: Kind) async throws {
+    func `R5: An acknowledgement does not delete another app's push with the same id`(kind: Kind) async throws {
         let world = try await World(kind)
         let mail = try await world.put(world.push(1))
         let news = try await world.put(world.push(1, topic: Self.news))
@@ -227,7 +227,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: The store forgets the oldest ended tokens, so that they do not block registrations`(
+    func `R5: The store forgets the oldest ended tokens, which would otherwise block registrations`(
         kind: Kind
     ) async throws {
         let world = try await World(kind)
@@ -260,7 +260,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `R5: Teams, keys and topics cannot be added twice, and can be suspended or revoked`(kind: Kind) async throws {
+    func `R5: Teams, keys and topics can be suspended or revoked, but not added twice`(kind: Kind) async throws {
         let world = try await World(kind)
         let key = KeyRecord(id: "KEY0000001", team: Self.team, environment: .any, publicKey: "PEM", createdAt: 1)
         try await world.store.addKey(key)
@@ -282,7 +282,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `B6: The log returns a push's events`(kind: Kind) async throws {
+    func `B6: The log returns the events of a push`(kind: Kind) async throws {
         let world = try await World(kind)
         let stored = try await world.put(world.push(1))
         try await world.remove(stored)
