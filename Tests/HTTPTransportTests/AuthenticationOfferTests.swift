@@ -46,7 +46,8 @@ import Testing
     }
 
     @Test(arguments: grammatical)
-    func `The parser returns challenges as the server wrote them`(value: String, offers: [AuthenticationOffer]) {
+    func `The parser returns challenges exactly as the server wrote them`(value: String, offers: [AuthenticationOffer])
+    {
         #expect(AuthenticationOffer.parse(value) == offers)
     }
 

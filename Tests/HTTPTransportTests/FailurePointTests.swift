@@ -58,7 +58,7 @@ import Transfers
     }
 
     @Test func `A tunnel that the proxy does not make counts as a failure of the origin's address`() async throws {
-        // This server does not support CONNECT and says so. The proxy itself works.
+        // This server refuses CONNECT with an error. The proxy itself works.
         let proxy = try OriginServer()
         let found = try await point(.direct("https://origin.invalid/").with { $0.proxy = proxy.url("") })
         #expect(found == FailurePoint(origin: "https://origin.invalid:443", stage: .address))

@@ -89,7 +89,7 @@ import Transfers
         let start = ContinuousClock.now
         let request = WireRequest.direct(origin.url("/up"), method: "PUT").sending(file, size: content.size)
         #expect(try await transport.end(request).outcome == .complete)
-        // This subtracts the amount that the limit allows at once, which is a quarter of a second.
+        // The least duration excludes the amount that the limit allows at once, which is a quarter of a second.
         #expect(start.duration(to: .now) > .milliseconds(1_100))
         #expect(
             try origin.requests(for: "/up").last?.body.matches(.seeded(size: content.size, seed: content.seed)) == true)

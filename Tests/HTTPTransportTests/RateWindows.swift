@@ -14,7 +14,7 @@ struct RateWindows {
     /// Returns after the first window that satisfies all conditions. Throws ``WaitedTooLong`` if there is no such
     /// window.
     func expectTheLimit() async throws {
-        // This excludes the start of the connections, which may be faster.
+        // The measurement excludes the start of the connections, which may be faster.
         let first = positions()
         try await eventually("some bytes of each") {
             zip(positions(), first).allSatisfy { Double($0 - $1) > 0.3 * limit / Double(first.count) }

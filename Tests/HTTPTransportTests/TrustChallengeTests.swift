@@ -215,7 +215,7 @@ import Transfers
         let secure = try await SecureServer(.selfSigned)
         let digest = try secure.leafDigest()
         let transport = TestTransport()
-        // These are more groups than the number of groups whose connections are kept.
+        // The test uses more groups than the number of groups whose connections are kept.
         for round in 0..<40 {
             let request = Self.asking(secure.url, trusting: [digest, SHA256.hash([UInt8(round)]).hex])
             #expect(try await transport.end(request).outcome == .complete)

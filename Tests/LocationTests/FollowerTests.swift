@@ -180,7 +180,7 @@ import Testing
 
     // MARK: - Random walks
 
-    @Test(arguments: 0..<40) func `R6: In random walks every request gets exactly what it asked for`(
+    @Test(arguments: 0..<40) func `R6: In random walks every request gets exactly the locations that it asked for`(
         seed: Int
     ) throws {
         var walk = FollowerWalk(seed: UInt64(seed))

@@ -128,7 +128,7 @@ import Testing
         await #expect(throws: Problem.self) { try await service.status(of: manifest.id) }
     }
 
-    @Test func `R6: The service reports its location capabilities only after it has read the sources`()
+    @Test func `R6: The service reports its location capabilities only after reading the sources`()
         async throws
     {
         let scene = try Scene()

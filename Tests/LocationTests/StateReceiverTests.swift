@@ -150,7 +150,7 @@ import Testing
         scene.step { _ = try? $0.removeRegion("home", of: Scene.app, now: $1) }
         scene.add()
         #expect(scene.asked.count == 2)
-        // This is the end of the first request, which the sources report a little later.
+        // The sources report the end of the first request a little later.
         scene.step { $0.take(.receiver(seconds: 0.5), now: $1) }
         #expect(scene.wish.fix == nil)
         scene.pass(10)
@@ -316,7 +316,7 @@ import Testing
         func fix(_ east: Double, at time: Double) throws -> FixUpdate {
             .fix(try #require(Fix(place: Scene.place(east), accuracy: 5, time: time)), source: "gpsd")
         }
-        // These are old fixes, as from a source that was asleep.
+        // A source that was asleep can send old fixes.
         for age in [500.0, 300, 200] {
             let old = try fix(0, at: scene.boot - age)
             scene.step { $0.take(old, now: $1) }

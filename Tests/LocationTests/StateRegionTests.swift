@@ -223,7 +223,7 @@ import Testing
         #expect(scene.words.count == 2 && scene.status()?.regions[0].crossings == 2)
     }
 
-    @Test func `R6: The service sends a region event once when it can write the event`() {
+    @Test func `R6: The service sends a region event once, as soon as the store accepts the event`() {
         var scene = Self.outside()
         scene.isFull = true
         scene.move(0)

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [NotificationPermission.allowed, .provisional, .denied])
-    func `R3: An alert without permission waits for the user's answer, which shows or drops it`(
+    func `R3: An alert without permission waits until the user's answer shows or drops the alert`(
         answer: NotificationPermission
     ) {
         var scene = Scene(permission: .ask)

@@ -137,7 +137,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R3: Only the notification server's response wakes an app and brings it to the foreground`()
+    @Test func `R3: Only the notification server's response wakes an app and brings the app to the front`()
         async throws
     {
         let bus = try await PrivateBus.started()

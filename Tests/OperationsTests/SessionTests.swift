@@ -11,8 +11,7 @@ import Transfers
 
 /// Sessions of apps: which processes may create and use a session, and which records are removed with it.
 @Suite(.timeLimit(.minutes(20))) struct SessionTests {
-    @Test func `The service refuses tasks for an unknown app, or an app that it may not launch for them`() async throws
-    {
+    @Test func `The service refuses tasks for an app that is unknown or may not be launched for tasks`() async throws {
         let scene = try await OperationScene(keys: "X-Nightshift-BackgroundModes=fetch;")
         func add(_ app: AppID) async throws -> [TaskID] {
             try await scene.operations.enqueue(

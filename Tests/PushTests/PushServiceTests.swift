@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    @Test func `R3: A registration or its end has no effect if the service cannot write it`() async throws {
+    @Test func `R3: A registration or unregistration that cannot be written has no effect`() async throws {
         let scene = try await Scene.registered()
         let before = try await scene.service.status()
         let told = scene.told.read { $0 }
@@ -318,7 +318,7 @@ import Testing
         await scene.end()
     }
 
-    @Test func `R4: The service reconnects to a gateway that shut down after the time that it named`() async throws {
+    @Test func `R4: The service reconnects after the pause that a stopping gateway has named`() async throws {
         let scene = try await Scene.registered()
         scene.gateway.goAway(Refusal(.shutdown, "Maintenance."), retryAfter: 400)
         try await eventually("a pause") { try await scene.connection() == .waiting }

@@ -290,7 +290,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `R4: A push that only an untrusted clock shows as expired waits until it is trusted`(isWrong: Bool) throws {
+    func `R4: A push waits if only an untrusted clock shows it as expired`(isWrong: Bool) throws {
         var scene = try StateScene()
         scene.device(.dozing)
         let waiting = scene.receive(scene.message(expires: 86_400))
@@ -428,7 +428,7 @@ import Testing
         #expect(scene.book.requests.tokens.map(\.fresh) == [true] && scene.book.requests.leaving == [])
     }
 
-    @Test func `R3: The service deletes every token when it leaves the gateway`() throws {
+    @Test func `R3: A device that leaves its gateway loses every token`() throws {
         var scene = try StateScene()
         scene.book.left(now: scene.now)
         scene.look()

@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test(arguments: 0..<80)
-    func `R3: In random walks the service never loses a push, shows it twice or leaves it waiting`(_ seed: UInt64)
+    func `R3: In random walks no push is lost, shown twice or left waiting`(_ seed: UInt64)
         throws
     {
         var walk = try Walk(seed: seed)

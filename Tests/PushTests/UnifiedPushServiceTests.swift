@@ -9,7 +9,7 @@ import Testing
 
 /// B7: UnifiedPush in the service, with a gateway and a bus in memory.
 @Suite struct UnifiedPushServiceTests {
-    @Test func `B7: A message is on disk before it is acknowledged, and reaches its app`() async throws {
+    @Test func `B7: The service writes a message to disk, acknowledges the message, and calls its app`() async throws {
         let bus = ScriptedBus()
         let scene = try ServiceScene(bus: bus)
         scene.gateway.endpoints("https://push.example")

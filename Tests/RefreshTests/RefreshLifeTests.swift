@@ -63,7 +63,7 @@ import Testing
         await scene.service.stop()
     }
 
-    /// The finished steps of the story, and the number of ends that were written.
+    /// The number of finished steps of the scenario, and the number of ends that were written.
     private static func story(_ scene: ServiceScene, _ done: inout Int) async throws {
         try? await scene.service.prepare()
         for _ in 0..<2 {

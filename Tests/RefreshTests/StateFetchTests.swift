@@ -120,7 +120,7 @@ import Testing
         #expect(!scene.begun.isEmpty)
     }
 
-    @Test func `R1 R9: A requested fetch begins at once, unless it is forbidden`() throws {
+    @Test func `R1 R9: A requested fetch begins at once unless the fetch is forbidden`() throws {
         var scene = Scene()
         scene.result = nil
         scene.install()
@@ -255,7 +255,7 @@ import Testing
         #expect(scene.book.apps[Scene.app]?.goneSeen == nil)
     }
 
-    @Test func `R1: A fetch begins only when the service could write it`() throws {
+    @Test func `R1: A fetch begins only after the service has written its record`() throws {
         var scene = Scene()
         scene.install()
         let before = scene.book.planner.budget.balance

@@ -173,7 +173,7 @@ import Testing
         #expect(scene.begun.count == 1)
     }
 
-    @Test func `R10: The next service continues a running task, or ends it with or without a result`() throws {
+    @Test func `R10: The next service finds that a running task continues, has ended, or was lost`() throws {
         for fate in 0..<3 {
             var scene = Self.scene()
             scene.result = nil

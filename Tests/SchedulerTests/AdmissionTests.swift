@@ -37,7 +37,7 @@ import Testing
             isTurnOfFailed: isTurnOfFailed)
     }
 
-    /// Returns 32 places, of which `running` are taken.
+    /// Returns 32 slots, of which `running` are taken.
     private static func places(_ running: Int) -> ConnectionSlots {
         var places = ConnectionSlots(maximum: 32)
         for _ in 0..<running { places.add(origin: nil) }

@@ -179,7 +179,7 @@ import Testing
             let reason = Admission.reason(
                 isLarge: candidate.isLarge, hasFailed: candidate.fruitless > 0, lane: lane, places: places,
                 othersFirst: freshWaits)
-            // The last place of the service may be reserved for a small task of another queue.
+            // The last slot of the service may be reserved for a small task of another queue.
             let isKept = candidate.isLarge && smallWaits && running == world.maximum - 1
             return reason == .starting && !isKept ? "\(candidate.id) could start" : nil
         }
@@ -212,7 +212,7 @@ import Testing
             }
             pass(&world, step)
             let waiting = world.jobs.filter { !$0.isLarge && $0.startedAt == nil }
-            // If one place serves all queues, the queues take turns.
+            // If one slot serves all queues, the queues take turns.
             let bound = (Admission.slice + 2) * Double(world.connections.count) + 2 * step
             for job in waiting {
                 #expect(

@@ -131,7 +131,7 @@ import Testing
         #expect(scene.changes() == ["window: maintenance 960", "closed 1110"])
     }
 
-    @Test func `L5: A window closes after five minutes, whatever runs in it`() {
+    @Test func `L5: A window closes after five minutes, whatever still runs`() {
         var scene = dozing()
         scene.activity(busy: true)
         scene.wait(until: 2_000)

@@ -2,7 +2,7 @@ import NightshiftAPI
 import Scheduler
 import Testing
 
-/// Tests of the service's connection places while slow transfers use them, as a table.
+/// Tests of the service's connection slots while slow transfers use them, as a table.
 @Suite struct ConnectionSlotsTests {
     typealias Loss = Admission.Slowness.Loss
 

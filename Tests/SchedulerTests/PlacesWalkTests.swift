@@ -167,7 +167,7 @@ import Testing
         }
         #expect(world.faults.isEmpty, "seed \(seed): \(world.faults)")
         #expect(world.jobs.allSatisfy { $0.kind != .healthy || world.now - $0.arrivedAt < 30 })
-        // While there are places for all hosts, no transfer that cannot resume is stopped.
+        // While there are slots for all hosts, no transfer that cannot resume is stopped.
         #expect(world.jobs.allSatisfy { $0.lost == 0 })
     }
 
@@ -183,7 +183,7 @@ import Testing
         for _ in 0..<700 { world.second() }
         #expect(world.faults.isEmpty, "seed \(seed): \(world.faults)")
         #expect(world.done == 20, "seed \(seed): \(world.done) of 20")
-        // Each slow transfer keeps its place for longer each time.
+        // Each slow transfer keeps its slot for longer each time.
         for job in world.jobs where job.kind == .unresumableDrip { #expect(job.stops <= 24) }
         #expect(world.jobs.allSatisfy { $0.kind == .healthy || $0.firstStart != nil })
     }

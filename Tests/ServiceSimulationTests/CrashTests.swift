@@ -67,7 +67,7 @@ extension Simulations {
     }
 }
 
-/// A short story that runs once for each write, with a crash after that write.
+/// A short scenario that runs once for each write, with a crash after that write.
 enum CrashStory {
     static func everyWrite(
         _ name: String, step: Int, story: @escaping @Sendable (World) async -> Void = tell,

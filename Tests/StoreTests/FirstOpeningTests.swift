@@ -71,8 +71,8 @@ import Testing
         let other = try DatabaseQueue(path: fixture.paths.database.path, configuration: configuration)
         try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         async let inserted = store.write { try $0.insert(.waiting()).id }
-        // The write cannot complete before the lock is released. The test checks that the write did not fail in the
-        // meantime.
+        // The write cannot complete before the other connection unlocks the database. The test checks that the write
+        // did not fail in the meantime.
         try await passTime(.milliseconds(200), because: "a write that does not wait would have failed by then")
         try await other.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
         #expect(try await inserted == TaskID(1))

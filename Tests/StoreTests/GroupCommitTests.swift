@@ -64,7 +64,7 @@ import Testing
         #expect(Set(urls) == Set((0..<100).filter { $0 % 3 != 0 }.map { "https://example.org/\($0)" }))
     }
 
-    @Test func `A failing commit fails every write in it`() async throws {
+    @Test func `A failing commit fails every write of the transaction`() async throws {
         let fixture = try StoreFixture()
         let store = try fixture.open()
         try await store.write { try $0.putSession(.terminal, SessionSettings()) }

@@ -7,7 +7,7 @@ import Testing
 
 /// Tests of locks that another program holds on the database.
 @Suite struct LockWaitTests {
-    /// Returns a connection that holds the write lock until it is released.
+    /// Returns a connection that has the write lock until the caller unlocks the database.
     private func lock(_ fixture: StoreFixture) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true

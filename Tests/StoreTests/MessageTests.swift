@@ -190,7 +190,7 @@ import Testing
         #expect(try await Self.forgettable(store) == [record.id])
     }
 
-    @Test func `T6: Tasks keep the numbers that their app gave them`() async throws {
+    @Test func `T6: Tasks keep the numbers that the app has chosen`() async throws {
         let store = try await Self.store()
         let (given, next) = try await store.write { transaction in
             var record = TaskRecord.waiting(session: Self.session)
@@ -203,7 +203,7 @@ import Testing
         #expect(try await store.read { try $0.task(8, of: Self.session) } == nil)
     }
 
-    @Test func `The store reads apps back as they were written`() async throws {
+    @Test func `The store reads apps back unchanged`() async throws {
         let store = try await Self.store()
         var record = AppRecord(id: Self.app, now: 5)
         record.process = StoredProcess(processID: 12, startTime: 99, bootID: "b", isManaged: true)

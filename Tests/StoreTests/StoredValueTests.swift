@@ -2,7 +2,7 @@ import NightshiftAPI
 import Store
 import Testing
 
-/// Tests of a row's value that is also held in memory.
+/// Tests of a row's value that is also kept in memory.
 struct StoredValueTests {
     @Test func `The latest value remains, in whatever order results arrive`() async throws {
         let store = try await StoreFixture.inMemory()

@@ -8,9 +8,9 @@ struct ClusterWorld {
         case store(Push, Slot, heldUntil: Int64?)
         case removeHeld(topic: String, before: Int64)
         case remove(StoredPlace)
-        /// Reads one place after another, and messages of UnifiedPush in order, while others write.
+        /// Reads one slot after another, and messages of UnifiedPush in order, while other tasks write.
         ///
-        /// `behind` is the sequence of the last message that was read, or nil when all have been read.
+        /// `behind` is the sequence of the last message that was read, or nil when all messages have been read.
         case load(
             UInt64, DeviceRoute.Occasion, left: [RoutingWorld.Place], behind: Int64?, rows: [QueuedPush])
         case claim(String, UInt64)

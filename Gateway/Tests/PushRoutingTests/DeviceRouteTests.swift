@@ -138,7 +138,7 @@ import Testing
                 == [.remove(held.place, [.rodeAlong(.push(alert.id)), .deliveredFromStorage])])
     }
 
-    @Test func `R4, R5: A held push is sent when it is due, and not earlier`() {
+    @Test func `R4, R5: A held push is sent at its due time, and not earlier`() {
         var route = open()
         let push = Push.sample(1, isSilent: true)
         let until = RouteTime.at(100).wallMilliseconds
@@ -281,7 +281,7 @@ import Testing
         let sent = route.loaded([mail.stored()], connection: 1, occasion: .init(), settings, now: .at(5))
         #expect(sent == [.send(mail.message(isFromStorage: true), connection: 1)])
 
-        // The same rule applies after a deferred load. A push loads all waiting pushes at once.
+        // The same rule applies after a deferred load. A load for a push reads all waiting pushes at once.
         var other = open(.dozing)
         _ = other.committed(mail.stored(), replaced: [], now: .at(0))
         _ = other.changed(topics: paused, connection: 1, now: .at(0))

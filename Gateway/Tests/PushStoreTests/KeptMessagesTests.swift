@@ -106,7 +106,7 @@ import Testing
         #expect(try await world.base.waiting() == kept)
         func count() async throws -> Int { try await world.base.second.counts().stored }
         _ = try await world.base.until(count) { $0 == KeptMessages.count }
-        // One slot is replaced again and again.
+        // The test replaces the push in one slot again and again.
         var named: [QueuedPush] = []
         for number in 0..<20 as Range<UInt64> {
             named.append(try await world.put(1_000 + number, named: "n"))

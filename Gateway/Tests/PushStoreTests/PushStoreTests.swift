@@ -47,7 +47,7 @@ import Testing
         let rows = try await store.write { try $0.waiting(for: Self.device) }
         #expect(rows.map(\.push) == [Self.push(2, isSilent: true), Self.push(3), Self.push(4, topic: "other")])
         #expect(rows.map(\.heldUntil) == [99, nil, nil])
-        // A silent push that passes also replaces the held one.
+        // A silent push that passes the rate limit also replaces the held push.
         let both = try await store.write {
             let first = try $0.store(Self.push(5, isSilent: true), slot: .silent, heldUntil: nil).replaced
             return try first + $0.store(Self.push(6, isSilent: true), slot: .silent, heldUntil: nil).replaced
@@ -68,7 +68,7 @@ import Testing
         #expect(try await store.write { try $0.counts().stored } == 0)
     }
 
-    @Test func `R5: An enrolment code works once, and only until it expires`() async throws {
+    @Test func `R5: An enrolment code works once, and only before its expiry`() async throws {
         let store = try await Self.store()
         let key = [UInt8](repeating: 2, count: 32)
         let again = try await store.write {
@@ -185,13 +185,13 @@ import Testing
         #expect(first.replaced == [] && first.evicted == [message(0, topics[0]).id])
         let again = try await put(message(1_001, topics[0], named: "n"))
         #expect(again.replaced == [message(1_000, topics[0]).id] && again.evicted == [])
-        // This part checks the limit by size.
+        // This part of the test checks the limit of the size.
         let size = 4_096
         for number in 2_000..<UInt64(2_000 + KeptMessages.bytes / size) {
             _ = try await put(message(number, topics[1], size: size))
         }
         #expect(try await put(message(3_000, topics[1])).evicted == [message(2_000, topics[1]).id])
-        // This part checks the limit of the device.
+        // This part of the test checks the limit of the device.
         var evicted: [PushID] = []
         for topic in topics[2...] {
             for number in 0..<UInt64(KeptMessages.count) {

@@ -123,7 +123,7 @@ import Testing
         let other = try await world.put(world.push(4, topic: Self.news))
         #expect(try await world.waiting() == [held, second, other])
         #expect(held.sequence < second.sequence && second.sequence < other.sequence)
-        // A silent push that passes replaces the held one, but no alert.
+        // A silent push that passes the rate limit replaces the held push, but no alert.
         let passing = try await world.put(world.push(5, isSilent: true))
         _ = try await world.until(world.waiting) { $0 == [second, other, passing] }
     }

@@ -144,7 +144,7 @@ struct ActionTests {
         try await browser.wait("document.querySelector(arguments[0])", [card + "[data-state=active]"])
         // On the phone the mouse acts as a finger, and a finger only scrolls (see `GestureTests`).
         guard width == .desktop else { return }
-        // A card that is released early falls back.
+        // A card that the pointer releases early falls back.
         try await browser.swipeUp(card + " .pane", by: 60)
         #expect(try await fixture.client.send(.app(app)).state == .active)
         try await browser.swipeUp(card + " .pane", by: 180)

@@ -84,7 +84,7 @@ final class Browser: Sendable {
 
     /// Drags from the middle of an element upwards by `dots` pixels, with a pointer of the given type.
     func swipeUp(_ selector: String, by dots: Int, with pointer: String = "mouse") async throws {
-        // A card that is still falling back has not reached its place yet.
+        // A card that is still falling back has not reached its final position.
         try await wait("document.querySelector(arguments[0]) && !document.getAnimations().length", [selector])
         let middle: [Double] = try await run(
             """

@@ -4,7 +4,7 @@ import NightshiftClient
 import TestSupport
 import Testing
 
-/// B5: Gestures and buttons that delete or end something ask first or can be undone, and rows keep their places.
+/// B5: Gestures and buttons that delete or end something ask first or can be undone, and rows keep their positions.
 @Suite(.serialized, .enabled(if: Browser.isThere, "chromium and chromium-driver are not installed here"))
 struct GestureTests {
     private func opened(_ fixture: PageFixture, _ width: Browser.Width = .desktop) async throws -> Browser {
@@ -70,7 +70,7 @@ struct GestureTests {
             try await browser.wait("document.querySelector(arguments[0])", [row(id) + "[data-state=completed]"])
             #expect(try await fixture.client.send(.task(id)).state == .completed)
         }
-        // The row stays in its old place, and has a button for undoing the removal.
+        // The row stays in its old position, and has a button that undoes the removal.
         try await remove()
         try await browser.click(row(id) + " [aria-label='Undo the removal']")
         try await browser.wait("document.querySelector(arguments[0])", [row(id) + "[data-state=completed]"])
@@ -100,7 +100,7 @@ struct GestureTests {
         #expect(app.hasPrefix("Keep it running|It has no unfinished transfers."), "\(app)")
     }
 
-    @Test("B5: a row stays in its position while the pointer is over it, although its state changes")
+    @Test("B5: a row keeps its position while the pointer is over the row")
     func heldRows() async throws {
         let fixture = try await PageFixture()
         let first = try await fixture.slowTransfer("first.mkv")

@@ -219,13 +219,13 @@ struct ViewTests {
                 if (path.includes("/v1/tasks?") && path.includes("task=")) await hold();
                 return answer;
                 """)
-        // After the held response, no earlier event causes another request.
+        // After the delayed response, no earlier event causes another request.
         _ = try await fixture.client.send(.act(TaskActionRequest(.cancel, [id])))
         try await browser.wait("window.held.length > 0")
         _ = try await fixture.client.send(.act(TaskActionRequest(.remove, [id])))
         try await browser.wait("window.known.entries.some(entry => entry.decision === 'removed')")
         try await browser.wait("window.known.tasks.size === 0")
-        // The test lets all held requests continue, and then the requests that follow them.
+        // The test lets all delayed requests continue, and then the requests that follow them.
         let other = try await fixture.enqueue(["/other.bin"]) { $0.earliestBeginDate = Date() + 86_400 }[0]
         _ = try await fixture.client.send(.suspend(other))
         try await browser.wait(
@@ -255,7 +255,7 @@ struct ViewTests {
         return browser
     }
 
-    /// Continues held requests until the page shows all decisions.
+    /// Lets delayed requests continue until the page shows all decisions.
     private func waitForWholeJournal(_ browser: Browser, _ fixture: PageFixture) async throws {
         try await eventually("the whole journal", within: .seconds(60)) {
             let newest = try await fixture.client.send(.status).lastJournalEntry

@@ -47,7 +47,7 @@ import Testing
         #expect(Cookies.values(of: "a", in: fields) == values)
     }
 
-    @Test("B5: scripts cannot read the cookie, and other sites cannot send it")
+    @Test("B5: scripts cannot read the cookie, and other sites cannot send the cookie")
     func cookieAttributes() {
         let secret = Secret()
         #expect(Cookies.setting("n", to: secret) == "n=\(secret.text); Path=/; HttpOnly; SameSite=Strict")

@@ -77,7 +77,7 @@ final class PageFixture: Sendable {
 
     func brief(_ pid: Int32) -> ChildProcess? { brief.withLock { $0.first { $0.pid == pid } } }
 
-    /// Ends every page process of this home, including those with unknown process ids.
+    /// Ends every page process of this home directory, including those with unknown process ids.
     private func endPages() {
         let word = Data("NIGHTSHIFT_HOME=\(variables["NIGHTSHIFT_HOME"] ?? "")\0".utf8)
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {

@@ -96,7 +96,7 @@ import Testing
         #expect(!scene.hours(.feed, from: 24).isEmpty)
     }
 
-    @Test func `An app whose fetches do not bring new data gets fewer of them`() {
+    @Test func `An app whose fetches bring no new data gets fewer fetches`() {
         func count(_ result: RefreshResult) -> Int {
             var scene = RefreshScene(fetchesADay: 6)
             scene.add(.feed, .mail)

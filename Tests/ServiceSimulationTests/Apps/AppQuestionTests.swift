@@ -27,7 +27,7 @@ extension Simulations {
         private static let guarded = ScriptedProtection.basic(
             host: "guarded.example", realm: "files", user: "anna", password: "right")
 
-        @Test func `T10: Tasks of one origin cause one challenge, and one answer serves all these tasks`() async {
+        @Test func `T10: All tasks of one origin share one challenge and its answer`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("one question") { app in
                     await app.start()

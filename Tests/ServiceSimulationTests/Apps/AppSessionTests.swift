@@ -107,7 +107,7 @@ extension Simulations {
                     _ = try app.startByUser(id)
                     await app.advance(by: 5)
                     #expect(app.record.sightings.count == 100)
-                    // This simulates a crash after a message was deleted and before its file was removed.
+                    // The test simulates a crash after a message was deleted and before the message's file was removed.
                     try Data([1]).write(to: URL(filePath: files[0]))
                     try await app.crash()
                     #expect(!FileManager.default.fileExists(atPath: files[0]))

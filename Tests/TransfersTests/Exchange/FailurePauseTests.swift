@@ -67,7 +67,7 @@ import Transfers
     private static let way = HostTable.Way(origin: "https://a.example:443", proxy: "http://proxy:8080")
     private static let now = ClockReading(bootID: "boot", bootSeconds: 1_000, wallSeconds: 5_000)
 
-    @Test(arguments: rows) func `A failure pauses the tasks that it affects`(row: Row) {
+    @Test(arguments: rows) func `A failure pauses only the affected tasks`(row: Row) {
         var hosts = HostTable()
         let attempt = FailurePause.Attempt(
             failure: TransferFailure(row.code, "It failed."), attribution: row.attribution, task: TaskID(1),

@@ -202,7 +202,7 @@ import Transfers
                     }
                 }
             }
-            // No task runs now. Each pause ends with time alone, and one response clears it.
+            // No task runs now. Each pause ends when its time has passed, and one response clears the pause.
             for (way, began) in running { table.abandoned(way, began: began) }
             for way in ways {
                 let later = (table.blockedUntil(way, now) ?? now) + 0.001
@@ -214,7 +214,7 @@ import Transfers
         }
     }
 
-    @Test func `The limits of origins are remembered while they are valid, for a bounded number of origins`() {
+    @Test func `The table remembers the limits of a bounded number of origins while the limits are valid`() {
         var table = HostTable()
         table.limit("http://a:80", to: 2, until: 10, now: 0)
         #expect(table.mostConnections("http://a:80", now: 5) == 2)

@@ -82,7 +82,7 @@ import Testing
         #expect(cookies.field(for: "https://example.org/", given: nil)?.contains("large") == false)
     }
 
-    @Test func `T5: A cookie is sent back to a URL that sets it and redirects to itself`() {
+    @Test func `T5: A URL that sets a cookie and redirects to itself gets the cookie back`() {
         let url = "http://example.org/file?token=1"
         #expect(field(["seen=1"], from: url, to: url) == "seen=1")
         #expect(field(["seen=1"], from: url, to: "http://elsewhere.example/file") == nil)

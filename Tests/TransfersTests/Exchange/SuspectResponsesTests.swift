@@ -69,7 +69,7 @@ import Transfers
                 head(200, ["Content-Type": "text/html", "Content-Length": "3000000"]), false
             ),
             (known(type: nil, tag: nil, modified: nil), head(200, ["Content-Length": "18"]), false),
-            // Here only the media type was known. A generated file has another length each time.
+            // Here only the media type was known. The length of a generated file differs each time.
             (known(tag: nil, modified: nil), head(200, ["Content-Length": "18"]), true),
             (known(tag: nil, modified: nil), head(200, chunked("application/zip")), false),
         ] as [(PartialBytes, ResponseHead, Bool)])

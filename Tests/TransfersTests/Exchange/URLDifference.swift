@@ -20,8 +20,8 @@ enum URLDifference: CaseIterable {
     case zone
     /// A name is invalid if it has an empty label, or if it is longer than DNS allows.
     case label
-    /// No domain ends in a number. A host that does is an IPv4 address, even with a dot after it, or it is invalid.
-    /// libcurl resolves such a host as a name, and does not recognise an address with encoded digits or dots.
+    /// No domain ends in a number. A host that ends in a number is an IPv4 address, even with a dot after it, or is
+    /// invalid.
     case numberAtEnd
     /// libcurl does not normalise an IPv6 address that contains an IPv4 address.
     case mixedAddress

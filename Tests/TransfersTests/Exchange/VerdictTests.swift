@@ -326,7 +326,7 @@ import Transfers
         (nil, nil, 7, false, "truncated"), (nil, 50, 50, true, "more"), (nil, 50, 49, true, "truncated"),
         (nil, 50, 51, true, "tooLong"), (0, 0, 0, true, "whole"),
     ])
-    func `A body is whole or not according to its byte counts and the way it ended`(
+    func `The byte counts and the end of a body decide whether the body is whole`(
         total: Int64?, announcedEnd: Int64?, count: Int64, complete: Bool, expected: String
     ) {
         let verdict = Verdict.judgeEnd(total: total, announcedEnd: announcedEnd, count: count, complete: complete)

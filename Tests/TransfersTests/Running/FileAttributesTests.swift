@@ -111,7 +111,7 @@ import Testing
     /// A test with a file of another user. The service may write to that file, but cannot create a file with the same
     /// owner.
     @Test(arguments: ["", "something that is longer than what is written into it"])
-    func `T4: A file that must keep another user as its owner is overwritten in place`(old: String) throws {
+    func `T4: The service overwrites a file in place if another user must stay the owner`(old: String) throws {
         let path = "\(downloads)/f"
         try Data(old.utf8).write(to: URL(filePath: path))
         let before = try status(path).st_ino

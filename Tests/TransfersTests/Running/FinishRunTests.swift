@@ -128,13 +128,13 @@ import Transfers
             let actions = run.verified(.failure(Self.mismatch), now: Self.now, random: { 0.5 })
             #expect(actions.map(\.kind) == [.closeFile, .save])
             #expect(actions.record?.state == (wasContinued ? .waiting : .failed))
-            // No bytes are kept after the commit.
+            // The run keeps no bytes after the commit.
             #expect(run.saved(true).map(\.kind) == [.removeAll, .release])
         }
     }
 
     @Test(arguments: [(Int64?.some(999), false), (nil, false), (1_000, true)])
-    func `A file that was changed after it was written is fetched again`(size: Int64?, hasHoles: Bool) {
+    func `A finished file that another process has changed is fetched again`(size: Int64?, hasHoles: Bool) {
         var (run, actions) = Self.arrived(size: size, hasHoles: hasHoles)
         #expect(actions.map(\.kind) == [.closeFile, .save])
         #expect(actions.record?.state == .waiting && actions.record?.partial == nil)
@@ -217,7 +217,7 @@ import Transfers
         #expect(actions.record?.state == .waiting && actions.record?.partial != nil)
     }
 
-    @Test func `A file takes another name if its name is taken, or is stored if its folder refuses it`() {
+    @Test func `A file whose name is taken gets another name, and a refused file is stored by the service`() {
         var run = Self.publishing()
         #expect(run.nameTaken() == [.reopen(Self.publication)])
         #expect(run.reopened(isSame: true) == [.queue])
@@ -234,7 +234,7 @@ import Transfers
         #expect(run.saved(true) == [.release])
     }
 
-    @Test func `A file that cannot be renamed to its destination is copied to it once`() {
+    @Test func `A file that cannot be renamed to its destination is copied there once`() {
         var run = Self.publishing()
         #expect(run.unreachable(now: Self.now) == [.reopen(Self.publication)])
         #expect(run.reopened(isSame: true) == [.queue])
@@ -292,7 +292,7 @@ import Transfers
         #expect(run.saved(true).map(\.kind) == [.removeAll, .release])
     }
 
-    @Test func `A task whose file is stored because its folder refused it fails with that error`() {
+    @Test func `A task fails with the error of the folder that refused its file`() {
         var publication = Self.publication
         publication.failure = Self.refused
         var (run, _) = Self.arrived()

@@ -144,7 +144,7 @@ import Testing
         defer { close(made.file.descriptor) }
         guard fchown(made.file.descriptor, 65_534, 65_534) == 0 else { return }
         #expect(PartialStorage(paths: paths).open(partial, bootID: "b").file == nil)
-        // This was the owner when the file was created.
+        // The file belonged to this user when it was created.
         partial.owner = 65_534
         let opened = PartialStorage(paths: paths).open(partial, bootID: "b").file
         if let opened { close(opened.descriptor) }

@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Transfers
 
-/// A run with all its inputs. It executes the run's actions in place of the service.
+/// A run with all its inputs. The scene executes the run's actions instead of the service.
 struct TransferRunScene {
     var run: TransferRun
     var hosts = HostTable()

@@ -12,7 +12,7 @@ final class SegmentNetwork {
         var latency = 0.02
         /// The rate of a connection in bytes per second, by its number and the time.
         var rate: (Int, Double) -> Double = { _, _ in 10_000_000 }
-        /// The highest rate in bytes per second of each place at the server. A connection takes the lowest free place.
+        /// The highest rate in bytes per second of each slot at the server. A connection takes the lowest free slot.
         var place: (Int) -> Double = { _ in .infinity }
         /// The total rate of all connections to a source in bytes per second.
         var total: (Int) -> Double = { _ in .infinity }

@@ -264,7 +264,7 @@ import Transfers
         _ = scheduler.progressed([Self.first: 1 << 20, Self.second: 33 << 20], now: 0.4)
         for look in 1...100 {
             let now = 0.4 + Double(look) / 10
-            // This is the result if the first connection has received bytes at this reading.
+            // In this copy of the scheduler, the first connection has received bytes at this reading.
             var other = scheduler
             let actions = other.progressed([Self.first: 2 << 20], now: now)
             #expect(!actions.contains(.stop(Self.first, .stalled)))

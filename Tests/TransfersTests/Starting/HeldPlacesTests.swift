@@ -2,7 +2,7 @@ import Testing
 
 @testable import Transfers
 
-/// Tests of the explanation for a task that waits for a place of the service.
+/// Tests of the explanation for a task that waits for a connection slot of the service.
 @Suite struct HeldPlacesTests {
     @Test func `T4: A waiting task names the hosts of the running transfers, and how many are slow`() {
         #expect(HeldPlaces([]).sentence == "0 transfers run.")

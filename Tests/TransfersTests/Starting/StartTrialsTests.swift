@@ -146,7 +146,7 @@ import Transfers
         #expect(next.next(of: next.crashSuspects).count == 2)
         let quick = afterFault(1...32, seconds: 20)
         #expect(quick.next(of: quick.crashSuspects).count == 1)
-        // There are two halves, however long the crash took.
+        // The suspects are split into two halves, however long the time until the crash was.
         let slow = afterFault(1...32, seconds: 86_400)
         #expect(slow.next(of: slow.crashSuspects).count == 16)
     }

@@ -19,7 +19,7 @@ import Testing
             // With an access list, the group permissions are the upper limit for all users in the list.
             (facts(0o775, hasAccessList: true), "chmod 700"), (facts(0o755, hasAccessList: true), nil),
         ] as [(DirectoryFacts, String?)])
-    func `A private directory must belong to you, and others must not be able to write to it`(
+    func `A private directory belongs to you, and no other user can write to the directory`(
         facts: DirectoryFacts, remedy: String?
     ) {
         let flaw = facts.flaw(for: Self.viewer)
