@@ -106,7 +106,7 @@ import Transfers
         #expect(end.failure?.code == .sourceChanged)
     }
 
-    @Test("T5: A body of several pieces is sent as one, and completely again after a challenge")
+    @Test("T5: A body of several pieces is sent whole, and again whole after a challenge")
     func aBodyOfPieces() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("thanks", .requireDigest(user: "me", password: "secret")))

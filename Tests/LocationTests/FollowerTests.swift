@@ -50,7 +50,7 @@ import Testing
         #expect(followers.question(at: 103)?.numbers == [2])
     }
 
-    @Test func `R6: The finest requested accuracy is that of a receiver`() throws {
+    @Test func `R6: A source request for the best accuracy asks for the finest that receivers reach`() throws {
         let followers = Self.followers((Self.app, LocationUpdateRequest(accuracy: 0)))
         #expect(followers.question(at: 100)?.accuracy == LocationUpdateRequest.finestAccuracy)
     }

@@ -195,7 +195,7 @@ import Testing
         #expect(try await !process.value.canMonitorRegions)
     }
 
-    @Test func `R6: The service can ask a user later who could not be asked, and the app gets the answer`()
+    @Test func `R6: The service can repeat a question that could not be shown, and the app gets the answer`()
         async throws
     {
         let scene = try Scene()

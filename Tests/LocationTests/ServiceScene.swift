@@ -94,7 +94,7 @@ struct ServiceScene: Sendable {
         await move(1_000)
     }
 
-    /// Ends all wakes of the apps, as the apps' machines would write it.
+    /// Ends all wakes of the apps, and stores the ends as the state machines of the apps would.
     ///
     /// - Returns: the events of the wakes whose end is on disk.
     @discardableResult

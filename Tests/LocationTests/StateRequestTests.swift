@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `R6: The user gets one question at a time, and the app gets the answer`() {
+    @Test func `R6: The service asks the user one question at a time, and gives the app the answer`() {
         var scene = Scene()
         scene.install(Scene.app, .ask)
         for _ in 0..<3 { Self.request(.whenInUse, &scene) }
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [LocationPermission.denied, .always])
-    func `R6: The service asks a user who has decided no further question`(permission: LocationPermission) {
+    func `R6: The service asks no further question of a user who has decided`(permission: LocationPermission) {
         var scene = Scene()
         scene.install(Scene.app, permission)
         for wanted in [LocationPermission.whenInUse, .always] { Self.request(wanted, &scene) }

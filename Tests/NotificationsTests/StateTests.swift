@@ -314,7 +314,7 @@ import Testing
         #expect(scene.records.isEmpty && scene.book.permission(of: Scene.app) == .ask)
     }
 
-    @Test func `R3: The service repeats a failed write with present values`() throws {
+    @Test func `R3: The service repeats a failed write with the current values`() throws {
         var scene = Scene()
         let waiting = NotificationRequest(notification: Scene.notification("a"), delay: 100)
         scene.fail { book, now in

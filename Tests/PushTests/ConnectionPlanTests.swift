@@ -53,7 +53,7 @@ import Testing
         #expect(plan.nextDeadline == now + 1_005 && plan.trouble == "gone")
     }
 
-    @Test func `R4: The plan keeps the gateway's pause, and retries slowly after permanent failures`() {
+    @Test func `R4: The plan waits as long as the gateway asks, and slowly retries permanent failures`() {
         var plan = Self.open()
         plan.ended("stops", .shutdown, retryAfter: 100, jitter: 0.5, now: 10)
         #expect(plan.nextDeadline == 135)

@@ -95,7 +95,7 @@ import Testing
     }
 
     /// A test that tasks of each class get their turn by age, however many tasks another class has.
-    @Test func `The tasks of a common class do not starve those of a rare class`() {
+    @Test func `The tasks of a common class do not starve the tasks of a rare class`() {
         var jobs: [Job] = []
         var order: [TaskID] = []
         for step in 0..<200 {

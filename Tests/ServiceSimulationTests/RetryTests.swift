@@ -57,7 +57,7 @@ extension Simulations {
             }
         }
 
-        @Test func `A retry of a named task starts that task at once, and no other task`() async {
+        @Test func `A retry of a named task starts only that task, and starts the task at once`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("retry one", jitter: 0.99) { world in
                     let (urls, ids) = await Self.twoThatFail(world)

@@ -140,7 +140,7 @@ import Testing
         #expect(ready.map(\.id) == [begins.id])
     }
 
-    @Test func `T9: An app is woken when the last task of a session has ended, and not before`() async throws {
+    @Test func `T9: The end of the last task of a session wakes the app, and no earlier end does`() async throws {
         let store = try await Self.store()
         let (first, second) = try await store.write { transaction in
             let records = try (0..<2).map { _ in try transaction.insert(.waiting(session: Self.session)) }

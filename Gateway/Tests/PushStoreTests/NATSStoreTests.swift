@@ -170,7 +170,7 @@ import Testing
         #expect(abs(wait - 50) < 0.01)
     }
 
-    @Test func `R5: An operator's change at one gateway is visible at the other`() async throws {
+    @Test func `R5: An operator's change at one gateway is visible at the other gateway`() async throws {
         let (world, _, second) = try await Self.world()
         try await world.store.suspendTeam(StoreContractTests.team, at: 9)
         await second.until { $0.hasNewProviders }

@@ -13,7 +13,7 @@ import Transfers
         var reason: WaitReason
         /// The pause in seconds after the failure.
         var delay: Double
-        /// The number of transfers that may then start on the route.
+        /// The number of transfers that may start on the route after the failure.
         var allowance: Int
     }
 

@@ -85,7 +85,7 @@ import Transfers
         #expect(table.allowance(Self.proxied, 16) == 1)
     }
 
-    @Test func `A failure after the proxy shows that the proxy works`() {
+    @Test func `A failure to reach the origin through a proxy shows that the proxy works`() {
         var table = Self.table(Self.proxied, .proxy)
         _ = table.admit(Self.proxied, now: 12)
         table.failed(

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: ["2", "3"])
-    func `T8: Without a length, the end of an HTTP/2 or HTTP/3 stream ends the body`(version: String) {
+    func `T8: The end of an HTTP/2 or HTTP/3 stream ends a body without a length`(version: String) {
         #expect(Self.framing(version: version) == .marked)
         #expect(Self.framing(version: version, lengths: ["5"]) == .length(5))
         #expect(Self.framing(version: version, lengths: ["5", "6"]) == .contradictory(["5", "6"]))

@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `T8: Every download treats a 2xx that is marked as a part as a part`() {
+    @Test func `T8: Every download treats a 2xx with the fields of a part as a part`() {
         for status in 200...299 {
             for policy in Self.policies {
                 for asked in [Asked.whole, .rest] {

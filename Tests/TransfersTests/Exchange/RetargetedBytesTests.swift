@@ -123,7 +123,7 @@ import Transfers
         }
     }
 
-    @Test func `B2: A contradiction starts the download again`() {
+    @Test func `B2: A response that contradicts the known file restarts the download`() {
         let bytes = Self.bytes(condition: .unconditional)
         let other = Self.total + 1
         let answers = [

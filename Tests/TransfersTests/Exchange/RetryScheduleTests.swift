@@ -6,7 +6,7 @@ import Transfers
         (-5, 0.5, 0.5), (0, 0.5, 0.5), (1, 0.5, 0.5), (2, 0.5, 1), (3, 0.5, 2), (9, 0.5, 128), (10, 0.5, 150),
         (1_000, 0.5, 150), (.max, 0.5, 150), (.min, 0.5, 0.5), (1, 0, 0.1), (20, 0, 0.1), (1, .nan, 0.1), (4, 7, 8),
     ])
-    func `Delays double with each attempt up to a limit, and vary randomly`(
+    func `The delay of retries doubles with each attempt up to a limit, and varies randomly`(
         attempt: Int, random: Double, expected: Double
     ) {
         #expect(RetrySchedule.delay(attempt: attempt, random: random) == expected)

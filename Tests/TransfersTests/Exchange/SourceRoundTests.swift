@@ -11,7 +11,7 @@ import Transfers
         SourceRound(own: "own", mirrors: ["one", "two"], bytes: bytes)
     }
 
-    @Test func `B4: Each URL is requested once, starting with the URL that the bytes on disk came from`() {
+    @Test func `B4: A task requests each URL once, first the URL that the bytes on disk came from`() {
         for (bytes, order) in [
             (nil, ["own", "one", "two"]), ("own", ["own", "one", "two"]), ("one", ["one", "two", "own"]),
             ("two", ["two", "own", "one"]), ("unknown", ["own", "one", "two"]),

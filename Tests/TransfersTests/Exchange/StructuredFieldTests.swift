@@ -29,7 +29,7 @@ import Transfers
         #expect(StructuredField.count([text]) == nil)
     }
 
-    @Test func `An item that occurs twice is treated as missing`() {
+    @Test func `A structured field that contains an item twice counts as missing`() {
         #expect(StructuredField.boolean(["?1", "?1"]) == nil)
         #expect(StructuredField.count(["1", "1"]) == nil)
         #expect(StructuredField.count([]) == nil)

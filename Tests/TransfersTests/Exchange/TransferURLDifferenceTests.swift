@@ -44,7 +44,7 @@ import Transfers
 
     /// The most important test: libcurl connects to the host that the service has checked.
     @Test(arguments: seeds)
-    func `libcurl reads a URL from the service as the service does`(seed: UInt64) {
+    func `libcurl reads each URL from the service in the same way as the service`(seed: UInt64) {
         var accepted = 0
         forURLs(seed: seed) { text, ours in
             guard let ours else { return }

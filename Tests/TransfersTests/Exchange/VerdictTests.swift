@@ -125,7 +125,7 @@ import Transfers
 
     // MARK: Responses with the whole file
 
-    @Test func `A requested whole file is accepted with its validators`() {
+    @Test func `A download accepts a requested whole file with its validators`() {
         let answer = head(
             200, ["Content-Length": "100", "ETag": "\"a\"", "Last-Modified": oldDate, "Date": serverDate])
         let representation = Representation(validators: known, total: 100, acceptsRanges: true)

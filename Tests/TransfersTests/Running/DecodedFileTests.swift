@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `T4: Bytes without the announced coding, or that grow too much, stay as received`() throws {
+    @Test func `T4: A file stays as received if its bytes lack the announced coding or grow too much`() throws {
         let came = try Self.bytes(Self.gzip)
         #expect(try verify(Self.text, .gzip).decoded == nil)
         #expect(try verify(came.dropLast(9), .gzip).decoded == nil)

@@ -11,7 +11,9 @@ import Transfers
     }
 
     @Test(arguments: [(3_000, nil), (3_000, 4_000), (nil, nil)] as [(Int64?, Int64?)])
-    func `T4: The error of a file too large without a process limit names the file system`(end: Int64?, limit: Int64?) {
+    func `T4: The error about a file that is too large names the file system unless a limit applies`(
+        end: Int64?, limit: Int64?
+    ) {
         #expect(FileSizeLimit.failure(end: end, limit: limit).message.contains("file system"))
     }
 }

@@ -55,7 +55,7 @@ import Transfers
     }
 
     @Test(arguments: [302, 401, 403, 404, 410, 501])
-    func `T8: A permanent refusal of a segment fails the task as it does over one connection`(_ status: Int) {
+    func `T8: A permanent refusal fails a task on a segment as it does on a single connection`(_ status: Int) {
         guard case .refused(.trouble(let failure, after: nil), let reason) = Self.answer(head(status)) else {
             Issue.record("\(Self.answer(head(status)))")
             return
@@ -69,7 +69,7 @@ import Transfers
         }
     }
 
-    @Test func `T8: A log-in page for a segment is suspect as it is over one connection`() {
+    @Test func `T8: A log-in page is suspect for a segment as it is for a single connection`() {
         let page = head(200, ["Content-Type": "text/html", "Content-Length": "18"])
         var known = Self.file
         known.mediaType = "application/zip"

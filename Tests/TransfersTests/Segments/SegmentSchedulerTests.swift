@@ -70,7 +70,7 @@ import Transfers
     }
 
     /// A test in which a connection writes bytes of another connection's part while that one has no response.
-    @Test func `A connection continues into another connection's part until that one gets a response`() {
+    @Test func `A connection also fetches another connection's part until the other gets a response`() {
         var scheduler = Self.scheduler(forced: 2)
         let begun = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         guard case .begin(Self.second, _, let range)? = begun.last else {
@@ -167,7 +167,7 @@ import Transfers
         #expect(!scheduler.isOver)
     }
 
-    @Test func `The scheduler does not repeat a second connection that the server rejects as busy`() {
+    @Test func `The scheduler does not open a second connection again that the server rejects as busy`() {
         var scheduler = Self.scheduler(forced: 2)
         _ = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
         #expect(
@@ -259,7 +259,7 @@ import Transfers
         #expect(silent.after >= 1.5, "what was not listened to counts: \(silent.after) s")
     }
 
-    @Test func `A connection that receives bytes is not stopped as stalled`() {
+    @Test func `The scheduler does not stop a connection that receives bytes`() {
         var scheduler = Self.two()
         _ = scheduler.progressed([Self.first: 1 << 20, Self.second: 33 << 20], now: 0.4)
         for look in 1...100 {

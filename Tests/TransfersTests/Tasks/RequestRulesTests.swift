@@ -361,7 +361,7 @@ import Transfers
         #expect(try Self.record(request).beginAt == nil)
     }
 
-    @Test func `Settings, changes and identifiers are validated`() {
+    @Test func `The service validates settings, changes and identifiers`() {
         func pointer(_ body: () throws -> Void) -> String? { (#expect(throws: Problem.self) { try body() })?.pointer }
         var settings = SessionSettings()
         func pointer(_ settings: SessionSettings) -> String? { pointer { _ = try RequestRules.accepted(settings) } }

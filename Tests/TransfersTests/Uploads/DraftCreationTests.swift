@@ -59,7 +59,7 @@ import Transfers
         (.v8, ["Location": "ftp://example.org/1"], 104), (.v8, ["Location": "http://example.org/uploads/1"], 104),
         (.v8, ["Location": "https://"], 104), (.v8, ["Upload-Offset": "10"], 104),
     ])
-    func `Any other interim response does not make the upload resumable`(
+    func `The client ignores interim responses that do not make the upload resumable`(
         version: InteropVersion?, fields: [String: String], status: Int
     ) {
         var scene = UploadScene()
@@ -113,7 +113,7 @@ import Transfers
         #expect(scene.upload.resource?.url == "https://example.org/uploads/2")
     }
 
-    @Test func `The limits and the lifetime of an upload are recorded`() {
+    @Test func `The client records the limits and the lifetime of an upload`() {
         var scene = UploadScene()
         scene.send()
         _ = scene.interim(.v8, ["Location": "/uploads/1", "Upload-Limit": "max-size=100, max-age=60"])
@@ -173,7 +173,7 @@ import Transfers
         }
     }
 
-    @Test func `A 2xx that requests more bytes is not final`() {
+    @Test func `A 2xx response that asks for more bytes is not final`() {
         var scene = UploadScene()
         scene.send()
         _ = scene.supported(.v8)
@@ -278,7 +278,7 @@ import Transfers
     }
 
     @Test(arguments: [[String: String](), ["Upload-Draft-Interop-Version": "8"], ["Upload-Draft-Interop-Version": "x"]])
-    func `Any other 400 is the final response`(fields: [String: String]) {
+    func `An upload accepts a 400 that names no other version as the final response`(fields: [String: String]) {
         var scene = UploadScene()
         scene.send()
         #expect(scene.answer(400, fields) == .finished)

@@ -12,7 +12,7 @@ import Transfers
         return scene
     }
 
-    @Test func `An upload is created, then appended to`() {
+    @Test func `The client creates an upload, then appends to the upload`() {
         var scene = UploadScene(.tus)
         let creation = scene.send()
         #expect(creation.method == "POST" && creation.url == UploadScene.url && creation.body == nil)
