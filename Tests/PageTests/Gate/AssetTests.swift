@@ -18,7 +18,7 @@ import Testing
         #expect(assets.files.keys.contains("index.html") && assets.files.keys.contains("app.js"))
     }
 
-    @Test("B5: the page uses only its own files, has no inline script, and creates no markup from strings")
+    @Test("B5: the page has no foreign files, no inline script, and no markup that is made from strings")
     func plain() {
         let forbidden = [
             "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "DOMParser",
