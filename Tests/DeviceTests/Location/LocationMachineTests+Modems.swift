@@ -1,3 +1,4 @@
+import NightshiftAPI
 import Testing
 
 @testable import Device
