@@ -42,7 +42,7 @@ import Testing
     @Test(arguments: [
         (#"{"at": 1, "device": {"idle": "yes"}}"# + "\n" + #"{"at": 0.5, "device": {"idle": "no"}}"#, "line 2: "),
         ("\n\nnot JSON", "line 3: "),
-        (#"{"at": 0, "device": {"power": "steam"}}"#, "line 1: power is external or battery, not 'steam'"),
+        (#"{"at": 0, "device": {"power": "steam"}}"#, "line 1: power must be external or battery, not 'steam'"),
     ])
     func `The error about an unreadable trace line names the path and the reason`(_ text: String, _ reason: String)
         throws

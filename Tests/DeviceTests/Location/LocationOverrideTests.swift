@@ -95,6 +95,6 @@ import Testing
             _ = try DeviceMonitor(.trace(path: path), freeSpaceOf: "/", overrides: [:])
         }
         let text = error?.description ?? ""
-        #expect(text.contains("line 1: location is latitude,longitude") && !text.contains("13.3777"), "\(text)")
+        #expect(text.contains("line 1: location must be latitude,longitude") && !text.contains("13.3777"), "\(text)")
     }
 }
