@@ -209,7 +209,7 @@ import Testing
         let said = service.scratch.path("said again")
         let again = try service.startCLI(["get", origin.url("/f")], output: said)
         try await eventually("the command to follow the transfer") {
-            (try? String(contentsOfFile: said, encoding: .utf8))?.contains("Transfer 1 is already fetching") == true
+            (try? String(contentsOfFile: said, encoding: .utf8))?.contains("Transfer 1 is already downloading") == true
         }
         gate.open()
         _ = try await again.waitForExit()
