@@ -142,10 +142,10 @@ import Testing
     @Test(arguments: [
         ("SessionID", "\(Limits.sessionIdentifierLength) bytes of UTF-8"),
         ("TaskRequest/body", "at most \(Limits.downloadBody) bytes"),
-        ("SessionSettings/httpMaximumConnectionsPerHost", "More than \(Limits.connectionsPerHost) are"),
+        ("SessionSettings/httpMaximumConnectionsPerHost", "Values above \(Limits.connectionsPerHost) are"),
         ("/paths/~1v1~1process~1snapshot/put/requestBody", "at most \(Limits.snapshotBytes) bytes"),
-        ("AppRefreshStatus/fetches", "The last \(Limits.fetches),"),
-        ("AppLocationStatus/regions", "At most \(Limits.regions)"),
+        ("AppRefreshStatus/fetches", "The last \(Limits.fetches) fetches"),
+        ("AppLocationStatus/regions", "at most \(Limits.regions)"),
     ])
     func `The descriptions in the OpenAPI document contain the limits`(place: String, text: String) throws {
         let description = try #require(value(at: Self.pointer(place))["description"].string)

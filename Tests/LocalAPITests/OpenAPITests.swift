@@ -163,7 +163,7 @@ import Transfers
         try check(WindowReason.self, "WindowReason")
         try check(FileLockPolicy.self, "FileLockPolicy")
         try check(BackgroundStatus.PolicySource.self, "PolicySource")
-        try check(BackgroundRun.End.self, "StintEnd")
+        try check(BackgroundRun.End.self, "BackgroundRunEnd")
         try check(TransferRules.Discretion.self, "Discretion")
         try check(RefreshResult.self, "RefreshResult")
         try check(RefreshAvailability.self, "RefreshAvailability")
