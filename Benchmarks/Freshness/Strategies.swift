@@ -24,11 +24,11 @@ package struct FreshOpenings: Hashable, Sendable {
     package init(_ outcome: Outcome, _ trace: UseTrace) {
         for (stints, refreshes) in zip(trace.stints, outcome.refreshes) {
             var next = 0
-            for (index, stint) in stints.enumerated() {
-                while next < refreshes.count, refreshes[next] <= stint.lowerBound { next += 1 }
-                guard trace.counts(stint.lowerBound) else { continue }
-                let fetched = next > 0 && stint.lowerBound - refreshes[next - 1] <= Self.seconds
-                let used = index > 0 && stint.lowerBound - stints[index - 1].upperBound <= Self.seconds
+            for (index, backgroundRun) in stints.enumerated() {
+                while next < refreshes.count, refreshes[next] <= backgroundRun.lowerBound { next += 1 }
+                guard trace.counts(backgroundRun.lowerBound) else { continue }
+                let fetched = next > 0 && backgroundRun.lowerBound - refreshes[next - 1] <= Self.seconds
+                let used = index > 0 && backgroundRun.lowerBound - stints[index - 1].upperBound <= Self.seconds
                 openings += 1
                 if fetched || used { fresh += 1 }
             }
@@ -91,9 +91,9 @@ package enum Rival: String, CaseIterable, Sendable {
             var spent = [Int](repeating: 0, count: trace.counted.upperBound + 1)
             var stale: [(at: Double, app: Int)] = []
             for (app, stints) in trace.stints.enumerated() {
-                for (index, stint) in stints.enumerated()
-                where index == 0 || stint.lowerBound - stints[index - 1].upperBound > FreshOpenings.seconds {
-                    stale.append((stint.lowerBound, app))
+                for (index, backgroundRun) in stints.enumerated()
+                where index == 0 || backgroundRun.lowerBound - stints[index - 1].upperBound > FreshOpenings.seconds {
+                    stale.append((backgroundRun.lowerBound, app))
                 }
             }
             for opening in stale.sorted(by: { ($0.at, $0.app) < ($1.at, $1.app) }) {

@@ -23,7 +23,7 @@ package enum Limits {
     /// The maximum size in bytes of a background task's name.
     package static let backgroundTaskNameLength = 256
     /// The number of background runs that are recorded for each app.
-    package static let stints = 20
+    package static let backgroundRuns = 20
     /// The number of background fetches that are recorded for each app.
     package static let fetches = 20
     /// The maximum number of an app's waiting refresh tasks (Apple's number).

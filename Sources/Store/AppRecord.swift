@@ -43,20 +43,26 @@ package struct AppRecord: Hashable, Sendable, Codable {
 package struct BackgroundRecord: Hashable, Sendable, Codable {
     /// The user's setting for the background time. It takes precedence over the desktop entry and the device.
     package var policy: BackgroundPolicy?
-    /// The background runs that have ended, with the oldest first. There are at most ``Limits/stints``.
+    /// The background runs that have ended, with the oldest first. There are at most ``Limits/backgroundRuns``.
     package var stints: [BackgroundRun] = []
     /// The current background run.
-    package var stint: OpenBackgroundRun?
+    package var backgroundRun: OpenBackgroundRun?
     /// The background tasks that have not ended, in the order in which they began.
     package var tasks: [StoredBackgroundTask] = []
 
     package init() {}
+
+    /// The keys in stored records. Records of earlier versions have the key `stint`.
+    private enum CodingKeys: String, CodingKey {
+        case policy, stints, tasks
+        case backgroundRun = "stint"
+    }
 }
 
 /// A current background run. Its times are in seconds of CLOCK_MONOTONIC, in the boot of the app's process.
 package struct OpenBackgroundRun: Hashable, Sendable, Codable {
     /// The background run so far. Its ``BackgroundRun/seconds`` include the time until ``countsFrom``.
-    package var stint: BackgroundRun
+    package var backgroundRun: BackgroundRun
     /// The time since which the background time has been running; nil while it is stopped.
     package var countsFrom: Double?
     /// The number of seconds of background time that were left at ``countsFrom``, or are left while the time is
@@ -67,10 +73,16 @@ package struct OpenBackgroundRun: Hashable, Sendable, Codable {
     /// The time in seconds since 1970 since which the run has kept the device awake.
     package var heldSince: Double?
 
-    package init(stint: BackgroundRun, countsFrom: Double, left: Double?) {
-        self.stint = stint
+    package init(backgroundRun: BackgroundRun, countsFrom: Double, left: Double?) {
+        self.backgroundRun = backgroundRun
         self.countsFrom = countsFrom
         self.left = left
+    }
+
+    /// The keys in stored records. Records of earlier versions have the key `stint`.
+    private enum CodingKeys: String, CodingKey {
+        case countsFrom, left, isExpiring, heldSince
+        case backgroundRun = "stint"
     }
 }
 

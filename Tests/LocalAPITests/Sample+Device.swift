@@ -63,12 +63,12 @@ extension Sample {
         var background = leastBackground
         background.remaining = 12
         background.tasks = [BackgroundTaskStatus(name: "t", since: date)]
-        var stint = BackgroundRun(began: date)
-        stint.ended = date
-        stint.tasks = ["t"]
-        stint.wakes = [.sessionEvents]
-        stint.end = .suspended
-        background.stints = [stint]
+        var backgroundRun = BackgroundRun(began: date)
+        backgroundRun.ended = date
+        backgroundRun.tasks = ["t"]
+        backgroundRun.wakes = [.sessionEvents]
+        backgroundRun.end = .suspended
+        background.stints = [backgroundRun]
         return background
     }
 }

@@ -19,7 +19,7 @@ extension AppMachine {
         var actions = clearFaults()
         guard phase != .starting, record.state != .active, ending == nil else { return actions }
         actions += endFetchesInFront(now)
-        actions += endStint(.foreground, now)
+        actions += endBackgroundRun(.foreground, now)
         if isFrozen {
             phase = .present
             actions.append(.thaw)
@@ -59,7 +59,7 @@ extension AppMachine {
         }
         // The commands above have shorter deadlines than the launch.
         if isConnected { launchBy = nil }
-        return actions + beginStint(now) + suspendIfIdle(now)
+        return actions + beginBackgroundRun(now) + suspendIfIdle(now)
     }
 
     /// Handles the app's report that it came to the foreground or left it. From now on the app's own reports decide its

@@ -25,7 +25,7 @@ extension AppMachine {
         let how: LaunchWords = record.state == .background ? .inBackground : .forUser
         var actions: [AppAction] = [.note(.appLaunched, how.detail(process.processID))]
         if record.state == .active { actions.append(.note(.appEntered, AppState.active.rawValue)) }
-        if record.state == .background { actions += beginStint(now) }
+        if record.state == .background { actions += beginBackgroundRun(now) }
         // The end of the app was requested before the process existed.
         if ending != nil { actions.append(.kill) }
         return actions
@@ -84,7 +84,7 @@ extension AppMachine {
         enter(.background, now)
         // The command must begin its first background task by this deadline. Otherwise it is suspended.
         connectBy = now.awakeSeconds + Self.confirmationLimit
-        return [.note(.appLaunched, LaunchWords.asCommand.detail(process.processID))] + beginStint(now)
+        return [.note(.appLaunched, LaunchWords.asCommand.detail(process.processID))] + beginBackgroundRun(now)
     }
 
     package mutating func disconnected() {
@@ -207,7 +207,7 @@ extension AppMachine {
         let dropped =
             dropChoices()
             + dropLost(isToldBest ? exit.cause.sentence : "Its process ended before the work was done.", now)
-        let stint = endStint(exit.cause.isTermination ? .terminated : .ended, now)
+        let backgroundRun = endBackgroundRun(exit.cause.isTermination ? .terminated : .ended, now)
         forgetTasks()
         phase = .absent
         isConnected = false
@@ -217,7 +217,7 @@ extension AppMachine {
         record.process = nil
         record.lastExit = exit
         enter(.notRunning, now)
-        return dropped + stint + [.note(.appEnded, exit.sentence, inputs: ["cause": exit.cause.rawValue])]
+        return dropped + backgroundRun + [.note(.appEnded, exit.sentence, inputs: ["cause": exit.cause.rawValue])]
             + endOfTransfers + beginPossibleWakes(now)
     }
 

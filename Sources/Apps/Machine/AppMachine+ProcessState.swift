@@ -108,7 +108,7 @@ extension AppMachine {
             record.state = .notRunning
             record.processState = nil
             forgetTasks()
-            return endStint(.ended, now) + endOfTransfers
+            return endBackgroundRun(.ended, now) + endOfTransfers
         }
         guard isAlive else {
             guard hadBegun || ending != nil else {
@@ -133,7 +133,7 @@ extension AppMachine {
         if let ending, ending.deadline == nil { actions.append(.kill) }
         // The service may have died after the user's force quit and before all transfers were cancelled. If the process
         // is still being ended, the transfers are cancelled after that.
-        return actions + recoverStint(now) + (ending == nil ? endOfTransfers : []) + suspendIfIdle(now)
+        return actions + recoverBackgroundRun(now) + (ending == nil ? endOfTransfers : []) + suspendIfIdle(now)
     }
 
     /// Gives processes time to reconnect after a restart of the service, which breaks all connections. The deadlines of

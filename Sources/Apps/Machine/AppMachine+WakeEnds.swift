@@ -149,7 +149,7 @@ extension AppMachine {
         let numbers = Set(removed.compactMap(\.command) + removed.compactMap(\.expiration))
         commands.removeAll { numbers.contains($0.command.number) }
         for wake in removed.map(\.wake) { finish(wake) }
-        limitStint(now)
+        limitBackgroundRun(now)
         return removed.map(\.wake)
     }
 

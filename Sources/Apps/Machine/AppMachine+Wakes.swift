@@ -135,9 +135,9 @@ extension AppMachine {
         phase = .present
         enter(.background, now)
         let hadToldLocks = hasToldLocks
-        let stint = beginStint(left: leftAtRest, now)
+        let backgroundRun = beginBackgroundRun(left: leftAtRest, now)
         hasToldLocks = hadToldLocks
-        return [.thaw, .note(.appEntered, record.state.rawValue)] + stint
+        return [.thaw, .note(.appEntered, record.state.rawValue)] + backgroundRun
     }
 
     /// Resumes a suspended app in the background.
@@ -145,13 +145,13 @@ extension AppMachine {
         phase = .present
         suspensionPause = 0
         enter(.background, now)
-        return [.thaw] + beginStint(now)
+        return [.thaw] + beginBackgroundRun(now)
     }
 
     /// Ends the background run and suspends the app, because it has no work left.
     mutating func suspend(_ now: ClockReading) -> [AppAction] {
         leftAtRest = remaining(now)
-        let actions = endStint(.suspended, now)
+        let actions = endBackgroundRun(.suspended, now)
         enter(.suspended, now)
         return actions + [.note(.appEntered, AppState.suspended.rawValue)]
     }

@@ -60,19 +60,19 @@ struct AppReport {
     private func stints(_ background: BackgroundStatus) -> [String] {
         guard !background.stints.isEmpty else { return [] }
         return ["Background runs:"]
-            + background.stints.suffix(Self.mostStints).map { stint in
-                let names = stint.tasks.map { TerminalText.escaped($0) } + stint.wakes.map(\.words)
-                var words = "  \(times.absolute(stint.began))  \(QuantityText.duration(stint.seconds))"
-                if stint.windows > 0 {
-                    words += " in \(stint.windows) maintenance window\(stint.windows == 1 ? "" : "s")"
+            + background.stints.suffix(Self.mostBackgroundRuns).map { backgroundRun in
+                let names = backgroundRun.tasks.map { TerminalText.escaped($0) } + backgroundRun.wakes.map(\.words)
+                var words = "  \(times.absolute(backgroundRun.began))  \(QuantityText.duration(backgroundRun.seconds))"
+                if backgroundRun.windows > 0 {
+                    words += " in \(backgroundRun.windows) maintenance window\(backgroundRun.windows == 1 ? "" : "s")"
                 }
-                if stint.heldAwake { words += ", device kept awake" }
+                if backgroundRun.heldAwake { words += ", device kept awake" }
                 if !names.isEmpty { words += ": " + names.joined(separator: ", ") }
-                return words + ". " + (stint.end?.sentence ?? "It continues.")
+                return words + ". " + (backgroundRun.end?.sentence ?? "It continues.")
             }
     }
 
-    private static let mostStints = 10
+    private static let mostBackgroundRuns = 10
 
     func lines(explaining explanation: AppExplanation) -> [String] {
         let app = explanation.app

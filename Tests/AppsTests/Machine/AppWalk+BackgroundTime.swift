@@ -111,11 +111,11 @@ extension AppWalk {
     mutating func apply(_ decision: Decision, _ inputs: [String: String]) {
         switch decision {
         case .stintBegan:
-            if budget != nil { fail("A stint begins within one.") }
-            hasStint = true
+            if budget != nil { fail("A background run begins within one.") }
+            hasBackgroundRun = true
             budget = inputs["seconds"].flatMap(Double.init).map { Budget(left: $0, from: now.awakeSeconds) }
         case .stintEnded:
-            hasStint = false
+            hasBackgroundRun = false
             budget = nil
         case .appWoken:
             guard budget != nil else { return }
@@ -160,8 +160,10 @@ extension AppWalk {
         if isInFront, status.remaining != nil || machine.clock != .unlimited { fail("Its time is limited in front.") }
         if let remaining = status.remaining, remaining < 0 { fail("It has \(remaining) s left.") }
         checkClock(status)
-        for stint in status.stints where stint.seconds < 0 { fail("A stint took \(stint.seconds) s.") }
-        if status.stints.count > Limits.stints + 1 { fail("It keeps \(status.stints.count) stints.") }
+        for backgroundRun in status.stints where backgroundRun.seconds < 0 {
+            fail("A background run took \(backgroundRun.seconds) s.")
+        }
+        if status.stints.count > Limits.backgroundRuns + 1 { fail("It keeps \(status.stints.count) background runs.") }
     }
 
     /// Checks that the process reads the same time as in the model.
@@ -174,7 +176,7 @@ extension AppWalk {
             return
         }
         guard let budget, !machine.record.state.isEnd else {
-            if shown != .infinity { fail("Without a stint it has \(shown) s.") }
+            if shown != .infinity { fail("Without a background run it has \(shown) s.") }
             return
         }
         guard abs(shown - budget.remaining(now)) < Self.tolerance,

@@ -163,7 +163,7 @@ extension AppWalk {
         if !over.insert(wake.through).inserted { fail("The wake \(wake) is finished twice.") }
         woken[identity] = max(woken[identity] ?? 0, wake.through)
         // The app has its full background time again.
-        if wake.source == .continued, underWay.contains(wake.through), hasStint, process?.isManaged == true {
+        if wake.source == .continued, underWay.contains(wake.through), hasBackgroundRun, process?.isManaged == true {
             budget = Budget(left: terms.policy.seconds, from: now.awakeSeconds)
         }
         switch outcome {

@@ -61,7 +61,7 @@ struct AppWalk {
     private var trace: [String] = []
     private var launchesFail = false
     var budget: Budget?
-    var hasStint = false
+    var hasBackgroundRun = false
     var killedAt: Double?
     /// The current terms of background time, as the service would determine them.
     var terms = BackgroundTerms()

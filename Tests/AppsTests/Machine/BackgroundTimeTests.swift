@@ -24,8 +24,10 @@ import Testing
         app.acknowledgeAll()
         #expect(app.taken.contains(.freeze))
         #expect(app.state == .suspended)
-        let stint = app.status.stints.last
-        #expect(stint?.seconds == 100 && stint?.end == .suspended && stint?.tasks == ["task 1", "task 2"])
+        let backgroundRun = app.status.stints.last
+        #expect(
+            backgroundRun?.seconds == 100 && backgroundRun?.end == .suspended
+                && backgroundRun?.tasks == ["task 1", "task 2"])
     }
 
     @Test(arguments: [
@@ -254,13 +256,13 @@ import Testing
     @Test func `L2: The service keeps records of only the last background runs`() {
         var app = TestApp()
         app.launchedByUser()
-        for _ in 0..<Limits.stints + 5 {
+        for _ in 0..<Limits.backgroundRuns + 5 {
             app.leave()
             app.acknowledgeAll()
             app.feed { $0.bringToFront(now: $1) }
             app.acknowledgeAll()
         }
-        #expect(app.status.stints.count == Limits.stints)
+        #expect(app.status.stints.count == Limits.backgroundRuns)
     }
 
     @Test func `L2: Journal entries contain the inputs of their decisions`() {

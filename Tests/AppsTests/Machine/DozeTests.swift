@@ -38,8 +38,8 @@ import Testing
         app.pass(5)
         #expect(app.taken == [.kill])
         app.exited(.signalled)
-        let stint = app.status.stints.last
-        #expect(stint?.seconds == 180 && stint?.windows == 2 && stint?.end == .terminated)
+        let backgroundRun = app.status.stints.last
+        #expect(backgroundRun?.seconds == 180 && backgroundRun?.windows == 2 && backgroundRun?.end == .terminated)
     }
 
     @Test func `L4: Doze does not pause an app that holds the device awake`() {

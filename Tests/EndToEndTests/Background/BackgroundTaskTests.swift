@@ -44,9 +44,9 @@ import app_probe
         try await app.waitUntilSuspended()
         let status = try await app.status()
         #expect(status.lastExit == nil && app.seen(.taskExpired).count == 1)
-        let stint = try #require(status.background.stints.last)
-        #expect(stint.end == .suspended && stint.tasks == ["saving"] && !stint.heldAwake)
-        #expect((7...12).contains(stint.seconds), "\(stint.seconds)")
+        let backgroundRun = try #require(status.background.stints.last)
+        #expect(backgroundRun.end == .suspended && backgroundRun.tasks == ["saving"] && !backgroundRun.heldAwake)
+        #expect((7...12).contains(backgroundRun.seconds), "\(backgroundRun.seconds)")
     }
 
     @Test func `L5: An app that does not end its task gets a warning, then is ended with the reason`() async throws {
