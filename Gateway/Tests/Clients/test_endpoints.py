@@ -176,15 +176,17 @@ class Endpoints(unittest.TestCase):
         self.assertEqual(self.sender.push(self.device.register(TOPIC)).status, 404, "an app's token")
         # The API of APNs cannot reach an endpoint either.
         provider = Provider(self.gateway)
+        # A provider may not change its token often, so one token is used.
+        authorization = "bearer " + self.gateway.token()
         pushed = provider.push(
-            self.token, PAYLOAD, authorization="bearer " + self.gateway.token(), apns_topic=TOPIC)
+            self.token, PAYLOAD, authorization=authorization, apns_topic=TOPIC)
         self.assertEqual((pushed.status, pushed.reason), (400, "DeviceTokenNotForTopic"))
         for name in (self.topic, "unifiedpush"):
             pushed = provider.push(
-                self.token, PAYLOAD, authorization="bearer " + self.gateway.token(), apns_topic=name)
+                self.token, PAYLOAD, authorization=authorization, apns_topic=name)
             self.assertEqual(pushed.status, 400, pushed.reason)
         pushed = provider.push(
-            self.token, PAYLOAD, authorization="bearer " + self.gateway.token(), apns_topic=TOPIC,
+            self.token, PAYLOAD, authorization=authorization, apns_topic=TOPIC,
             apns_push_type="unifiedpush")
         self.assertEqual(pushed.reason, "InvalidPushType")
         provider.close()

@@ -180,7 +180,7 @@ class Trouble(unittest.TestCase):
              "--state", self.gateway.path("state"), "--providers", "127.0.0.1:0", "--devices", "127.0.0.1:0",
              "--status", "127.0.0.1:0"], capture_output=True, encoding="utf-8")
         self.assertNotEqual(second.returncode, 0)
-        self.assertIn("Another gateway runs", second.stderr)
+        self.assertIn("Another gateway is using the folder", second.stderr)
         self.assertEqual(self.gateway.admin("status")[0]["deviceConnections"], 1)
 
     def test_passwords(self):
@@ -229,7 +229,7 @@ class Trouble(unittest.TestCase):
             count = 3_000
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n" + b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" * count)
             answers = b""
-            while answers.count(b"There are /metrics") < count:
+            while answers.count(b"The paths are /metrics") < count:
                 piece = connection.recv(65536)
                 self.assertTrue(piece, "the gateway is gone")
                 answers += piece
