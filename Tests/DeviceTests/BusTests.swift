@@ -49,7 +49,7 @@ import Testing
             let upower = try await MockService(.upower, on: bus, parameters: #"{"OnBattery": true}"#)
             try await device.wait(.power, is: "battery", from: .upower)
             bus.stop()
-            try await device.wait(.upower, isPresent: false, detail: "no system bus")
+            try await device.wait(.upower, isPresent: false, detail: "cannot connect to the system bus")
             // The last values stay valid for a while.
             try await device.wait(.power, is: "external", from: .assumed)
             try await bus.start()
@@ -111,7 +111,7 @@ import Testing
             try await device.wait(.logind, isPresent: false)
         }
         bus.stop()
-        try await device.wait(.logind, isPresent: false, detail: "no system bus")
+        try await device.wait(.logind, isPresent: false, detail: "cannot connect to the system bus")
         try await bus.start()
         let logind = try await MockService(.logind, on: bus)
         try await eventually("the lock") { try await logind.inhibitors().count == 1 }

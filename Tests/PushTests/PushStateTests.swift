@@ -207,7 +207,7 @@ import Testing
         var scene = try StateScene()
         for _ in 0..<PushState.mostRunning { scene.receive(scene.message(StateScene.both)) }
         let next = scene.receive(scene.message(StateScene.both))
-        #expect(scene.state(next) == .waiting && scene.sentence(next).contains("to handle") && scene.due == [next])
+        #expect(scene.state(next) == .waiting && scene.sentence(next).contains("is handling") && scene.due == [next])
         let others = scene.receive(scene.message(StateScene.both, for: StateScene.other))
         let silent = scene.receive(scene.message())
         #expect(scene.state(others) == .running && scene.state(silent) == .running)

@@ -105,7 +105,7 @@ import Testing
         let watched = try WatchedSources(bus: bus.address)
         watched.sources.want(FixDemand(watchesChanges: true))
         try await watched.waitForSources("a modem that is off") {
-            $0["modem"]?.sentence.contains("does not tell") == true
+            $0["modem"]?.sentence.contains("does not report its cell") == true
         }
         try await manager.tell("Switch", "i", "6")
         try await watched.wait(for: "the cell") { $0.contains { $0.cell == "262,02,1F,A1B2C3,4E" } }
@@ -155,7 +155,7 @@ import Testing
         let bus = try PrivateBus()
         let watched = try WatchedSources(bus: bus.address)
         watched.sources.want(FixDemand(watchesChanges: true))
-        try await watched.waitForSources("no bus") { $0["geoclue"]?.sentence.contains("no system bus") == true }
+        try await watched.waitForSources("no bus") { $0["geoclue"]?.sentence.contains("system bus cannot be used") == true }
         for _ in 1...2 {
             try await bus.start()
             let before = watched.fixes.count
@@ -170,7 +170,7 @@ import Testing
             try await eventually("another client") { try await other.tell("Clients").contains(" 1 there") }
             bus.stop()
             try await watched.waitForSources("the end of the bus") {
-                $0["geoclue"]?.sentence.contains("no system bus") == true
+                $0["geoclue"]?.sentence.contains("system bus cannot be used") == true
             }
         }
     }
