@@ -155,7 +155,9 @@ import Testing
         let bus = try PrivateBus()
         let watched = try WatchedSources(bus: bus.address)
         watched.sources.want(FixDemand(watchesChanges: true))
-        try await watched.waitForSources("no bus") { $0["geoclue"]?.sentence.contains("system bus cannot be used") == true }
+        try await watched.waitForSources("no bus") {
+            $0["geoclue"]?.sentence.contains("system bus cannot be used") == true
+        }
         for _ in 1...2 {
             try await bus.start()
             let before = watched.fixes.count
