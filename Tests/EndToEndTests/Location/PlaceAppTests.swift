@@ -75,7 +75,7 @@ import app_probe
         #expect(seconds > 0)
         try await world.move(53)
         let why2 = try await world.service.cli(["why", app.app])
-        #expect(why2.output.contains("is suspended: the receiver is off for it"), "\(why2.output)")
+        #expect(why2.output.contains("it is suspended. The receiver stays off"), "\(why2.output)")
         #expect(app.seen(.located).count == 2)
         try await app.perform("activate")
         // The first location may be the previous one.
