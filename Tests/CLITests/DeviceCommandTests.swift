@@ -95,7 +95,7 @@ struct DeviceCommandTests {
     @Test(
         arguments: [
             (["set", "power=mains"], "external or battery"), (["set", "color=red"], "The keys are: power, battery"),
-            (["set", "battery=101"], "a percentage from 0 to 100"), (["set", "idle"], "written like power=battery"),
+            (["set", "battery=101"], "a percentage from 0 to 100"), (["set", "idle"], "such as power=battery"),
             (["unset"], "or --all"), (["unset", "power", "--all"], "or --all"),
             (["policy"], "Give a policy"), (["policy", "generous"], "contiguous and opportunistic"),
             (["policy", "contiguous:5"], "10 to 3600"), (["policy", "--lead", "100"], "1 to 30 seconds"),
