@@ -76,9 +76,10 @@ import Testing
         let watched = try WatchedSources(gpsd: receiver.port)
         watched.sources.want(FixDemand(fix: 1))
         try await watched.waitForSources("the receiver") { $0["gpsd"]?.isAvailable == true }
+        // On a busy machine a first fix, less accurate than requested, may arrive before this.
         watched.sources.want(FixDemand())
         try await watched.waitForEnd(of: 1)
-        #expect(watched.fixes.isEmpty)
+        #expect(watched.fixes.allSatisfy { $0.fix.accuracy > 1 })
         watched.sources.shutdown()
         try await watched.hasEnded.wait(for: "the end of the updates") { $0 }
     }
