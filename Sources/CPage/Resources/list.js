@@ -20,8 +20,8 @@ export class VirtualList {
     Object.assign(this, { create, update, open, keys, identify, left, released, items: [], rows: [], active: 0,
       holdTimer: 0 });
     this.inner = h("div", { class: "virtual-inner", role: "presentation" });
-    this.node = h("div", { class: "virtual", role: "grid", "aria-label": label, "aria-readonly": "true", "aria-rowcount": "0" }, this
-      .inner);
+    this.node = h("div", { class: "virtual", role: "grid", "aria-label": label, "aria-readonly": "true",
+      "aria-rowcount": "0" }, this.inner);
     this.node.addEventListener("scroll", () => this.schedule(), { passive: true });
     this.node.addEventListener("keydown", event => this.key(event));
     if (identify) this.followHands();
