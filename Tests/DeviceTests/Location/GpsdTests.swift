@@ -71,15 +71,15 @@ import Testing
     }
 
     @Test func `R6: Withdrawing the demand for a fix ends the request, and shutdown ends the stream`() async throws {
-        let receiver = try FakeReceiver(walk: Self.walk)
+        // This receiver sends a sentence in 7 s, so that no fix arrives before the demand is withdrawn.
+        let receiver = try FakeReceiver(walk: Self.walk, speed: 0.05)
         try await receiver.start()
         let watched = try WatchedSources(gpsd: receiver.port)
         watched.sources.want(FixDemand(fix: 1))
         try await watched.waitForSources("the receiver") { $0["gpsd"]?.isAvailable == true }
-        // On a busy machine a first fix, less accurate than requested, may arrive before this.
         watched.sources.want(FixDemand())
         try await watched.waitForEnd(of: 1)
-        #expect(watched.fixes.allSatisfy { $0.fix.accuracy > 1 })
+        #expect(watched.fixes.isEmpty)
         watched.sources.shutdown()
         try await watched.hasEnded.wait(for: "the end of the updates") { $0 }
     }
