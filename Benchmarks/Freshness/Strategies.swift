@@ -22,13 +22,13 @@ package struct FreshOpenings: Hashable, Sendable {
 
     /// Counts openings. An opening is fresh if a fetch ended, or the app was last in use, at most an hour before.
     package init(_ outcome: Outcome, _ trace: UseTrace) {
-        for (stints, refreshes) in zip(trace.stints, outcome.refreshes) {
+        for (uses, refreshes) in zip(trace.uses, outcome.refreshes) {
             var next = 0
-            for (index, backgroundRun) in stints.enumerated() {
-                while next < refreshes.count, refreshes[next] <= backgroundRun.lowerBound { next += 1 }
-                guard trace.counts(backgroundRun.lowerBound) else { continue }
-                let fetched = next > 0 && backgroundRun.lowerBound - refreshes[next - 1] <= Self.seconds
-                let used = index > 0 && backgroundRun.lowerBound - stints[index - 1].upperBound <= Self.seconds
+            for (index, use) in uses.enumerated() {
+                while next < refreshes.count, refreshes[next] <= use.lowerBound { next += 1 }
+                guard trace.counts(use.lowerBound) else { continue }
+                let fetched = next > 0 && use.lowerBound - refreshes[next - 1] <= Self.seconds
+                let used = index > 0 && use.lowerBound - uses[index - 1].upperBound <= Self.seconds
                 openings += 1
                 if fetched || used { fresh += 1 }
             }
@@ -90,10 +90,10 @@ package enum Rival: String, CaseIterable, Sendable {
         case .oracle:
             var spent = [Int](repeating: 0, count: trace.counted.upperBound + 1)
             var stale: [(at: Double, app: Int)] = []
-            for (app, stints) in trace.stints.enumerated() {
-                for (index, backgroundRun) in stints.enumerated()
-                where index == 0 || backgroundRun.lowerBound - stints[index - 1].upperBound > FreshOpenings.seconds {
-                    stale.append((backgroundRun.lowerBound, app))
+            for (app, uses) in trace.uses.enumerated() {
+                for (index, use) in uses.enumerated()
+                where index == 0 || use.lowerBound - uses[index - 1].upperBound > FreshOpenings.seconds {
+                    stale.append((use.lowerBound, app))
                 }
             }
             for opening in stale.sorted(by: { ($0.at, $0.app) < ($1.at, $1.app) }) {

@@ -46,19 +46,19 @@ package struct UseTrace: Sendable {
     package func counts(_ time: Double) -> Bool { countedTime.contains(time) }
 
     /// The beginning and end of every use of each app.
-    package var stints: [[ClosedRange<Double>]] {
-        var stints = [[ClosedRange<Double>]](repeating: [], count: apps.count)
+    package var uses: [[ClosedRange<Double>]] {
+        var uses = [[ClosedRange<Double>]](repeating: [], count: apps.count)
         var since = [Double?](repeating: nil, count: apps.count)
         for event in events {
             switch event.kind {
             case .opened(let app): since[app] = since[app] ?? event.at
             case .left(let app):
-                if let begun = since[app] { stints[app].append(begun...event.at) }
+                if let begun = since[app] { uses[app].append(begun...event.at) }
                 since[app] = nil
             case .deviceUsed, .deviceLeft, .otherWake: break
             }
         }
-        return stints
+        return uses
     }
 
     /// The times at which the user was awake, known in hindsight: all time except the longest time without use from

@@ -46,7 +46,7 @@ package struct BackgroundRecord: Hashable, Sendable, Codable {
     /// The background runs that have ended, with the oldest first. There are at most ``Limits/backgroundRuns``.
     package var stints: [BackgroundRun] = []
     /// The current background run.
-    package var backgroundRun: OpenBackgroundRun?
+    package var openRun: OpenBackgroundRun?
     /// The background tasks that have not ended, in the order in which they began.
     package var tasks: [StoredBackgroundTask] = []
 
@@ -55,14 +55,14 @@ package struct BackgroundRecord: Hashable, Sendable, Codable {
     /// The keys in stored records. Records of earlier versions have the key `stint`.
     private enum CodingKeys: String, CodingKey {
         case policy, stints, tasks
-        case backgroundRun = "stint"
+        case openRun = "stint"
     }
 }
 
 /// A current background run. Its times are in seconds of CLOCK_MONOTONIC, in the boot of the app's process.
 package struct OpenBackgroundRun: Hashable, Sendable, Codable {
     /// The background run so far. Its ``BackgroundRun/seconds`` include the time until ``countsFrom``.
-    package var backgroundRun: BackgroundRun
+    package var run: BackgroundRun
     /// The time since which the background time has been running; nil while it is stopped.
     package var countsFrom: Double?
     /// The number of seconds of background time that were left at ``countsFrom``, or are left while the time is
@@ -73,8 +73,8 @@ package struct OpenBackgroundRun: Hashable, Sendable, Codable {
     /// The time in seconds since 1970 since which the run has kept the device awake.
     package var heldSince: Double?
 
-    package init(backgroundRun: BackgroundRun, countsFrom: Double, left: Double?) {
-        self.backgroundRun = backgroundRun
+    package init(run: BackgroundRun, countsFrom: Double, left: Double?) {
+        self.run = run
         self.countsFrom = countsFrom
         self.left = left
     }
@@ -82,7 +82,7 @@ package struct OpenBackgroundRun: Hashable, Sendable, Codable {
     /// The keys in stored records. Records of earlier versions have the key `stint`.
     private enum CodingKeys: String, CodingKey {
         case countsFrom, left, isExpiring, heldSince
-        case backgroundRun = "stint"
+        case run = "stint"
     }
 }
 

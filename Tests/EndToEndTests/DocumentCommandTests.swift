@@ -39,13 +39,13 @@ import Testing
 
     @Test(arguments: try lines().filter(isRun))
     func `Each command line that a document shows for copying works`(_ line: DocumentedCommand) async throws {
-        await Self.lanes.enter()
+        await Self.slots.enter()
         do {
             try await check(line)
         } catch {
             Issue.record(error)
         }
-        await Self.lanes.leave()
+        await Self.slots.leave()
     }
 
     private func check(_ line: DocumentedCommand) async throws {
@@ -72,10 +72,10 @@ import Testing
         }
     }
 
-    private static let lanes = Lanes(4)
+    private static let slots = Slots(4)
 
     /// Limits how many lines run at a time, because each line has its own service.
-    private actor Lanes {
+    private actor Slots {
         private var free: Int
         private var waiting: [CheckedContinuation<Void, Never>] = []
 

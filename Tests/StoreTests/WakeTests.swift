@@ -199,7 +199,7 @@ import Testing
             ])
         #expect(state.begun.map(\.command) == [41, nil] && state.begun.map(\.deadline) == [930.5, 930.5])
         #expect(state.commands.map(\.command.session) == ["photos"] && state.launchedAt == 900.25)
-        #expect(apps[2].background.backgroundRun?.backgroundRun.wakes == [.challenge, .sessionEvents])
+        #expect(apps[2].background.openRun?.run.wakes == [.challenge, .sessionEvents])
         #expect(wakes.map(\.reason) == [.challenge] && wakes.map(\.key) == ["photos"])
         #expect(store.wakeSignal.last == 0)
         try await Self.put(store, .fetch)

@@ -29,7 +29,7 @@ extension AppMachine {
         }
         record.background.tasks.append(
             StoredBackgroundTask(guest: guest, number: number, name: name, since: now.wallSeconds))
-        record.background.backgroundRun?.backgroundRun.add(name)
+        record.background.openRun?.run.add(name)
         if isCommand { connectBy = nil }
         noteHold(now)
         var inputs: [String: String] = [:]
@@ -61,7 +61,7 @@ extension AppMachine {
     /// Warns the app shortly before its background time is over. When the time is over, ends the app if it still has
     /// open tasks.
     mutating func expire(_ now: ClockReading) -> [AppAction] {
-        guard record.background.backgroundRun?.isExpiring == true else { return sendExpiration(now) }
+        guard record.background.openRun?.isExpiring == true else { return sendExpiration(now) }
         guard hasTasks else {
             // The app has ended all its tasks, but has not acknowledged the expire command.
             commands.removeAll { $0.command.action == .expire }
@@ -74,8 +74,8 @@ extension AppMachine {
         // An app that is warned late, because the service was down or busy, still gets the full warning time.
         let left = max(remaining(now) ?? 0, terms.effectiveLead)
         setCounting(true, now)
-        record.background.backgroundRun?.left = left
-        record.background.backgroundRun?.isExpiring = true
+        record.background.openRun?.left = left
+        record.background.openRun?.isExpiring = true
         var command = newCommand(.expire)
         command.limit = left
         let names = record.background.tasks.map(\.name)

@@ -8,7 +8,7 @@ extension AppMachine {
         guard phase != device else { return [] }
         device = phase
         guard phase != .dozing else { return suspendIfIdle(now) }
-        if phase == .window { record.background.backgroundRun?.backgroundRun.windows += 1 }
+        if phase == .window { record.background.openRun?.run.windows += 1 }
         return self.phase == .standing ? leaveStandstill(now) + suspendIfIdle(now) : []
     }
 
@@ -23,7 +23,7 @@ extension AppMachine {
 
     /// Whether doze may freeze the app. An app that has got the expiration warning may use the rest of its time.
     private var mayStand: Bool {
-        device == .dozing && terms.policy.kind == .opportunistic && record.background.backgroundRun?.isExpiring != true
+        device == .dozing && terms.policy.kind == .opportunistic && record.background.openRun?.isExpiring != true
     }
 
     /// Freezes the app during doze, with its background tasks open.

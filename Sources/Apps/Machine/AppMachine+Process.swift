@@ -207,7 +207,7 @@ extension AppMachine {
         let dropped =
             dropChoices()
             + dropLost(isToldBest ? exit.cause.sentence : "Its process ended before the work was done.", now)
-        let backgroundRun = endBackgroundRun(exit.cause.isTermination ? .terminated : .ended, now)
+        let endOfRun = endBackgroundRun(exit.cause.isTermination ? .terminated : .ended, now)
         forgetTasks()
         phase = .absent
         isConnected = false
@@ -217,7 +217,7 @@ extension AppMachine {
         record.process = nil
         record.lastExit = exit
         enter(.notRunning, now)
-        return dropped + backgroundRun + [.note(.appEnded, exit.sentence, inputs: ["cause": exit.cause.rawValue])]
+        return dropped + endOfRun + [.note(.appEnded, exit.sentence, inputs: ["cause": exit.cause.rawValue])]
             + endOfTransfers + beginPossibleWakes(now)
     }
 

@@ -47,7 +47,7 @@ import Testing
             """
         let trace = UseTrace(try Trace(parsing: text), name: "some")
         #expect(trace.apps.map(\.rawValue) == ["org.example.A", "org.example.B"])
-        #expect(trace.stints == [[21_660...21_690], [21_690...21_720]])
+        #expect(trace.uses == [[21_660...21_690], [21_690...21_720]])
         #expect(trace.events.map(\.kind) == [.deviceUsed, .opened(0), .left(0), .opened(1), .left(1), .deviceLeft])
         #expect(trace.counted == 1..<5)
     }
