@@ -41,7 +41,7 @@ function route() {
   leave = view[3](main, rest.length ? decodeURIComponent(rest.join("/")) : undefined) ?? (() => {});
 }
 
-const links = { connecting: "Connecting…", live: "Live", away: "Service not running", ended: "Page process ended",
+const links = { connecting: "Connecting…", live: "Live", away: "Service unreachable", ended: "Page process ended",
   locked: "No access" };
 
 const lastHeard = () => state.heardAt ? `. The page shows the state at ${clock(state.heardAt)}.` : "";

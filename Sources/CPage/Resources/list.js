@@ -21,7 +21,7 @@ export class VirtualList {
       holdTimer: 0 });
     this.inner = h("div", { class: "virtual-inner", role: "presentation" });
     this.node = h("div", { class: "virtual", role: "grid", "aria-label": label, "aria-readonly": "true",
-      "aria-rowcount": "0" }, this.inner);
+      "aria-rowcount": "-1" }, this.inner);
     this.node.addEventListener("scroll", () => this.schedule(), { passive: true });
     this.node.addEventListener("keydown", event => this.key(event));
     if (identify) this.followHands();
