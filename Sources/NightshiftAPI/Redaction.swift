@@ -13,7 +13,7 @@ package enum Redaction {
     /// Returns a URL for display. It has no user name and password, and `…` instead of a query that seems to contain a
     /// credential.
     ///
-    /// As long as a signed URL is valid, it gives access to its resource to anybody who has the URL.
+    /// Everybody who has a signed URL can read its resource while the URL is valid.
     package static func url(_ url: String) -> String {
         let beforeFragment = url.prefix { $0 != "#" }
         let address = beforeFragment.prefix { $0 != "?" }

@@ -96,7 +96,8 @@ struct Prose {
 
     /// Phrases that make a sentence hard to read. CONTRIBUTING.md says what to write instead.
     static let avoided = [
-        "whoever", "whom", "anew", "any more", "its user", "behind", "in vain", "is told", "tells of", "goes on",
+        "whoever", "whom", "anew", "any more", "its user", "its users", "behind", "in vain", "is told", "tells of",
+        "goes on",
         "there is none", "stands in", "stands twice", "as yet", "is had", "comes to", "is at work for",
         "what is there", "of its own accord",
     ]

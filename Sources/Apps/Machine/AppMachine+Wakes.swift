@@ -66,7 +66,7 @@ extension AppMachine {
             if faultPauseEnd != nil {
                 guard !hasToldPause else { return [] }
                 hasToldPause = true
-                return [.note(.appLaunchPaused, "The app failed \(record.faults) times in a row.")]
+                return [.note(.appLaunchPaused, "\(record.faults) launches of the app failed in a row.")]
             }
             hasToldPause = false
             begin(wakes, now)
@@ -135,9 +135,9 @@ extension AppMachine {
         phase = .present
         enter(.background, now)
         let hadToldLocks = hasToldLocks
-        let backgroundRun = beginBackgroundRun(left: leftAtRest, now)
+        let beginOfRun = beginBackgroundRun(left: leftAtRest, now)
         hasToldLocks = hadToldLocks
-        return [.thaw, .note(.appEntered, record.state.rawValue)] + backgroundRun
+        return [.thaw, .note(.appEntered, record.state.rawValue)] + beginOfRun
     }
 
     /// Resumes a suspended app in the background.

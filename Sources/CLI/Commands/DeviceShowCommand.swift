@@ -5,7 +5,7 @@ import NightshiftClient
 struct DeviceShowCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show the device state, the source of each value, and the apps that keep the device awake.",
+        abstract: "Show whether the device dozes, each value with its source, and the apps that keep the device awake.",
         discussion: """
             The value 'assumed' means that no part of the system reports it. 'nightshift doctor' shows which part is \
             missing.

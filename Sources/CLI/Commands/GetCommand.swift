@@ -64,7 +64,7 @@ struct GetCommand: ClientCommand {
     @Option(
         name: .customLong("mirror"),
         help: ArgumentHelp(
-            "Another URL of the same file, used alongside the first one or if that fails. Can be repeated.",
+            "Another URL of the same file, used alongside the first one or if that fails. For one file only; can be repeated.",
             valueName: "url"))
     var mirrors: [String] = []
 

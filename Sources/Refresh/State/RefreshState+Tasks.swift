@@ -39,7 +39,7 @@ extension RefreshState {
             let running = running(.continued)
             let hasRoom = running.count < Limits.runningContinuedTasks && !running.contains(key.processing)
             guard hasRoom || task.strategy != .fail else {
-                throw .noRoomForTask("\(running.count) continued tasks are running, and this one may not wait.")
+                throw .noRoomForTask("\(running.count) continued tasks are running, and this one must not wait.")
             }
         }
         know(app, now)
