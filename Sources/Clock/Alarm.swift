@@ -3,8 +3,8 @@ import NightshiftAPI
 /// The next wake-up time of an actor. Setting another time replaces the previous one.
 ///
 /// An alarm is a value of the actor that owns it, and has the same isolation as the actor's other state. It sleeps and
-/// fires on the actor where it was set. It never fires early and never fires twice. After ``cancel()``, it fires only
-/// if its sleep was already over.
+/// fires on the actor where it was set. It never fires before the boot time that was given to it, and never fires twice.
+/// After ``cancel()``, it fires only if its sleep was already over.
 package struct Alarm: Sendable {
     private var pending: (moment: Double, task: Task<Void, Never>)?
 
@@ -17,9 +17,9 @@ package struct Alarm: Sendable {
     ///
     /// - Parameters:
     ///   - moment: the time in seconds of the owner's clock; nil clears the alarm.
-    ///   - bootSeconds: the boot time at which to fire, if the owner's clock is not the boot clock. This time may be
-    ///     too early, for example if the machine sleeps in between. The owner then reads its clock and sets the alarm
-    ///     again.
+    ///   - bootSeconds: the boot time at which to fire, if the owner's clock is not the boot clock. The owner's clock
+    ///     may not have reached `moment` by then, for example because the machine slept in between. The owner then
+    ///     sets the alarm again.
     ///   - ring: a closure that is called with `moment` when the alarm fires. The alarm may have been set for another
     ///     time since.
     package mutating func set(

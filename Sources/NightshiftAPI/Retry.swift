@@ -10,7 +10,7 @@ package struct RetryRequest: Sendable, Codable {
 
 /// The response of `POST /v1/retry`.
 package struct RetryResponse: Hashable, Sendable, Codable {
-    /// The number of transfers that no longer wait after a failure.
+    /// The number of transfers whose wait after a failure this request ended.
     package var count: Int
     /// The named transfers that cannot be retried.
     package var refused: [RefusedTask]

@@ -41,7 +41,7 @@ package struct CurlRequest: Sendable {
     package var proxyScheme = CurlCredential.Scheme.basic
     /// The limit in bytes per second for both directions together. Nil means unlimited.
     package var rateLimit: Int64?
-    /// The number of missing bytes from which the rest of a body over plain HTTP/1 is left in the socket for
+    /// The minimum number of missing bytes for which the rest of a body over plain HTTP/1 is left in the socket for
     /// ``CurlDelegate/received(from:atMost:)``. The connection is then not used for other requests. Nil disables this.
     package var socketBodyBytes: Int64?
 

@@ -20,7 +20,7 @@ package import NightshiftAPI
 /// first if it has not failed and its origin has no running transfer. ``yield(_:_:_:now:plan:)`` decides which slow
 /// transfers give up their slots.
 package enum Admission {
-    /// The number of missing bytes from which a transfer counts as large: more than a second on a line of 100 Mbit/s.
+    /// The number of missing bytes at which a transfer counts as large: more than a second on a line of 100 Mbit/s.
     package static let largeSize: Int64 = 16 << 20
     /// The minimum running time of a large transfer in seconds. This time keeps the cost of a restart small in
     /// comparison.

@@ -54,8 +54,9 @@ extension StoreTransaction {
         ).execute(arguments: [stored.app.rawValue, stored.state == .shown, Limits.notifications])
     }
 
-    /// Records that a notification is shown. It replaces an older one with the same identifier, and is no longer
-    /// pending.
+    /// Records that a notification is shown. Its row replaces that of an older shown notification with the same
+    /// identifier. The row of the notification that was pending or due is deleted. With `next`, that row stays, and is
+    /// pending until that time.
     ///
     /// - Parameters:
     ///   - place: The notification server that shows it, and its number there; nil if the notification server cannot

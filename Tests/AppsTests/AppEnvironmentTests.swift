@@ -38,7 +38,7 @@ import Testing
         ).variables
     }
 
-    @Test func `L1: Without a session manager apps get only variables of the login and the desktop`() {
+    @Test func `L1: Without a systemd user manager apps get only variables of the login and the desktop`() {
         var expected = Self.shell
         expected["USER"] = "anna"
         expected["LOGNAME"] = "anna"
@@ -54,7 +54,7 @@ import Testing
         #expect(variables(first.merging(["NIGHTSHIFT_WAKE": "x", "NIGHTSHIFT_APP": "y"]) { $1 }) == first)
     }
 
-    @Test func `L1: Apps get the variables of a session manager, and the ones with the service's paths`() {
+    @Test func `L1: Apps get the variables of the systemd user manager, and the ones with the service's paths`() {
         let session = [
             "LANG": "en_GB.UTF-8", "PATH": "/usr/local/bin:/usr/bin", "SSH_AUTH_SOCK": "/run/user/1000/keyring/ssh",
             "QT_STYLE": "x", "XDG_RUNTIME_DIR": "/elsewhere", "XDG_STATE_HOME": "/elsewhere", "USER": "anna",

@@ -5,13 +5,13 @@ import NightshiftAPI
 import TestSupport
 import Testing
 
-/// Tests of the environment of the session's systemd (decision 0023).
+/// Tests of the environment of the systemd user manager (decision 0023).
 @Suite(.timeLimit(.minutes(20))) struct SessionManagerTests {
     private func manager(_ bus: PrivateBus) -> SessionManager {
         SessionManager(environment: ["DBUS_SESSION_BUS_ADDRESS": bus.address])
     }
 
-    @Test func `L1: The service reads the current environment of the session manager`() async throws {
+    @Test func `L1: The service reads the current environment of the systemd user manager`() async throws {
         let bus = try await PrivateBus.started()
         let mock = try MockSessionManager(
             on: bus, environment: ["LANG=de_DE.UTF-8", "EMPTY=", "WITH=a=b", "nothing", "DISPLAY=:0"])
@@ -25,7 +25,7 @@ import Testing
         #expect(SessionManager(environment: ["XDG_RUNTIME_DIR": folder.path]).environment()?["DISPLAY"] == ":0")
     }
 
-    @Test func `L1: Reading the environment of a missing session manager returns nil and starts no manager`()
+    @Test func `L1: Reading the environment of a missing user manager returns nil and starts no user manager`()
         async throws
     {
         let bus = try PrivateBus(activatable: ["org.freedesktop.systemd1"])

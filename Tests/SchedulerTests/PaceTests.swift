@@ -2,7 +2,7 @@ import NightshiftAPI
 import Scheduler
 import Testing
 
-/// Tests of the decision whether a transfer is slow, and of the time for which a slow transfer keeps its slot.
+/// Tests of the decision on whether a transfer is slow, and of the time for which a slow transfer keeps its slot.
 @Suite struct PaceTests {
     private static let rate = Pace.leastRate
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The time that a test has waited for an expected event, with the decision whether that is too long.
+/// The time that a test has waited for an expected event, with the decision on whether that is too long.
 ///
 /// A limit applies to a machine with a spare processor, so that a test can distinguish an immediate event from one that
 /// a timer of half a minute causes. Time in which every processor is busy does not count, because other work used the

@@ -18,7 +18,7 @@ package struct GatewayFinding: Sendable {
 
 /// Checks for problems that prevent a gateway from working. The checks do not need a running gateway.
 package enum GatewayChecks {
-    /// The time before a certificate's expiry from which the expiry is reported, in seconds: two weeks.
+    /// The time before a certificate's expiry at which warnings start, in seconds: two weeks.
     private static let warning: TimeInterval = 14 * 86_400
 
     package static func certificate(_ path: String, key: String) -> [GatewayFinding] {

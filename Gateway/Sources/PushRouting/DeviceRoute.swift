@@ -1,6 +1,6 @@
 package import PushProtocol
 
-/// The decisions which pushes are sent to one device, and when.
+/// The decisions about which pushes are sent to one device, and when.
 ///
 /// The type is a pure value: it receives inputs and times as arguments, and returns actions. It does not store the
 /// payloads of waiting pushes. The store is read when waiting pushes may be sent. The caller must execute the actions
@@ -97,7 +97,7 @@ package struct DeviceRoute: Sendable {
         case claim(topic: String, connection: UInt64)
     }
 
-    /// The number of unacknowledged pushes to a device from which stored pushes have to wait.
+    /// The number of unacknowledged pushes to a device at which stored pushes have to wait.
     package static let window = 64
     /// The minimum time between two loads that keep-alives and changes of the device request, in seconds.
     package static let spacing = 5.0

@@ -63,9 +63,10 @@ package struct ProviderSession: Sendable, Hashable {
 /// (410) is not counted as an error.
 package struct ProviderConduct: Sendable, Hashable {
     package struct Settings: Sendable, Hashable {
-        /// The balance from which the connection may use only one stream at a time.
+        /// The balance at which the connection is limited to one stream at a time. The limit ends at half of this
+        /// balance.
         package var slowFrom: Int
-        /// The balance from which the connection is closed.
+        /// The balance at which the connection is closed.
         package var endFrom: Int
 
         package init(slowFrom: Int, endFrom: Int) {

@@ -10,8 +10,8 @@ package import Store
 package struct AppEnvironment: Sendable {
     /// The environment of the service.
     package var service: [String: String]
-    /// The environment that the session's manager gives to the programs that it starts; nil if the session has no
-    /// manager.
+    /// The environment that the systemd user manager gives to the programs that it starts; nil if no user manager
+    /// answers.
     package var session: [String: String]?
     package var account: Account?
     package var homeDirectory: String

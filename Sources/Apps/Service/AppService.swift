@@ -22,8 +22,8 @@ package actor AppService {
         package var parts: FeatureHooks
         /// The environment of the service. Launched processes get some of its variables: ``AppEnvironment``.
         package var variables: [String: String]
-        /// Returns the environment that the session's manager currently gives to the programs that it starts; nil if
-        /// the session has no manager.
+        /// Returns the environment that the systemd user manager currently gives to the programs that it starts; nil if
+        /// no user manager answers.
         package var sessionVariables: @Sendable () -> [String: String]?
         package var homeDirectory: String
         /// The umask of launched processes.

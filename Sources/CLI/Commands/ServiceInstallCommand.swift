@@ -8,8 +8,8 @@ struct ServiceInstallCommand: ClientCommand {
         commandName: "install",
         abstract: "Install systemd units that start the service on demand and at login.",
         discussion: """
-            Writes two user units, and enables them if the systemd of your user runs. To continue transfers while you \
-            are not logged in, also run: loginctl enable-linger
+            Writes two user units, and enables them if the systemd user manager is running. To continue transfers \
+            while you are not logged in, also run: loginctl enable-linger
 
             Examples:
               nightshift service install
@@ -48,7 +48,7 @@ struct ServiceInstallCommand: ClientCommand {
             isEnabled
                 ? "systemd starts the service from now on."
                 : """
-                The systemd of your user does not run, so the units were not enabled. When it runs, enable them with:
+                The systemd user manager is not running, so the units were not enabled. When it runs, enable them with:
                   systemctl --user daemon-reload
                   systemctl --user enable --now \(UnitFiles.socketName) \(UnitFiles.serviceName)
                 """)

@@ -138,7 +138,7 @@ struct DoctorChecks: Sendable {
     private func checkSystemd() -> Finding {
         let manager = invocation.userManager
         guard manager.isRunning else {
-            return .ok("systemd", "the systemd of your user does not run; commands start the service")
+            return .ok("systemd", "the systemd user manager is not running; commands start the service")
         }
         if manager.isActive(UnitFiles.socketName) { return .ok("systemd", "starts the service on demand") }
         return .warn(

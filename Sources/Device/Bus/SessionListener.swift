@@ -137,8 +137,8 @@ final class SessionListener<Connection: SessionBusConnection> {
         reconnection.failed(hasAppeared: hasAppeared, now: now)
     }
 
-    /// Returns the address of the session bus: from the service's environment, from the session manager's environment,
-    /// or systemd's default.
+    /// Returns the address of the session bus: from the service's environment, from the environment of the systemd user
+    /// manager, or systemd's default.
     private static func address(
         _ environment: [String: String], _ session: () -> [String: String]?
     ) -> String? {

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import NightshiftAPI
 
-/// The systemd instance of the user's session, if it exists.
+/// The systemd user manager, if it runs.
 package struct SessionManager: Sendable {
     private let address: String?
 
@@ -19,7 +19,7 @@ package struct SessionManager: Sendable {
     private static let timeout: UInt64 = 1_000_000
 
     /// Returns the current environment that the manager gives to the programs it starts (`systemctl --user
-    /// show-environment`). A desktop adds its own variables after the login. Returns nil if there is no such manager,
+    /// show-environment`). A desktop adds its own variables after the login. Returns nil if there is no user manager,
     /// or if it does not answer.
     package func environment() -> [String: String]? {
         guard let address else { return nil }

@@ -106,7 +106,7 @@ final class FocusListener {
             }
         }
         absence = failures.isEmpty ? "there is no display" : failures.joined(separator: "; ")
-        // A starting desktop may have created its socket before it reports its display to the session manager.
+        // A starting desktop may have created its socket before it reports its display to the systemd user manager.
         let isAbout =
             reconnection.deadline == nil && displays.found.isEmpty
             && displays.socketPaths.contains { access($0, F_OK) == 0 }

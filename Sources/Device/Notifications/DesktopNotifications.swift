@@ -13,8 +13,8 @@ package final class DesktopNotifications: Sendable {
 
     /// - Parameters:
     ///   - environment: the environment of the service, which may contain the address of the session bus.
-    ///   - session: a function that returns the current environment that the session manager gives to the programs it
-    ///     starts. It may block for a moment.
+    ///   - session: a function that returns the current environment that the systemd user manager gives to the programs
+    ///     it starts. It may block for a moment.
     package init(environment: [String: String], session: @escaping @Sendable () -> [String: String]? = { nil }) {
         self.environment = environment
         self.session = session

@@ -1,4 +1,4 @@
-/// A decision whether a receiver becomes more accurate if it stays on for a requested fix. It is a pure value.
+/// A decision on whether a receiver becomes more accurate if it stays on for a requested fix. It is a pure value.
 ///
 /// A receiver first reports inaccurate fixes after it is switched on. If the fixes have not improved for some seconds,
 /// they will not improve later either, so the receiver is switched off.

@@ -90,8 +90,8 @@ package struct ProcessLocation: Hashable, Sendable, Codable {
     }
 }
 
-/// A `location` event of `GET /v1/process/commands`. It contains the permission, and is sent at first and after every
-/// change.
+/// A `location` event of `GET /v1/process/commands`. It contains the app's location permission, and is sent after
+/// `hello` and after every change.
 package struct LocationNotice: Hashable, Sendable, Codable {
     package var permission: LocationPermission
 

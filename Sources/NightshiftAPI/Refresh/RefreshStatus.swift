@@ -167,7 +167,7 @@ package struct RefreshRequest: Hashable, Sendable, Codable {
 }
 
 /// A `refresh` event of `GET /v1/process/commands`. It says whether the app is refreshed in the background, and is sent
-/// at first and after every change.
+/// after `hello` and after every change.
 package struct RefreshNotice: Hashable, Sendable, Codable {
     package var availability: RefreshAvailability
 

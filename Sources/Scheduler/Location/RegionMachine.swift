@@ -37,8 +37,8 @@ package struct RegionMachine: Hashable, Sendable, Codable {
         init(to state: RegionState) { self = state == .inside ? .entered : .left }
     }
 
-    /// Returns the distance in metres past the boundary from which a crossing counts: a tenth of the radius, between 10
-    /// and 50 m, and at most a quarter of the radius.
+    /// Returns how far past the boundary, in metres, the device must be for a crossing to count: a tenth of the radius,
+    /// between 10 and 50 m, and at most a quarter of the radius.
     package static func margin(ofRadius radius: Double) -> Double {
         min(max(10, min(50, radius / 10)), radius / 4)
     }

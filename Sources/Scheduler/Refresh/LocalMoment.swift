@@ -2,8 +2,8 @@ import NightshiftAPI
 
 /// A time of the wall clock in the user's time zone.
 ///
-/// Habits follow the local day. All values are integers or exact, so a time belongs to the same half-hour on every
-/// machine.
+/// Habits follow the local day. Days and times of day are computed in whole seconds, so a time belongs to the same
+/// half-hour on every machine.
 package struct LocalMoment: Hashable, Sendable, Codable {
     /// The time in seconds since 1970.
     package var seconds: Double

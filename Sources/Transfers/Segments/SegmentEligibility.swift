@@ -1,6 +1,6 @@
 import NightshiftAPI
 
-/// The decision whether a download may use several connections.
+/// The decision on whether a download may use several connections.
 package enum SegmentEligibility {
     /// The reason for a single connection.
     package enum Obstacle: String, Hashable, Sendable, CaseIterable {

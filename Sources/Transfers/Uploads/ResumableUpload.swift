@@ -55,8 +55,8 @@ package struct ResumableUpload: Hashable, Sendable {
     /// Creates an upload that starts, or that continues at a known resource.
     ///
     /// - Parameters:
-    ///   - resource: the known resource from an earlier run. The upload does not continue there if the source, the
-    ///     length or the origin of the target differs.
+    ///   - resource: the known resource from an earlier run. The upload continues there only if the source and the
+    ///     length are the same. A resource that receives secrets must also have the target's origin.
     ///   - uploadProtocol: ``UploadProtocol/draft(_:)`` begins with an ordinary request that can become resumable. Its
     ///     version is the last one that the origin was known to support.
     package init(

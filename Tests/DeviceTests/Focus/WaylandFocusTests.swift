@@ -53,13 +53,13 @@ import Testing
         }
     }
 
-    @Test func `L8: The monitor finds a display that the session manager reports later`() async throws {
+    @Test func `L8: The monitor finds a display that the systemd user manager reports later`() async throws {
         let sway = try PrivateSway()
         let session = Watched<[String: String]?>(nil)
         let own = ["XDG_RUNTIME_DIR": sway.environment["XDG_RUNTIME_DIR"] ?? ""]
         let focus = WatchedFocus(own, session: { session.read { $0 } })
         try await focus.wait(source: nil, detail: "there is no display")
-        // Desktops do this in the same order: first the socket, then the session manager's environment.
+        // Desktops do this in the same order: first the socket, then the environment of the systemd user manager.
         try await sway.start()
         session.update { [environment = sway.environment] in $0 = environment }
         try await focus.wait(source: .wlrForeignToplevel)

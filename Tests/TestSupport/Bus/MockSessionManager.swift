@@ -1,6 +1,6 @@
 import Foundation
 
-/// The environment interface of a session's systemd. It ends with this object.
+/// The environment interface of a systemd user manager. It ends with this object.
 package final class MockSessionManager: Sendable {
     private let process: ChildProcess
 
