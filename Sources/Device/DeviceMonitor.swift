@@ -10,7 +10,7 @@ package final class DeviceMonitor: Sendable {
         /// The real device. The system bus is at `address` (D-Bus specification, "Server Addresses"). The default is
         /// the value of `DBUS_SYSTEM_BUS_ADDRESS`, or the well-known address.
         case system(address: String? = nil)
-        /// A file of ``TraceLine``s, which is played in real time from the call of ``DeviceMonitor/start()``.
+        /// A file of ``TraceLine``s, which is played in real time from the call to ``DeviceMonitor/start()``.
         case trace(path: String)
     }
 

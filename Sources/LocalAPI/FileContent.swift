@@ -44,7 +44,7 @@ final class FileContent: Sendable {
     ) throws(Problem) {
         var files: [File] = []
         var missing = Problem.notFound("The file does not exist.")
-        // The loop repeats if a half was renamed between the two calls of open. Logs are not written fast enough to
+        // The loop repeats if a half was renamed between the two calls to open. Logs are not written fast enough to
         // cause many repetitions.
         for _ in 0..<100 {
             for file in files { close(file.descriptor) }

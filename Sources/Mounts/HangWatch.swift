@@ -46,14 +46,14 @@ package struct HangWatch: Sendable {
     /// - Returns: whether a silent file system responds again.
     package mutating func end(_ call: Call, now: Double) -> Bool {
         guard let ended = running.removeValue(forKey: call) else { return false }
-        // The call may have become overdue after the last call of `look(now:)`.
+        // The call may have become overdue after the last call to `look(now:)`.
         let wasSilent = silent.contains(ended.place) || ended.since + Self.timeout <= now
         guard wasSilent, silence(of: ended.place, now: now) == nil else { return false }
         silent.remove(ended.place)
         return true
     }
 
-    /// Returns the file systems that have become silent since the last call of this function.
+    /// Returns the file systems that have become silent since the last call to this function.
     package mutating func look(now: Double) -> [FileSystemKey] {
         let found = Set(running.values.filter { $0.since + Self.timeout <= now }.map(\.place)).subtracting(silent)
         silent.formUnion(found)

@@ -26,7 +26,7 @@ package protocol CurlChannelDelegate: AnyObject, Sendable {
     /// Called when the TLS connection is established and the server's certificate is verified.
     func opened()
 
-    /// Receives the next bytes, at least one. More bytes are read only after a call of ``CurlChannel/resume()``.
+    /// Receives the next bytes, at least one. More bytes are read only after a call to ``CurlChannel/resume()``.
     func received(_ bytes: [UInt8])
 
     /// Handles the end of the channel. This is the last call, and it is made exactly once. The code 0 means that the

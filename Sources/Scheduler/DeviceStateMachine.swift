@@ -132,7 +132,7 @@ package struct DeviceStateMachine: Sendable {
 
     package var moment: DeviceState { DeviceState(conditions: conditions, phase: doze.phase) }
 
-    /// The time in boot seconds of the next call of ``tick(now:)``.
+    /// The time in boot seconds of the next call to ``tick(now:)``.
     package var nextDeadline: Double? { doze.nextDeadline }
 
     // MARK: - Texts

@@ -166,7 +166,7 @@ package struct DozeMachine: Sendable {
         return obstacle ?? .settling
     }
 
-    /// The time in boot seconds of the next call of ``tick(now:)``.
+    /// The time in boot seconds of the next call to ``tick(now:)``.
     package var nextDeadline: Double? {
         guard readingDue == nil else { return nil }
         return switch state.phase {

@@ -151,7 +151,7 @@ extension TransferQueue {
 
     // MARK: - Time
 
-    /// Returns the time in boot seconds of the next call of ``tick(_:)``.
+    /// Returns the time in boot seconds of the next call to ``tick(_:)``.
     func nextDeadline(_ now: Double) -> Double? {
         let share = bytesPerSecond / Double(max(1, running.count))
         let done = running.map { transfers[$0].missing }.min().map { missing in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Tests of the calls of the delegate, their order and their number (spec sections 2.4 and 3).
+/// Tests of the calls to the delegate, their order and their number (spec sections 2.4 and 3).
 @Suite struct DeliveryTests {
     @Test func `T7: A download's delegate gets its calls in Apple's order`() async throws {
         let world = try World()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Tests of the requests of a location manager to the service, and of the resulting calls of its delegate (rows R6 and
+/// Tests of the requests of a location manager to the service, and of the resulting calls to its delegate (rows R6 and
 /// R7).
 @Suite struct LocationManagerTests {
     /// A process with a manager whose delegate records its calls.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Nightshift
 
-/// Tests of locations for a running app: the requests to the service, and the calls of the delegate (row R6).
+/// Tests of locations for a running app: the requests to the service, and the calls to the delegate (row R6).
 @Suite(.timeLimit(.minutes(20))) struct PlaceRequestTests {
     /// A process with a manager whose delegate records its calls.
     private final class App: Sendable {

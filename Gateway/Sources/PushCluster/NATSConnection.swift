@@ -321,7 +321,7 @@ final class NATSSubscription: @unchecked Sendable {
             throw NATSConnection.gone
         }
         self.pointer = pointer
-        // When this callback runs, the last call of the handler has returned.
+        // When this callback runs, the last call to the handler has returned.
         natsSubscription_SetOnCompleteCB(
             pointer, { if let closure = $0 { Unmanaged<Body>.fromOpaque(closure).release() } }, closure.toOpaque())
     }

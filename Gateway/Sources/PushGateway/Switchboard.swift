@@ -9,7 +9,7 @@ import Synchronization
 package protocol DeviceLink: Sendable {
     func send(_ message: Message)
     func answerKeepAlive()
-    /// Schedules a call of ``Switchboard/turn(_:connection:)`` at this time, in milliseconds since 1970.
+    /// Schedules a call to ``Switchboard/turn(_:connection:)`` at this time, in milliseconds since 1970.
     func wake(at: Int64)
     func close(_ refusal: Refusal)
 }

@@ -2,7 +2,7 @@
 """An app of UnifiedPush, written from the specification alone: a connector of both versions on Debian's python3-dbus.
 
 Usage: unifiedpush_app.py NAME LOG [--register TOKEN] [--unregister TOKEN] [--version 1|2] [--stay SECONDS] [--refuse]
-The app requests NAME on the session bus. It appends a JSON line to LOG for every call of the distributor, and for every answer to its
+The app requests NAME on the session bus. It appends a JSON line to LOG for every call from the distributor, and for every answer to its
 own calls. Without --stay it ends after five seconds without a call, like an app that the bus has started for a message.
 """
 

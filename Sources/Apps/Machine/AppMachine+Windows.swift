@@ -15,7 +15,7 @@ extension AppMachine {
         return bringToFront(now: now)
     }
 
-    /// Whether a call of ``desktopShows(inFront:now:)`` with false has an effect.
+    /// Whether a call to ``desktopShows(inFront:now:)`` with false has an effect.
     package var isShownByDesktop: Bool {
         record.process != nil && windows.haveBeenInFront && (record.state == .active || record.state == .inactive)
     }

@@ -27,7 +27,7 @@ struct DevicePolicyCommand: ClientCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The time from the call of the expiration handlers to the end of the background time.",
+            "The time between the call to the expiration handlers and the end of the background time.",
             valueName: "seconds"))
     var lead: Double?
 

@@ -6,7 +6,7 @@ final class DistributorConnection: SessionBusConnection {
     private let bus: MessageBus
     private var asked: [UInt64: Question] = [:]
     private var isKnown = false
-    /// The calls of apps that the service has not answered yet.
+    /// The calls from apps that the service has not answered yet.
     private var held: [UInt64: (call: HeldCall, version: DistributorVersion)] = [:]
     private var lastHeld: UInt64
     private var watched: Set<String> = []
@@ -21,7 +21,7 @@ final class DistributorConnection: SessionBusConnection {
         case call(number: UInt64)
     }
 
-    /// The maximum number of calls of apps that may wait for an answer at the same time.
+    /// The maximum number of calls from apps that may wait for an answer at the same time.
     private static let mostHeld = 64
     /// The number of seconds for an app to start. dbus-daemon allows two minutes.
     private static let startTimeout = 130.0

@@ -69,7 +69,7 @@ public import Foundation
     /// The asynchronous form of the method with a completion handler. The library calls only one of these two methods.
     func applicationPerformFetch(_ application: Application) async -> BackgroundFetchResult
 
-    /// Called when the app has received a device token for its provider. This happens after a call of
+    /// Called when the app has received a device token for its provider. This happens after a call to
     /// ``Application/registerForRemoteNotifications()``, and whenever the token changes.
     ///
     /// - Parameter deviceToken: The token. Send it to the provider in hexadecimal. The length of tokens varies.

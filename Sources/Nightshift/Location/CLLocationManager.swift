@@ -26,7 +26,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
         /// Whether the delegate has been notified of a denial by the user since the manager last started to monitor
         /// significant changes.
         var hasHeardDenial = false
-        /// The number of recent calls of delegate methods that the delegate does not implement.
+        /// The number of recent calls to delegate methods that the delegate does not implement.
         var unheard = 0
         var desiredAccuracy = kCLLocationAccuracyBest
         var distanceFilter = kCLDistanceFilterNone
@@ -387,7 +387,7 @@ extension CLLocationManager {
         }
     }
 
-    /// Counts a call of a delegate method that the delegate does not implement.
+    /// Counts a call to a delegate method that the delegate does not implement.
     func countUnheard() {
         state.withLock { $0.unheard += 1 }
     }

@@ -104,7 +104,7 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
 
     public override var countOfBytesExpectedToSend: Int64 { content.withLock(\.expectedToSend) }
 
-    /// Reverses one call of ``suspend()``. The method returns at once.
+    /// Reverses one call to ``suspend()``. The method returns at once.
     public override func resume() {
         let isFirst = content.withLock { content in
             guard content.phase == .open, content.suspensions > 0 else { return false }
@@ -116,7 +116,7 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
         if isFirst { session.load(self) } else { follow() }
     }
 
-    /// Suspends the task. Calls nest: each call must be reversed by a call of ``resume()``.
+    /// Suspends the task. Calls nest: each call must be reversed by a call to ``resume()``.
     public override func suspend() {
         content.withLock { content in
             if content.phase == .open { content.suspensions += 1 }
@@ -136,7 +136,7 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
         return isTaken
     }
 
-    /// Suspends or resumes FoundationNetworking's task, as the app wants it now. Calls of FoundationNetworking's
+    /// Suspends or resumes FoundationNetworking's task, as the app wants it now. Calls to FoundationNetworking's
     /// `suspend()` nest, so they are made only on changes.
     private func follow() {
         turn.withLock { _ in

@@ -84,7 +84,7 @@ public final class BackgroundUploadTask: URLSessionUploadTask, BackgroundTask, @
         set { core.describe(newValue) }
     }
 
-    /// Reverses one call of ``suspend()``.
+    /// Reverses one call to ``suspend()``.
     ///
     /// The method returns when the service has stored the task on disk, which takes some milliseconds. It returns at
     /// once if the service cannot be reached, and after 5 s if the service does not respond. In these two cases, this
@@ -92,7 +92,7 @@ public final class BackgroundUploadTask: URLSessionUploadTask, BackgroundTask, @
     public override func resume() { core.resume() }
 
     /// Suspends the task. A suspended task causes no traffic and does not time out. Calls nest: each call must be
-    /// reversed by a call of ``resume()``.
+    /// reversed by a call to ``resume()``.
     public override func suspend() { core.suspend() }
 
     /// Cancels the task and returns at once. The delegate is notified with `NSURLErrorCancelled` when the task has been

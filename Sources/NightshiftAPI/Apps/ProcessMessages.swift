@@ -66,7 +66,7 @@ package struct ProcessCommand: Hashable, Sendable, Codable {
     package enum Action: String, Sendable, Codable, CaseIterable {
         /// A change of the app's state. The app acknowledges it when the delegate method has returned.
         case enter
-        /// A call of `handleEventsForBackgroundURLSession`. The app acknowledges it when the completion handler is
+        /// A call to `handleEventsForBackgroundURLSession`. The app acknowledges it when the completion handler is
         /// called.
         case handleEvents
         /// A wake of any source except sessions. The app acknowledges it when the completion handler is called.

@@ -74,7 +74,7 @@ package struct DeviceProvider: Hashable, Sendable, Codable {
 package struct DeviceSettings: Hashable, Sendable, Codable {
     /// The policy for apps without a policy of their own.
     package var backgroundPolicy: BackgroundPolicy = .opportunistic
-    /// The number of seconds between the call of the expiration handlers and the end of background time.
+    /// The number of seconds between the call to the expiration handlers and the end of background time.
     package var expirationLead: Double = 5
     /// The values that override those of the device. Responses contain ``DeviceKey/hiddenPlace`` instead of a location;
     /// see ``shown``.

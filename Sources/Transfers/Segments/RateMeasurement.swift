@@ -31,7 +31,7 @@ struct RateMeasurement: Hashable, Sendable {
     /// measured.
     ///
     /// - Parameters:
-    ///   - flows: the values of the last call of ``read(_:now:)``.
+    ///   - flows: the values of the last call to ``read(_:now:)``.
     ///   - bytes: the number of bytes of the file that have arrived by now.
     ///   - isDue: whether the measurement must end with the known values.
     func rate(_ flows: [Flow], bytes: Int64, now: Double, isDue: Bool) -> Double? {

@@ -2,7 +2,7 @@ import Foundation
 import FoundationNetworking
 import Nightshift
 
-/// Calls of FoundationNetworking's initialisers. This file imports FoundationNetworking too, so Swift prefers these
+/// Calls to FoundationNetworking's initialisers. This file imports FoundationNetworking too, so Swift prefers these
 /// initialisers to the library's.
 enum BesideFoundationNetworking {
     static func session(

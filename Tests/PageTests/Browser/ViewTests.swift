@@ -237,7 +237,7 @@ struct ViewTests {
     }
 
     /// Opens the page in a browser, with its state in `window.known` and with `script` as the body of `fetch`. In that
-    /// script a call of `hold()` waits until the test calls the function that is then in `window.held`.
+    /// script a call to `hold()` waits until the test calls the function that is then in `window.held`.
     private func opened(_ fixture: PageFixture, fetchingBy script: String) async throws -> Browser {
         let browser = try await Browser()
         try await browser.open(try await fixture.open().url)

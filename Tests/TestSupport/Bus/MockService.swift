@@ -139,7 +139,7 @@ package final class MockService: Sendable {
             ["sssav", kind.interface, signal, words.map { $0[0] }.joined(), "\(words.count)"] + words.flatMap(\.self))
     }
 
-    /// Returns the calls of a method of the service's main object so far, as busctl(1) prints them.
+    /// Returns the calls to a method of the service's main object so far, as busctl(1) prints them.
     package func calls(of method: String) async throws -> String {
         try await call("org.freedesktop.DBus.Mock", "GetMethodCalls", ["s", method])
     }

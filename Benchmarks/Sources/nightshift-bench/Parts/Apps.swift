@@ -13,7 +13,7 @@ struct Apps {
         var section = Section(
             title: "Apps",
             method:
-                "The app links the library. *Wake*: the time from the write of the last byte of a download to the call of the delegate, while the app "
+                "The app links the library. *Wake*: the time from the write of the last byte of a download until the delegate is called, while the app "
                 + "is suspended (\(wakes) times). *Events*: \(events) downloads end while the app is not running; then it is launched and receives "
                 + "the events, and each file is linked, delivered and acknowledged. *Idle*: the app in the foreground, for 15 s, as `/proc` shows it.",
             header: ["", "", ""])

@@ -24,7 +24,7 @@ package struct UnifiedPushState: Sendable {
     var lines: [String: Line] = [:]
     /// The endpoint that was last sent to the app of each registration, by topic.
     var announcing: [String: String] = [:]
-    /// The calls of apps whose registrations wait for their tokens, by topic.
+    /// The calls from apps whose registrations wait for their tokens, by topic.
     var pending: [String: Pending] = [:]
     package internal(set) var isEnrolled: Bool
     /// The common prefix of all endpoints of the gateway, as the gateway last reported it.
