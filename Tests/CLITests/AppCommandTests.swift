@@ -107,7 +107,7 @@ struct AppCommandTests {
         #expect(service.requests.first?.path == "/v1/apps/\(path)")
     }
 
-    @Test func `L1: The command why explains transfers by number and apps by id`() async throws {
+    @Test func `L1: The why command explains transfers by number and apps by id`() async throws {
         let world = try World()
         let service = try service(world)
         defer { service.stop() }

@@ -73,7 +73,7 @@ struct EntryRunTests {
         #expect(ear.text.components(separatedBy: "No connection to example.org.").count == 2)
     }
 
-    @Test func `The command why prints a repeated error once, with its number of occurrences`() {
+    @Test func `The why command prints a repeated error once, with its number of occurrences`() {
         var task = Samples.waiting()
         task.wait?.count = 7
         task.wait?.detail = "No connection."

@@ -24,7 +24,7 @@ struct RetryCommandTests {
         }
     }
 
-    @Test func `retry without numbers retries all waiting transfers`() async throws {
+    @Test func `The retry command without ids retries all transfers that wait after a failure`() async throws {
         let world = try World()
         let service = try Self.service(world)
         defer { service.stop() }
@@ -32,7 +32,7 @@ struct RetryCommandTests {
         #expect(world.output.text == "7 transfers are retried now.\n" && world.errors.text.isEmpty)
     }
 
-    @Test func `retry names the host for which transfers wait`() async throws {
+    @Test func `The retry command names the host for which transfers wait`() async throws {
         let world = try World()
         let service = try Self.service(world, hosts: ["https://a.example:443"])
         defer { service.stop() }
@@ -65,7 +65,7 @@ struct RetryCommandTests {
         #expect(answer.count == 0 && answer.refused.map(\.id) == [TaskID(5)])
     }
 
-    @Test func `retry prints the same refusal of many transfers once`() async throws {
+    @Test func `The retry command prints the same refusal of many transfers once`() async throws {
         let world = try World()
         let service = try world.service { request in
             guard request.method == "POST" else { return try .json(Samples.status) }
@@ -98,7 +98,7 @@ struct RetryCommandTests {
             ])
     }
 
-    @Test func `retry sends few requests for many numbers`() async throws {
+    @Test func `The retry command sends few requests for many transfers`() async throws {
         let world = try World()
         let service = try Self.service(world)
         defer { service.stop() }

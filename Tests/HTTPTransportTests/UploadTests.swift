@@ -92,7 +92,7 @@ import Transfers
         #expect(end.failure?.message.contains("while sending") == true, "\(end)")
     }
 
-    @Test func `A server that resets an upload causes a lost connection`() async throws {
+    @Test func `A connection reset during an upload is reported as a lost connection`() async throws {
         let origin = try OriginServer()
         origin.serve("/up", .text("", .resetUploadAfter(1_000_000)))
         let (end, _) = try await upload(origin)

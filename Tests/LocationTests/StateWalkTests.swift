@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: 0..<10 as Range<UInt64>)
-    func `R6: In random walks each event is real, and leaves the right side of its region`(seed: UInt64)
+    func `R6: In random walks each region event is real, and each region ends in the correct state`(seed: UInt64)
         throws
     {
         var walk = Walk(seed: seed)

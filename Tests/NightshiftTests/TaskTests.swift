@@ -8,7 +8,7 @@ import Testing
 
 /// Tests of sessions and tasks as the app uses them (spec sections 2.2 and 2.3).
 @Suite struct TaskTests {
-    @Test func `T7: Calls of suspend() and resume() nest`() async throws {
+    @Test func `T7: Calls to suspend() and resume() nest`() async throws {
         let world = try World()
         let session = world.process().session(Recorder())
         let task = session.downloadTask(with: url())
@@ -125,7 +125,8 @@ import Testing
         try await world.service.state.wait(for: "the next change") { $0.changes.last?.description == "third" }
     }
 
-    @Test func `T7: A cancelled task ends with -999, even if the service does not have it`() async throws {
+    @Test func `T7: A cancelled task ends with NSURLErrorCancelled, even if the service does not have it`() async throws
+    {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -468,7 +469,10 @@ import Testing
         #expect(second.heard.read { $0 } == [])
     }
 
-    @Test func `T7: In a second process, the session and all its tasks fail with -996`() async throws {
+    @Test
+    func `T7: A session and its tasks fail with NSURLErrorBackgroundSessionInUseByAnotherProcess in a second process`()
+        async throws
+    {
         let world = try World()
         world.service.state.update { $0.taken = ["org.example.photos"] }
         let delegate = Recorder()
@@ -494,7 +498,7 @@ import Testing
         #expect(task.error?.localizedDescription == "It has too long a name.")
     }
 
-    @Test func `T7: An upload without its file fails with -1100`() async throws {
+    @Test func `T7: An upload without its file fails with NSURLErrorFileDoesNotExist`() async throws {
         let world = try World()
         let delegate = Recorder()
         let session = world.process().session(delegate)
@@ -522,7 +526,9 @@ import Testing
         #expect(error.localizedDescription == "In words.")
     }
 
-    @Test func `T10: After a force quit, the next process gets -999 with the reason and resume data`() async throws {
+    @Test func `T10: After a force quit, the next process gets NSURLErrorCancelled with the reason and resume data`()
+        async throws
+    {
         let world = try World()
         let process = world.process()
         process.session(Recorder()).downloadTask(with: url()).resume()

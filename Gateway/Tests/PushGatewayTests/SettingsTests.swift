@@ -7,8 +7,7 @@ import Testing
         ("2197", "::", 2_197), ("127.0.0.1:0", "127.0.0.1", 0), ("[::1]:5223", "::1", 5_223),
         ("localhost:65535", "localhost", 65_535),
     ])
-    func `R5: The parser reads an address from a port, or from a host and a port`(text: String, host: String, port: Int)
-    {
+    func `R5: An address may be a port, or a host and a port`(text: String, host: String, port: Int) {
         #expect(GatewaySettings.Address(text) == GatewaySettings.Address(host: host, port: port))
     }
 

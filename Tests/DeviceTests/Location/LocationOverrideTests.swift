@@ -30,7 +30,9 @@ import Testing
         #expect(LocationOverride(text) == nil && !conditions.set(.location, to: text))
     }
 
-    @Test func `R6: A location override is the only source, and a new override is a fix at once`() async throws {
+    @Test func `R6: A location override is the only source, and a changed override is reported as a fix at once`()
+        async throws
+    {
         let receiver = try FakeReceiver(walk: [(latitude: 1, longitude: 1)])
         try await receiver.start()
         let watched = try WatchedSources(gpsd: receiver.port)

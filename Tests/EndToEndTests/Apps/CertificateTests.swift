@@ -64,7 +64,11 @@ import app_probe
         #expect(app.seen(.sessionChallenge).count == 1)
     }
 
-    @Test func `T7: A task ends with -1202 if the app leaves the trust decision to the system`() async throws {
+    @Test
+    func
+        `T7: A task ends with NSURLErrorServerCertificateUntrusted if the app leaves the trust decision to the system`()
+        async throws
+    {
         let server = try await SecureServer()
         let app = try await dead(server) { $0.answer = .default }
         let end = try await app.wait(for: .completed)
@@ -78,7 +82,7 @@ import app_probe
         #expect(server.requestCount == 0)
     }
 
-    @Test func `T7: Cancelling a server's challenge ends only that task, with -999`() async throws {
+    @Test func `T7: Cancelling a server's challenge ends only that task, with NSURLErrorCancelled`() async throws {
         let server = try await SecureServer()
         let app = try await dead(server, ["one", "two"]) { $0.answer = .cancel }
         try await app.wait(for: .completed, count: 2)

@@ -73,7 +73,7 @@ import app_probe
         #expect(app.seen(.challenge).prefix(2).map(\.code) == [0, 1])
     }
 
-    @Test func `T9: Cancelling a challenge ends the task with -999`() async throws {
+    @Test func `T9: Cancelling a challenge ends the task with NSURLErrorCancelled`() async throws {
         let app = try await dead([.requireBasic(user: "me", password: "x")]) { $0.answer = .cancel }
         let end = try await app.wait(for: .completed)
         #expect(end.code == NSURLErrorCancelled && end.reason == nil)

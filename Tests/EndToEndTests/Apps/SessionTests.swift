@@ -137,7 +137,9 @@ import app_probe
         #expect(Set(app.seen(.completed).compactMap(\.priority)) == [0.75, 0.25])
     }
 
-    @Test func `T7: A second process gets -996 for a session that the first process keeps`() async throws {
+    @Test func `T7: A second process gets NSURLErrorBackgroundSessionInUseByAnotherProcess for a session of the first`()
+        async throws
+    {
         let (app, gate) = (try AppFixture(), Gate())
         app.origin.serve("/film", Resource(content: content, behaviours: [.holdFrom(1 << 20, gate)]))
         try app.order { $0.transfers = [TransferOrder(app.origin.url("/film"), "film")] }
