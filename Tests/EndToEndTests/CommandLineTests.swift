@@ -219,7 +219,7 @@ import Testing
     }
 
     @Test(
-        "After ^C or a closed terminal, a repeated download to standard output continues its bytes",
+        "After ^C or a closed terminal, a repeated download to standard output resumes",
         arguments: [SIGINT, SIGHUP])
     func repeatedToStandardOutput(signal: Int32) async throws {
         let (service, origin, gate) = (try Service(), try OriginServer(), Gate())

@@ -58,7 +58,7 @@ import Testing
         #expect(record == AttemptRecord(failures: 0, fruitless: 0, furthest: 12, restarts: 2))
     }
 
-    @Test func `Bytes that are continued once and then lost do not shorten the pauses`() {
+    @Test func `Versions that are resumed once and then discarded do not shorten the pauses`() {
         // Each version is resumed once, fetches one byte more than the last version, and is then discarded.
         var record = AttemptRecord()
         for number in 1...20 {

@@ -100,7 +100,7 @@ extension Simulations {
             }
         }
 
-        @Test func `B4: A task tries the first URL again later if no mirror can continue the bytes`() async {
+        @Test func `B4: A task tries the first URL again later if it cannot resume from a mirror`() async {
             await #expect(processExitsWith: .success) {
                 await Self.download("dated", mirrors: ["other"]) {
                     $0.priority = nil

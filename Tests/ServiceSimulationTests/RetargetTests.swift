@@ -370,7 +370,7 @@ enum Mirror {
         await scenario.finish()
     }
 
-    /// Returns the number of times that bytes were continued directly after a change of URL.
+    /// Returns the number of times that a download resumed directly after a change of URL.
     static func continuations(_ world: World) async -> Int {
         let journal = await world.journal()
         return world.ledger.entries.keys.reduce(0) { count, id in

@@ -55,7 +55,7 @@ package struct SourceRound: Hashable, Sendable {
 
     package var isLast: Bool { remaining == 0 }
 
-    /// Returns whether bytes on disk may be discarded for the file at this URL. A mirror may only continue the bytes,
+    /// Returns whether bytes on disk may be discarded for the file at this URL. Bytes are not discarded for a mirror,
     /// with two exceptions: they came from this mirror, or the task's own URL answered with an error status.
     ///
     /// - Parameter bytes: the URL that the bytes came from; nil without bytes.

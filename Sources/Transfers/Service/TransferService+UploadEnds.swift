@@ -55,7 +55,7 @@ extension TransferService {
         bounds.endCancellation()
     }
 
-    /// Removes all bytes of an ended task that will not be continued, on this machine and on the server.
+    /// Removes all bytes of an ended task that will not be resumed, on this machine and on the server.
     func discard(_ record: TaskRecord) {
         removeSoon(record) { [partials] in partials.discard(record) }
         sources.remove(record)

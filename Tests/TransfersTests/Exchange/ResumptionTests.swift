@@ -163,7 +163,7 @@ import Transfers
                 file.removeLast(file.count - start - received)
             }
         }
-        // The test is meaningful only if enough files are finished and enough bytes are continued.
+        // The test is meaningful only if enough files are finished and enough responses continue a download.
         always(finished > 2_000 && continued > 2_000, "seed \(seed): \(finished) finished, \(continued) continued")
     }
 

@@ -73,7 +73,7 @@ import Transfers
         #expect(fields(Self.bytes(Self.total)) == ["Range: bytes=999999-", "If-Range: \"a\""])
     }
 
-    @Test func `B2: A response with the same strong tag continues the bytes on disk`() {
+    @Test func `B2: A download resumes with a response that has the same strong tag`() {
         let answer = part(from: Self.count, tag: "\"a\"")
         guard case .append(let representation, offset: Self.count, length: 600_000) = judge(answer, Self.bytes()) else {
             Issue.record("\(judge(answer, Self.bytes()))")
@@ -158,7 +158,7 @@ import Transfers
 
     // MARK: Without a digest
 
-    @Test func `B2: Without a digest, an equal tag continues the bytes only of the same resource`() {
+    @Test func `B2: Without a digest, a download with an equal tag resumes only from the same resource`() {
         let same = Self.unverified(from: "http://example.org:80/file?")
         #expect(fields(same) == ["Range: bytes=400000-", "If-Range: \"a\""])
         guard case .append = judge(part(from: Self.count, tag: "\"a\""), same) else {
@@ -194,7 +194,7 @@ import Transfers
         if case .append = judge(answer, own) { #expect(isSame) } else { #expect(!isSame) }
     }
 
-    @Test func `B2: A current URL with a query continues bytes whose stored URL has no query`() {
+    @Test func `B2: A download resumes from a URL with a query if the stored URL has no query`() {
         var own = partial(Self.count, of: Self.total, modified: nil)
         own.place = "http://example.org:80/file"
         var answer = part(from: Self.count, tag: "\"a\"")

@@ -83,7 +83,7 @@ import Transfers
         ["Content-Type": type, "Transfer-Encoding": "chunked"]
     }
 
-    @Test func `T8: A page is suspect even if the bytes on disk cannot be continued`() {
+    @Test func `T8: A page is suspect even if the download cannot resume from the bytes on disk`() {
         var unusable = Self.known()
         unusable.condition = .unusable
         #expect(Self.doubt(judge(Self.page, unusable)) != nil)

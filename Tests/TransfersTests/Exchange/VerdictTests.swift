@@ -198,7 +198,7 @@ import Transfers
         #expect(verdict.lossReason?.contains("shows whether it has changed") == true)
     }
 
-    @Test func `The reason for a restart says why the old bytes cannot be continued`() {
+    @Test func `The reason for a restart says why the download cannot resume`() {
         let answer = head(200, ["Content-Length": "100"])
         #expect(judge(answer, partial(10, condition: .unusable)).lossReason?.contains("does not send parts") == true)
         #expect(judge(answer, partial(10, tag: nil, modified: nil)).lossReason?.contains("recognised") == true)

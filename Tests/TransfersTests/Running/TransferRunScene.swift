@@ -31,7 +31,7 @@ struct TransferRunScene {
             random: { 0.5 }, token: { "token" })
     }
 
-    /// Returns bytes from the task's own URL that can be continued.
+    /// Returns bytes from the task's own URL from which the download can resume.
     static func partial(_ count: Int64) -> PartialFile {
         var partial = PartialFile(path: "/p/a", bootID: "b")
         partial.total = 1_000_000

@@ -66,7 +66,7 @@ import Transfers
         #expect(attempts == 12 && record.state == .failed)
     }
 
-    @Test func `T8: Attempts without bytes do not count against a download that cannot be continued`() {
+    @Test func `T8: Attempts without bytes do not count against a download that cannot resume`() {
         let (_, record) = Self.attempts(fetching: 1_000, most: 9)
         var scene = TransferRunScene { $0 = record }
         for _ in 0..<50 {
@@ -269,7 +269,7 @@ import Transfers
         #expect(!Self.kinds(scene.ended(.question(challenge))).contains(.question))
     }
 
-    @Test func `Checkpoints are due after bytes or seconds, and only during an exchange`() {
+    @Test func `A checkpoint is due after enough new bytes or enough time, and only during an exchange`() {
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(0) }
         let start = scene.now.bootSeconds
         #expect(!scene.run.isCheckpointDue(new: TransferRun.checkpointBytes, now: start))

@@ -21,7 +21,7 @@ import Testing
         record.noteProgress()
     }
 
-    @Test func `Bytes that cannot be continued are not progress`() {
+    @Test func `Bytes from which a download cannot resume are not progress`() {
         var record = Self.record(tag: nil)
         record.failures = 3
         for number in 1...5 {
@@ -32,7 +32,7 @@ import Testing
         #expect(record.lossSentence?.contains("from byte 0 each time") == true)
     }
 
-    @Test func `Bytes that can be continued are progress`() {
+    @Test func `Bytes from which a download can resume are progress`() {
         var record = Self.record(tag: "\"a\"")
         record.failures = 3
         Self.attempt(&record, 1_000_000)
@@ -57,7 +57,7 @@ import Testing
         record.received = 600_000
         record.noteProgress()
         #expect(!record.hasAdvanced && record.fruitless == 1)
-        // The bytes must also be continued.
+        // An attempt must also resume from these bytes.
         record.noteContinuation(from: 600_000)
         #expect(record.hasAdvanced && record.fruitless == 0 && record.failures == 0)
     }

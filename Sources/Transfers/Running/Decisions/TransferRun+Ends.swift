@@ -188,6 +188,6 @@ package enum SegmentsConclusion: Hashable, Sendable {
 extension TransferFailure {
     /// Returns the failure of a mirror that could continue only by discarding bytes, which a mirror must not do.
     static func keepsBytes(because reason: String) -> TransferFailure {
-        TransferFailure(.resourceChanged, "The mirror cannot continue the bytes on disk: \(reason).")
+        TransferFailure(.resourceChanged, "The download cannot resume from the mirror: \(reason).")
     }
 }

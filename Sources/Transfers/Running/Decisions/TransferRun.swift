@@ -69,8 +69,8 @@ package struct TransferRun: Sendable {
     package var isAccepted = false
     /// Whether the response that is being received began at byte 0.
     private(set) var isFromStart = false
-    /// The row's description of the bytes on disk. The run keeps this description while it tries mirrors that may
-    /// continue the bytes.
+    /// The row's description of the bytes on disk. The run keeps this description while it tries mirrors from which the
+    /// download may resume.
     @CopyOnWrite package internal(set) var ownPartial: PartialFile? = nil
     /// The start of the current exchange, and the time of its accepted response, in boot seconds.
     package var begunAt: Double = 0
@@ -234,7 +234,7 @@ package struct TransferRun: Sendable {
         return save()
     }
 
-    /// Restores the description of the bytes on disk, because none of the mirrors has continued these bytes.
+    /// Restores the description of the bytes on disk, because the download has resumed from none of the mirrors.
     mutating func returnFromMirrors() {
         if let ownPartial, record.partial?.isOfAnotherURL == true { record.partial = ownPartial }
         ownPartial = nil
