@@ -7,7 +7,7 @@ struct AppListCommand: ClientCommand {
         commandName: "list",
         abstract: "List apps with their states.",
         discussion: """
-            The list has the installed apps, and programs that use the service without a desktop entry.
+            The list contains the installed apps, and programs that use the service without a desktop entry.
 
             Examples:
               nightshift app list

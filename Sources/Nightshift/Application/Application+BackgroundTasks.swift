@@ -22,7 +22,7 @@ extension Application {
     ///     each, in the order in which the tasks were begun. Each call waits until the previous handler has returned.
     ///   - caller: Do not pass this argument.
     /// - Returns: The identifier for ``endBackgroundTask(_:)``, or ``BackgroundTaskIdentifier/invalid`` if the app has
-    ///   no background time. ``backgroundTaskRefusal`` then has the reason.
+    ///   no background time. ``backgroundTaskRefusal`` then gives the reason.
     public nonisolated func beginBackgroundTask(
         withName taskName: String?, expirationHandler handler: (@MainActor @Sendable () -> Void)? = nil,
         caller: String = #function

@@ -78,7 +78,7 @@ package struct BackgroundRun: Hashable, Sendable, Codable {
         case foreground
         /// An exit of the process, including one after a request to quit.
         case ended
-        /// An end of the process by the service. The last exit of the app has the reason.
+        /// An end of the process by the service. The last exit of the app gives the reason.
         case terminated
 
         package var sentence: String {
