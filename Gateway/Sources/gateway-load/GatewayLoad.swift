@@ -46,7 +46,9 @@ import PushGateway
     var storm = 0
 
     func validate() throws {
-        guard devices > 0, parallel > 0, hold >= 0 else { throw ValidationError("A number must be above 0.") }
+        guard devices > 0 else { throw ValidationError("--devices must be above 0.") }
+        guard parallel > 0 else { throw ValidationError("--parallel must be above 0.") }
+        guard hold >= 0 else { throw ValidationError("--hold must not be below 0.") }
         guard (0...devices).contains(storm) else {
             throw ValidationError("--storm must be between 0 and the number of devices.")
         }

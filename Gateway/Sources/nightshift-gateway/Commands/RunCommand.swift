@@ -78,11 +78,13 @@ struct Run: AsyncParsableCommand {
     var errorLimit = 100
 
     func validate() throws {
-        guard silentPerHour > 0, requestRate > 0, endpointRate > 0 else {
-            throw ValidationError("A rate must be above 0.")
-        }
-        guard logLimit > 0, providerIdle > 0, bodyTimeout > 0, errorLimit > 0 else {
-            throw ValidationError("A limit must be above 0.")
+        let numbers = [
+            ("--silent-per-hour", silentPerHour), ("--request-rate", requestRate), ("--endpoint-rate", endpointRate),
+            ("--log-limit", Double(logLimit)), ("--provider-idle", Double(providerIdle)),
+            ("--body-timeout", Double(bodyTimeout)), ("--error-limit", Double(errorLimit)),
+        ]
+        for (option, number) in numbers where !(number > 0) {
+            throw ValidationError("\(option) must be above 0.")
         }
         try shared.check()
     }
