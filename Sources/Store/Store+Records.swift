@@ -8,13 +8,14 @@ struct RecordTable {
     let apps: String
     /// The name of the table with a single row; nil if the feature stores no record of the device.
     let device: String?
-    /// The subject of the records, for messages that name unreadable rows.
-    let subject: String
+    /// The name of one record, for messages about unreadable rows.
+    let name: String
 
-    static let refresh = RecordTable(apps: "refresh_apps", device: "refresh_device", subject: "refresh")
-    static let location = RecordTable(apps: "location_apps", device: "location_device", subject: "location")
-    static let push = RecordTable(apps: "push_apps", device: "push_device", subject: "remote notifications")
-    static let notifications = RecordTable(apps: "notification_apps", device: nil, subject: "notifications")
+    static let refresh = RecordTable(
+        apps: "refresh_apps", device: "refresh_device", name: "background refresh record")
+    static let location = RecordTable(apps: "location_apps", device: "location_device", name: "location record")
+    static let push = RecordTable(apps: "push_apps", device: "push_device", name: "remote notification record")
+    static let notifications = RecordTable(apps: "notification_apps", device: nil, name: "notification record")
 }
 
 extension StoreTransaction {
@@ -27,7 +28,7 @@ extension StoreTransaction {
             if let record = try? Columns.decode(App.self, row["record"]) {
                 records[id] = record
             } else {
-                unreadable.append("\(table.subject) of \(id)")
+                unreadable.append("\(table.name) of \(id)")
             }
         }
     }
@@ -38,7 +39,7 @@ extension StoreTransaction {
             return nil
         }
         let record = try? Columns.decode(Device.self, text)
-        if record == nil { unreadable.append("\(table.subject) of the device") }
+        if record == nil { unreadable.append("\(table.name) of the device") }
         return record
     }
 
@@ -50,7 +51,7 @@ extension StoreTransaction {
 
     func putDeviceRecord(_ record: some Encodable, in table: RecordTable) throws {
         guard let device = table.device else {
-            throw StoreError(.other, "The store has no table for \(table.subject) of the device.")
+            throw StoreError(.other, "The store has no table for the \(table.name) of the device.")
         }
         try db.cachedStatement(
             sql: "INSERT INTO \(device) (id, record) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET record = ?1"

@@ -22,7 +22,7 @@ extension StoreTransaction {
             if let record = try? Columns.decode(registration, row["record"]) {
                 kept.registrations.append(record)
             } else {
-                kept.unreadable.append("the registration \(row["topic"] as String)")
+                kept.unreadable.append("UnifiedPush registration \(row["topic"] as String)")
             }
         }
         let rows = try Row.fetchAll(db, sql: "SELECT id, record, payload FROM unified_push_messages ORDER BY rowid")
@@ -30,7 +30,7 @@ extension StoreTransaction {
             if let record = try? Columns.decode(message, row["record"]) {
                 kept.messages.append((record, row["payload"]))
             } else {
-                kept.unreadable.append("the message \(row["id"] as String) of UnifiedPush")
+                kept.unreadable.append("UnifiedPush message \(row["id"] as String)")
             }
         }
         return kept

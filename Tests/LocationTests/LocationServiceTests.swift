@@ -329,7 +329,7 @@ import Testing
         try await next.prepare()
         #expect(
             Set(try await next.journal(.unreadable).map(\.detail)) == [
-                "location of \(Scene.app)", "location of the device",
+                "location record of \(Scene.app)", "location record of the device",
             ])
         // The app starts again without permission, and the service determines unknown sides again.
         #expect(try await next.service.status(of: Scene.app).permission == .ask)

@@ -203,7 +203,7 @@ import Testing
         try await scene.service.prepare()
         #expect(
             Set(try await scene.journal(.unreadable).map(\.detail)) == [
-                "refresh of \(Scene.app)", "refresh of the device",
+                "background refresh record of \(Scene.app)", "background refresh record of the device",
             ])
         #expect(try await scene.service.status().apps.count == 2)
         for _ in 0..<144 {

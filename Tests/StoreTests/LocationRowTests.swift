@@ -53,8 +53,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("UPDATE location_apps SET record = '{' WHERE app = 'org.example.app'", ["location of org.example.app"]),
-        ("UPDATE location_device SET record = '{\"value\":\"x\"}'", ["location of the device"]),
+        ("UPDATE location_apps SET record = '{' WHERE app = 'org.example.app'", ["location record of org.example.app"]),
+        ("UPDATE location_device SET record = '{\"value\":\"x\"}'", ["location record of the device"]),
     ])
     func `R6: An unreadable location row does not affect other rows`(damage: String, names: [String]) async throws {
         let fixture = try StoreFixture()

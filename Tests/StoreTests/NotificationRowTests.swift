@@ -137,7 +137,7 @@ import Testing
     @Test(arguments: [
         ("notifications SET record = '{'", "notification 'a' of org.example.app"),
         ("notifications SET identifier = 'b'", "notification 'b' of org.example.app"),
-        ("notification_apps SET record = '[]'", "notifications of org.example.app"),
+        ("notification_apps SET record = '[]'", "notification record of org.example.app"),
     ])
     func `R3: An unreadable notification row does not affect other rows`(change: String, name: String) async throws {
         let fixture = try StoreFixture()

@@ -106,7 +106,8 @@ import Testing
         #expect(kept.apps == [Self.app: Record(value: 1)] && kept.pushes.map(\.id) == ["a"])
         #expect(
             kept.unreadable == [
-                "remote notifications of \(Self.other)", "remote notifications of the device", "push b of \(Self.app)",
+                "remote notification record of \(Self.other)", "remote notification record of the device",
+                "push b of \(Self.app)",
             ])
     }
 

@@ -48,6 +48,6 @@ struct UnifiedPushRowTests {
         }
         let kept = try await Self.kept(store)
         #expect(kept.registrations == [Record(value: 1)] && kept.messages.isEmpty)
-        #expect(kept.unreadable == ["the registration a", "the message 1 of UnifiedPush"])
+        #expect(kept.unreadable == ["UnifiedPush registration a", "UnifiedPush message 1"])
     }
 }
