@@ -35,15 +35,16 @@ package struct JournalEntry: Hashable, Sendable, Codable {
 }
 
 /// The first words of a journal entry about a launch. These words say who launched the app.
-package enum LaunchWords: String, Sendable, CaseIterable {
+package enum LaunchWords: String, Sendable {
     /// A launch by the service because a person requested it.
     case forUser = "As process"
-    case byUser = "By its user, as process"
+    case byUser = "By you, as process"
     case inBackground = "In the background, as process"
     case asCommand = "As a command, process"
 
-    /// Whether the entry shows that somebody used the app.
-    package var isUse: Bool { self == .forUser || self == .byUser }
+    /// The first words of all stored entries that show that somebody used the app. Earlier versions wrote the last of
+    /// these words.
+    package static let ofUse = [forUser.rawValue, byUser.rawValue, "By its user, as process"]
 
     /// Returns a text such as "As process 71."
     package func detail(_ process: Int32) -> String { "\(rawValue) \(process)." }
@@ -233,7 +234,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
         case .pushEnrolled: "The device was enrolled at a push gateway, or its enrolment was removed."
         case .pushConnected: "The push gateway is connected."
         case .pushDisconnected: "The push gateway is no longer connected."
-        case .pushRegistered: "The app registered for remote notifications, or unregistered."
+        case .pushRegistered: "The app's registration for remote notifications changed."
         case .pushReceived: "A remote notification was received and saved to disk."
         case .pushHeld: "A remote notification waits until the app can be woken for it."
         case .pushDiscarded: "A remote notification was not delivered to the app."

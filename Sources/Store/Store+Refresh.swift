@@ -59,7 +59,7 @@ extension StoreTransaction {
                 kept.tasks.append(task)
             } else {
                 let (app, identifier): (String, String) = (row["app"], row["identifier"])
-                kept.unreadable.append("task '\(identifier)' of \(app)")
+                kept.unreadable.append("scheduled task '\(identifier)' of \(app)")
             }
         }
         return kept
@@ -154,13 +154,13 @@ extension StoreTransaction {
                 sql: "DELETE FROM journal WHERE decision = ?1 AND (?2 IS NULL OR app = ?2)",
                 arguments: [decision.rawValue, app?.rawValue])
         }
-        for words in LaunchWords.allCases where words.isUse {
+        for words in LaunchWords.ofUse {
             try db.execute(
                 sql: """
                     DELETE FROM journal WHERE decision = ?1 AND (?2 IS NULL OR app = ?2)
                         AND substr(detail, 1, length(?3)) = ?3
                     """,
-                arguments: [Decision.appLaunched.rawValue, app?.rawValue, words.rawValue])
+                arguments: [Decision.appLaunched.rawValue, app?.rawValue, words])
         }
         if app == nil { try deleteUseOfDevice() }
     }

@@ -186,6 +186,9 @@ import Testing
             (.appLaunched, Self.app, LaunchWords.inBackground.detail(7), nil),
             (.appLaunched, Self.app, LaunchWords.forUser.detail(8), nil),
             (.appLaunched, Self.app, LaunchWords.byUser.detail(9), nil),
+            (.appLaunched, Self.app, "By you, as process 9.", nil),
+            // Earlier versions wrote these words. The literal is split because the words are no longer used.
+            (.appLaunched, Self.app, "By its" + " user, as process 9.", nil),
             (.appLaunched, Self.app, LaunchWords.asCommand.detail(10), nil),
             (.appEntered, Self.app, "active", nil), (.appEntered, Self.other, "active", nil),
             (.appWoken, Self.app, nil, nil),
@@ -228,10 +231,16 @@ import Testing
     }
 
     @Test(arguments: [
-        ("UPDATE refresh_apps SET record = '{' WHERE app = 'org.example.app'", ["refresh of org.example.app"]),
-        ("UPDATE refresh_device SET record = '{\"value\":\"x\"}'", ["refresh of the device"]),
-        ("UPDATE scheduled_tasks SET task = '{}' WHERE identifier = 'a'", ["task 'a' of org.example.app"]),
-        ("UPDATE scheduled_tasks SET kind = 'refresh' WHERE identifier = 'a'", ["task 'a' of org.example.app"]),
+        (
+            "UPDATE refresh_apps SET record = '{' WHERE app = 'org.example.app'",
+            ["background refresh record of org.example.app"]
+        ),
+        ("UPDATE refresh_device SET record = '{\"value\":\"x\"}'", ["background refresh record of the device"]),
+        ("UPDATE scheduled_tasks SET task = '{}' WHERE identifier = 'a'", ["scheduled task 'a' of org.example.app"]),
+        (
+            "UPDATE scheduled_tasks SET kind = 'refresh' WHERE identifier = 'a'",
+            ["scheduled task 'a' of org.example.app"]
+        ),
         ("UPDATE scheduled_tasks SET progress = '7'", []),
     ])
     func `R1: An unreadable refresh row does not affect other rows`(damage: String, names: [String]) async throws {
