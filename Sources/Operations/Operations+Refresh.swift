@@ -63,7 +63,8 @@ extension Operations {
         }
         guard !wakes.isEmpty else {
             throw .conflict(
-                "\(app) has no running work that can expire\(request.identifier.map { " as '\($0)'" } ?? "").")
+                request.identifier.map { "\(app) is not running a scheduled task with the identifier '\($0)'." }
+                    ?? "\(app) has no running work that can expire.")
         }
         for wake in wakes { try await apps.expire(app, wake.reason.source, key: wake.key ?? "") }
         return try await refresh.status(of: app)

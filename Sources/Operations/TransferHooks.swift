@@ -11,7 +11,9 @@ extension AppService.TransferHooks {
                 do throws(Problem) {
                     try await transfers.forceQuit(app)
                 } catch {
-                    logger.error("Transfers were not ended", metadata: ["app": "\(app)", "error": "\(error)"])
+                    logger.error(
+                        "The transfers of a force-quit app could not be cancelled",
+                        metadata: ["app": "\(app)", "error": "\(error)"])
                 }
             },
             cameToFront: { await transfers.cameToFront($0) },

@@ -64,7 +64,7 @@ extension PushService {
         if status == nil, unifiedPush != nil {
             // UnifiedPush apps are identified by their bus names, and need no desktop entry.
             status = AppPushStatus(app: app, name: app.rawValue, alerts: .ask)
-            status?.sentence = "It has registered for UnifiedPush."
+            status?.sentence = "The app has registered for UnifiedPush."
         }
         guard var status else {
             try book.require(app)

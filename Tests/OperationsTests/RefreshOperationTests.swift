@@ -136,7 +136,7 @@ import Testing
         #expect(try await problem { try await refresh.fetchNow(app) }.status == 409)
         try await scene.operations.expire(app, ExpirationRequest())
         let other = try await problem { try await scene.operations.expire(app, ExpirationRequest(identifier: "x")) }
-        #expect(other.status == 409)
+        #expect(other.status == 409 && other.detail?.contains("with the identifier 'x'") == true)
         scene.host.end(process, .exited(RefreshResult.noDataStatus))
         try await eventually("the result") { try await refresh.status(of: app).fetches.last?.ended != nil }
         #expect(try await refresh.status(of: app).fetches.map(\.result) == [.noData])

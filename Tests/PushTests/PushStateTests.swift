@@ -80,7 +80,7 @@ import Testing
             "'remote-notification'",
             { $0.book.installed(StateScene.app, StateScene.manifest(StateScene.app, []), now: $0.now) }
         ),
-        ("You force-quit it", { $0.book.forceQuit(StateScene.app) }),
+        ("You force-quit the app", { $0.book.forceQuit(StateScene.app) }),
         ("background refresh off", { $0.book.set(RefreshAvailability.denied, of: StateScene.app) }),
         ("entry is gone", { $0.book.read([]) }),
     ]

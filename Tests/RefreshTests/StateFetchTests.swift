@@ -45,7 +45,7 @@ import Testing
         #expect(scene.status()?.interval == .seconds(900) && scene.status()?.intervalSource == .app)
         try scene.step { try $0.change(Scene.app, AppRefreshChange(interval: "never"), now: $1) }
         #expect(scene.status()?.interval == .never && scene.status()?.intervalSource == .user)
-        #expect(scene.status()?.sentence == "You have set its interval to never.")
+        #expect(scene.status()?.sentence == "You have set the app's interval to never.")
         scene.pass(to: 48)
         #expect(scene.begun.isEmpty)
         try scene.step { try $0.change(Scene.app, AppRefreshChange(interval: "default"), now: $1) }
@@ -317,7 +317,7 @@ import Testing
         try scene.step { try $0.change(Scene.app, AppRefreshChange(dailyCap: 0), now: $1) }
         let status = try #require(scene.status())
         #expect(status.hold == "cap" && status.expected == nil)
-        #expect(status.sentence == "You have set its daily cap to 0, so it is never fetched.")
+        #expect(status.sentence == "You have set the app's daily cap to 0, so it never fetches.")
         #expect(!status.against.contains(RefreshHold.cap.sentence) && scene.book.nextDeadline == nil)
         try scene.step { try $0.change(Scene.app, AppRefreshChange(dailyCap: 1), now: $1) }
         scene.pass(to: 24)
@@ -340,7 +340,7 @@ import Testing
         #expect(scene.status()?.sentence == RefreshHold.never.sentence)
         scene.step { $0.set(.never, byAppOf: Scene.app, now: $1) }
         #expect(scene.status()?.isIntervalSet == true)
-        #expect(scene.status()?.sentence == "It has set its interval to never.")
+        #expect(scene.status()?.sentence == "The app has set its interval to never.")
     }
 
     @Test func `R1 R2: The status contains no learned use after its deletion`() throws {
@@ -358,14 +358,14 @@ import Testing
         try scene.step { try $0.forget(Scene.app, now: $1) }
         let status = try #require(scene.status())
         let sentences = [status.sentence] + status.inFavour + status.against
-        #expect(!sentences.contains { $0.contains("habits") || $0.contains("of its last") })
+        #expect(!sentences.contains { $0.contains("habits") || $0.contains("of the app's last") })
     }
 
     @Test func `R1 R2: An app whose use is not known counts as not used within the last hour`() throws {
         var scene = Scene()
         scene.install(Scene.manifest(interval: .minimum))
         let status = try #require(scene.status())
-        #expect(status.inFavour.contains("It was neither fetched nor used within the last hour."))
+        #expect(status.inFavour.contains("The app was neither fetched for nor used within the last hour."))
     }
 
     @Test func `R1 R2: A device that never reports idleness does not count as always in use`() {

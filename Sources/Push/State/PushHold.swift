@@ -26,10 +26,10 @@ package enum PushHold: String, Hashable, Sendable, Codable, CaseIterable {
 
     package var sentence: String {
         switch self {
-        case .notInstalled: "Its desktop entry is gone, so nothing can launch it."
-        case .notDeclared: "It does not declare the background mode 'remote-notification', so it is not woken."
-        case .forceQuit: "You force-quit it. It is not woken until you start it."
-        case .switchedOff: "You have switched background refresh off, so it is not woken."
+        case .notInstalled: "The app's desktop entry is gone, so nothing can launch the app."
+        case .notDeclared: "The app does not declare the background mode 'remote-notification', so it is not woken."
+        case .forceQuit: "You force-quit the app. It is not woken until you start it."
+        case .switchedOff: "You have switched background refresh off, so the app is not woken."
         case .machineSleeps: "The machine is asleep or about to sleep. The app is woken when the machine wakes."
         case .batteryLow: "The battery is almost empty. The app is woken when the device has power again."
         case .lowPower: "Low-power mode is on. The app is woken when it ends, or when you start the app."

@@ -49,15 +49,15 @@ extension PushState {
 
     /// Returns a sentence that describes what would happen if a push arrived now.
     private func sentence(_ app: AppID, _ now: Double) -> String {
-        guard apps[app]?.isRegistered == true else { return "It has not registered for remote notifications." }
+        guard apps[app]?.isRegistered == true else { return "The app has not registered for remote notifications." }
         if let error = error(of: app) { return error }
-        if apps[app]?.token == nil { return "It is waiting for its token from the gateway." }
+        if apps[app]?.token == nil { return "The app is waiting for its token from the gateway." }
         var record = PushRecord(
             id: "", received: Date(timeIntervalSince1970: now), priority: 5, isSilent: true, hasAlert: false)
         record.state = .waiting
         let push = KnownPush(
             record: record, app: app, number: .max, expires: .infinity, identifier: "", alertBy: nil, isUrgent: false)
-        return hold(push, now)?.sentence ?? "A push with content-available wakes it at once."
+        return hold(push, now)?.sentence ?? "A push with content-available wakes the app at once."
     }
 
     // MARK: - For the gateway

@@ -155,7 +155,7 @@ package struct PushState: Sendable {
         manifests[app] = manifest
         guard manifest == nil, let known = apps[app] else { return }
         if known.isRegistered {
-            note(.pushRegistered, app, "Its desktop entry was removed.", now)
+            note(.pushRegistered, app, "The app's desktop entry was removed.", now)
             leave(app)
         }
         apps[app] = nil
@@ -205,7 +205,7 @@ package struct PushState: Sendable {
         }
         apps[app] = known
         marks.apps.insert(app)
-        note(.pushRegistered, app, "It has registered.", now)
+        note(.pushRegistered, app, "The app has registered.", now)
     }
 
     package mutating func unregister(_ app: AppID, now: Double) {
@@ -219,7 +219,7 @@ package struct PushState: Sendable {
         for id in order where pushes[id]?.app == app && pushes[id]?.record.state == .waiting {
             discard(id, "The app has unregistered.", now)
         }
-        note(.pushRegistered, app, "It has unregistered.", now)
+        note(.pushRegistered, app, "The app has unregistered.", now)
     }
 
     private mutating func leave(_ app: AppID) { leave(app.rawValue) }
@@ -240,7 +240,7 @@ package struct PushState: Sendable {
         apps[app]?.wantsFreshToken = false
         marks.apps.insert(app)
         told.insert(app)
-        note(.pushRegistered, app, "The gateway has issued its token.", now)
+        note(.pushRegistered, app, "The gateway has issued the app's device token.", now)
     }
 
     package mutating func unregistered(_ topic: String) {

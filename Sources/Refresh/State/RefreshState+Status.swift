@@ -61,7 +61,7 @@ extension RefreshState {
         let reason: RefreshHold? =
             apps[app]?.underWay != nil ? .underWay : planner.apps[app] == nil ? .never : held?.reason
         status.hold = reason?.rawValue
-        status.sentence = reason.map { sentence($0, manifest, now) } ?? "Its fetch is about to begin."
+        status.sentence = reason.map { sentence($0, manifest, now) } ?? "The app's fetch is about to begin."
         if reason == held?.reason, reason != .underWay {
             status.expected = held?.until.map(Date.init(timeIntervalSince1970:))
             status.windowOpens = (held?.window?.lowerBound).map(Date.init(timeIntervalSince1970:))
@@ -77,21 +77,22 @@ extension RefreshState {
 
     private func sentence(_ hold: RefreshHold, _ manifest: AppManifest, _ now: LocalMoment) -> String {
         if hold == .cap, planner.apps[manifest.id]?.dailyCap == 0 {
-            return "You have set its daily cap to 0, so it is never fetched."
+            return "You have set the app's daily cap to 0, so it never fetches."
         }
         guard hold == .never else { return hold.sentence }
         if !manifest.modes.contains(.fetch) {
-            return "It does not declare the background mode 'fetch'. Add it to X-Nightshift-BackgroundModes in "
+            return
+                "The app does not declare the background mode 'fetch'. Add 'fetch' to X-Nightshift-BackgroundModes in "
                 + "\(manifest.entry)."
         }
         let said = interval(of: manifest.id)
-        if said.source == .user, said.interval == .never { return "You have set its interval to never." }
+        if said.source == .user, said.interval == .never { return "You have set the app's interval to never." }
         guard usesTasks(manifest.id) else {
-            return said.isSet ? "It has set its interval to never." : hold.sentence
+            return said.isSet ? "The app has set its interval to never." : hold.sentence
         }
         return refreshRequest(of: manifest.id) == nil
-            ? "It is launched for tasks that it submits, and has no refresh task waiting."
-            : "The earliest begin date of its refresh task is in the future."
+            ? "The app is launched for tasks that it submits, and has no refresh task waiting."
+            : "The earliest begin date of the app's refresh task is in the future."
     }
 
     private func inFavour(_ app: AppID, _ planned: RefreshApp, _ now: LocalMoment) -> [String] {
@@ -100,12 +101,12 @@ extension RefreshState {
         if soon >= 0.05 {
             let isKnown = planned.usage.lastUse(now.seconds) != nil
             let source = isKnown ? "from your habits" : "the default for an app without recorded use"
-            sentences.append("You are expected to open it \(Self.number(soon)) times in the next hour (\(source)).")
+            sentences.append("Predicted openings in the next hour: \(Self.number(soon)) (\(source)).")
         }
         let ended = (apps[app]?.fetches ?? []).compactMap(\.result)
         let fruitful = ended.count { $0 == .newData }
-        if fruitful > 0 { sentences.append("\(fruitful) of its last \(ended.count) fetches brought new data.") }
-        if !planned.isFresh(now) { sentences.append("It was neither fetched nor used within the last hour.") }
+        if fruitful > 0 { sentences.append("\(fruitful) of the app's last \(ended.count) fetches brought new data.") }
+        if !planned.isFresh(now) { sentences.append("The app was neither fetched for nor used within the last hour.") }
         if conditions.isAwake { sentences.append("The device is awake anyway.") }
         if planner.budget.pays(for: planned) { sentences.append("The budget is sufficient.") }
         return sentences
@@ -128,9 +129,11 @@ extension RefreshState {
         }
         let ended = (apps[app]?.fetches ?? []).compactMap(\.result)
         let fruitless = ended.count { $0 == .noData }
-        if fruitless > 0 { sentences.append("\(fruitless) of its last \(ended.count) fetches brought no new data.") }
+        if fruitless > 0 {
+            sentences.append("\(fruitless) of the app's last \(ended.count) fetches brought no new data.")
+        }
         let failed = ended.count { $0 == .failed }
-        if failed > 0 { sentences.append("\(failed) of its last \(ended.count) fetches failed.") }
+        if failed > 0 { sentences.append("\(failed) of the app's last \(ended.count) fetches failed.") }
         if !conditions.isAwake { sentences.append("The device would have to be woken for a fetch.") }
         return sentences
     }

@@ -121,8 +121,9 @@ package struct RetargetedBytes {
     }
 
     private func differs(_ total: Int64) -> String {
-        "the file at the new URL has \(total) bytes, but the known file has "
-            + (partial.total.map { "\($0)" } ?? "an unknown number")
+        "the file at the new URL has \(total) bytes, "
+            + (partial.total.map { "but the file at the previous URL had \($0)" }
+                ?? "and the length of the file at the previous URL is unknown")
     }
 }
 
