@@ -18,7 +18,7 @@ struct Call: Sendable {
     }
 
     func taskID() throws(Problem) -> TaskID {
-        TaskID(try QueryParameters.integer(try parameter("id"), in: 1...Int64.max, called: "task's id"))
+        TaskID(try QueryParameters.integer(try parameter("id"), in: 1...Int64.max, called: "transfer's id"))
     }
 
     func integer(_ name: String, in range: ClosedRange<Int64>) throws(Problem) -> Int64 {

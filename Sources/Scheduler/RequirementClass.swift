@@ -53,7 +53,7 @@ package struct RequirementClass: Hashable, Sendable {
             }
         }
         return first.sorted { $0.value.index < $1.value.index }.map { needs, held in
-            let count = held.count > 1 ? "\(held.count) tasks." : nil
+            let count = held.count > 1 ? "\(held.count) transfers." : nil
             let detail = [count, needs.detail(of: held.reason, moment)].compactMap(\.self).joined(separator: " ")
             let entry = JournalEntry(
                 time: now.date, decision: .held,

@@ -6,15 +6,16 @@ extension SessionEnqueueRequest {
     package func check() throws(Problem) {
         let numbers = tasks.map(\.taskIdentifier)
         guard (1...Limits.tasksPerRequest).contains(numbers.count) else {
-            throw .invalid("A request must have 1 to \(Limits.tasksPerRequest) tasks.", pointer: "/tasks")
+            throw .invalid("A request must contain 1 to \(Limits.tasksPerRequest) transfers.", pointer: "/tasks")
         }
         guard Set(numbers).count == numbers.count, numbers.allSatisfy({ (1...Limits.taskIdentifier).contains($0) })
         else {
-            throw .invalid("Each task must have a unique number from 1 to \(Limits.taskIdentifier).", pointer: "/tasks")
+            throw .invalid(
+                "Each transfer must have a unique number from 1 to \(Limits.taskIdentifier).", pointer: "/tasks")
         }
         for (index, task) in tasks.enumerated() where task.clientData?.utf8.count ?? 0 > Limits.clientDataLength {
             throw .invalid(
-                "A task's client data may have at most \(Limits.clientDataLength) bytes.",
+                "The client data of a transfer can have at most \(Limits.clientDataLength) bytes.",
                 pointer: "/tasks/\(index)/clientData")
         }
     }

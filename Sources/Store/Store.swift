@@ -32,7 +32,7 @@ package final class Store: Sendable {
             throw StoreError(
                 .missing,
                 "The database \(path) existed before and is now \(size == nil ? "gone" : "empty"). Restore a copy of it; or, "
-                    + "to start without its tasks, remove \(marker) and start again.")
+                    + "to start without its transfers, remove \(marker) and start again.")
         }
         let waits = LockWaits()
         do {

@@ -43,7 +43,8 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
 
     static func unreadable(_ id: TaskID, _ reason: String) -> StoreError {
         StoreError(
-            .unreadable, "The stored task \(id) cannot be read: \(reason) Run 'nightshift remove \(id)' to remove it.")
+            .unreadable,
+            "The stored transfer \(id) cannot be read: \(reason) Run 'nightshift remove \(id)' to remove it.")
     }
 
     init(_ error: any Error, path: String? = nil) {

@@ -77,14 +77,14 @@ struct RetryCommandTests {
                         return TaskActionResult(
                             id: id,
                             problem: isThere
-                                ? .conflict("Task \(id) is completed.") : .notFound("There is no transfer \(id)."))
+                                ? .conflict("Transfer \(id) is completed.") : .notFound("There is no transfer \(id)."))
                     }))
         }
         defer { service.stop() }
         #expect(await world.run("resume", "1-2", "4", "7-9", "12", "100-20000") == .failed)
         #expect(
             world.errors.text == """
-                nightshift: Task 1 is completed. The same applies to 2 4.
+                nightshift: Transfer 1 is completed. The same applies to 2 4.
                 nightshift: There is no transfer 7. The same applies to 8-9 12 100-20000.
 
                 """)

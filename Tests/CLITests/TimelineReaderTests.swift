@@ -105,10 +105,20 @@ struct TimelineReaderTests {
     }
 
     @Test func `L5: The timeline ignores an impossible range of transfer numbers`() {
-        let entry = TimelineSamples.entry(0, .accepted, task: Int64.min, detail: "Tasks 1 to \(Int64.max).")
+        let entry = TimelineSamples.entry(0, .accepted, task: Int64.min, detail: "Transfers 1 to \(Int64.max).")
         let timeline = TimelineReader.timeline(
             [entry], span: DateInterval(start: TimelineSamples.start, duration: 100))
         #expect(timeline.transfers.map(\.count) == [1])
+    }
+
+    @Test(arguments: ["Transfers 3 to 7.", "Tasks 3 to 7."])
+    func `L5: The timeline reads a range of transfers in today's words, and in those of earlier versions`(
+        detail: String
+    ) {
+        let entry = TimelineSamples.entry(0, .accepted, task: 3, detail: detail)
+        let timeline = TimelineReader.timeline(
+            [entry], span: DateInterval(start: TimelineSamples.start, duration: 100))
+        #expect(timeline.transfers.map(\.label) == (3...7).map { "Transfer \($0)" })
     }
 
     @Test func `L5: The timeline draws only the requested apps`() {

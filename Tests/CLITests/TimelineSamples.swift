@@ -10,7 +10,7 @@ enum TimelineSamples {
     static let entries: [JournalEntry] = [
         entry(0, .serviceStarted, inputs: ["power": "battery", "idle": "no", "interface": "wifi", "expensive": "no"]),
         entry(60, .appEntered, app: "org.example.Photos", detail: "active"),
-        entry(120, .accepted, task: 7, detail: "Tasks 7 to 8."),
+        entry(120, .accepted, task: 7, detail: "Transfers 7 to 8."),
         entry(120, .started, task: 7),
         entry(300, .backgroundTaskBegan, app: "org.example.Photos", detail: "export <1> & \"more\""),
         entry(310, .appEntered, app: "org.example.Photos", detail: "background"),

@@ -26,7 +26,7 @@ import Transfers
             #expect(!record.isDiscretionForced && record.rules.discretion == .none)
         }
         let lifted = try await scene.journal(.conditionsLifted)
-        #expect(lifted.map(\.detail) == ["2 tasks."] && lifted.map(\.app) == [OperationScene.app])
+        #expect(lifted.map(\.detail) == ["2 transfers."] && lifted.map(\.app) == [OperationScene.app])
         // A repeated request returns the same task and adds none.
         #expect(try await scene.add([2], in: session) == [back[0]])
         try await scene.end()
@@ -82,7 +82,7 @@ import Transfers
         }
         let held = try await scene.journal(.held)
         #expect(held.map(\.task) == [ids[0]] && held.map(\.wait?.reason) == [.doze])
-        #expect(held.first?.wait?.detail?.contains("2 tasks.") == true)
+        #expect(held.first?.wait?.detail?.contains("2 transfers.") == true)
         #expect(try await scene.journal(.accepted).count == 1)
         try await scene.end()
     }

@@ -47,7 +47,7 @@ import Testing
         #expect(Discretion.TimeLimit(deadline: 1_100 as Double?, timeout: 1_000 as Double?) == Self.limit)
     }
 
-    @Test(arguments: [(1, "1 task."), (7, "7 tasks.")])
+    @Test(arguments: [(1, "1 transfer."), (7, "7 transfers.")])
     func `The journal counts the tasks whose conditions were lifted`(count: Int, words: String) {
         let now = ClockReading(bootID: "boot", bootSeconds: 5, wallSeconds: 50)
         let entry = JournalEntry.conditionsLifted(of: AppID(rawValue: "a"), tasks: count, at: now.date)

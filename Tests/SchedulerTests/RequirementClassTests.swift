@@ -55,7 +55,7 @@ import Testing
         let held = RequirementClass.heldFromTheFirst([Self.needs(), wifi, nil, power, wifi], moment, Self.now)
         #expect(held.map(\.index) == [1, 3])
         #expect(held.map { $0.entry.wait?.reason } == [.cellularNetwork, .externalPower])
-        #expect(held[0].entry.wait?.detail == "2 tasks. The network is 'tower'.")
+        #expect(held[0].entry.wait?.detail == "2 transfers. The network is 'tower'.")
         #expect(held[1].entry.wait?.detail == nil)
         #expect(held[0].entry.inputs == ["network": "yes", "interface": "cellular"])
         #expect(held.allSatisfy { $0.entry.decision == .held && $0.entry.time == Self.now.date })

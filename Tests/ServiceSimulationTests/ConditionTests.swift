@@ -236,7 +236,7 @@ extension Simulations {
                     let held = await world.journal().filter { $0.decision == .held }
                     #expect(held.map(\.task) == [ids[1], ids[2]])
                     #expect(held.map { $0.wait?.reason } == [.battery, .externalPower])
-                    #expect(held.first?.wait?.detail == "2 tasks. The battery is at 34 %; 50 % is required.")
+                    #expect(held.first?.wait?.detail == "2 transfers. The battery is at 34 %; 50 % is required.")
                     #expect(
                         held.first?.inputs
                             == ["network": "yes", "power": "battery", "battery": "34", "minimumBattery": "50"])

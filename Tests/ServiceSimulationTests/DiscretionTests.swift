@@ -63,7 +63,7 @@ extension Simulations {
                     #expect(await world.status(own[0])?.wait?.reason == .doze)
                     await Self.comeToFront(world)
                     let lifted = await world.journal().filter { $0.decision == .conditionsLifted }
-                    #expect(lifted.map(\.detail) == ["2 tasks."])
+                    #expect(lifted.map(\.detail) == ["2 transfers."])
                     #expect(lifted.map(\.app) == [Self.app])
                 }
             }

@@ -51,11 +51,12 @@ struct TransferTracks {
         }
     }
 
-    /// Returns the ids of the tasks that were accepted together, from text such as "Tasks 3 to 7."
+    /// Returns the ids of the transfers that were accepted together, from text such as "Transfers 3 to 7." Earlier
+    /// versions of the service wrote "Tasks 3 to 7."
     private static func accepted(_ entry: JournalEntry, _ first: TaskID) -> [TaskID] {
-        guard let words = entry.detail?.split(separator: " "), words.count == 4, words[0] == "Tasks",
-            let last = Int64(words[3].dropLast()), first.rawValue > 0, last > first.rawValue,
-            last - first.rawValue < Limits.tasksPerRequest
+        guard let words = entry.detail?.split(separator: " "), words.count == 4,
+            ["Transfers", "Tasks"].contains(words[0]), let last = Int64(words[3].dropLast()), first.rawValue > 0,
+            last > first.rawValue, last - first.rawValue < Limits.tasksPerRequest
         else { return [first] }
         return (first.rawValue...last).map { TaskID($0) }
     }

@@ -275,7 +275,7 @@ export function readTimeline(journal, from, to, words, onlyApp = "", current = n
 
   function readTransfer(entry, at) {
     if (entry.decision === "accepted") {
-      const last = Number(/^Tasks \d+ to (\d+)\.$/.exec(entry.detail ?? "")?.[1] ?? entry.task);
+      const last = Number(/^(?:Transfers|Tasks) \d+ to (\d+)\.$/.exec(entry.detail ?? "")?.[1] ?? entry.task);
       for (let id = entry.task; id <= Math.min(last, entry.task + 10000); id += 1) transfer(id, entry.app).change(
         "waiting", at, "Accepted.");
       return;

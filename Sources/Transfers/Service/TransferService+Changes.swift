@@ -54,7 +54,9 @@ extension TransferService {
             return .failure(Problem(error))
         }
         guard var record = found else { return .failure(noTask(id)) }
-        guard !record.state.isTerminal else { return .failure(.conflict("Task \(id) is \(record.state.rawValue).")) }
+        guard !record.state.isTerminal else {
+            return .failure(.conflict("Transfer \(id) is \(record.state.rawValue)."))
+        }
         record.apply(change)
         try transaction.putWishes(record)
         try transaction.record(JournalEntry(time: now.date, decision: .changed, task: id))

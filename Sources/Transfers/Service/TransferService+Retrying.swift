@@ -62,7 +62,7 @@ extension TransferService {
         let now = now
         let count = try await change { transaction -> Result<Int, Problem> in
             let count = try transaction.endAllWaits()
-            let detail = count == 1 ? "1 task." : "\(count) tasks."
+            let detail = count == 1 ? "1 transfer." : "\(count) transfers."
             try transaction.record(JournalEntry(time: now.date, decision: .retried, detail: detail))
             return .success(count)
         }

@@ -155,7 +155,7 @@ extension TransferService {
         let tasks = store.unreadable.takeFresh()
         guard !tasks.isEmpty else { return }
         for task in tasks {
-            logger.error("A task cannot be read", metadata: ["task": "\(task.id)", "reason": "\(task.reason)"])
+            logger.error("A transfer cannot be read", metadata: ["task": "\(task.id)", "reason": "\(task.reason)"])
         }
         do throws(StoreError) {
             try await store.write { [now = now] transaction in

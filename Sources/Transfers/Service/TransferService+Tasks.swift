@@ -277,7 +277,7 @@ extension TransferService {
             }
             // The task is being published, or is gone. The queue will check it again.
             logger.debug(
-                "A task whose resource timeout has passed could not be ended",
+                "A transfer whose resource timeout has passed could not be ended",
                 metadata: ["task": "\(id)", "problem": "\(error.detail ?? error.title)"])
             return true
         }

@@ -51,7 +51,7 @@ extension TransferService {
 
     nonisolated func report(_ fault: IllegalTransition, of task: TaskID) {
         logger.critical(
-            "A task received an event that its state does not allow",
+            "A transfer received an event that its state does not allow",
             metadata: ["task": "\(task)", "state": "\(fault.state.rawValue)", "event": "\(fault.event.name)"])
     }
 }
