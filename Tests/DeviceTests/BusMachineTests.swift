@@ -53,7 +53,7 @@ import Testing
         observer.tick(now: BusObserver.timeout - 0.1)
         #expect(!observer.isSettled)
         observer.tick(now: BusObserver.timeout)
-        #expect(observer.isSettled && observer[.networkManager].failure == BusFailure("does not answer"))
+        #expect(observer.isSettled && observer[.networkManager].failure == BusFailure("there was no answer"))
         let change = PropertyChange(changed: ["State": .integer(20)], invalidated: ["Metered"])
         #expect(observer.handle(.changed(.networkManager, sender: ":1.1", change), now: 9).isEmpty)
         _ = observer.handle(.properties(.networkManager, number: 1, .success([:])), now: 99)
@@ -68,7 +68,8 @@ import Testing
             observer.handle(.changed(.networkManager, sender: ":1.1", change), now: 0)
                 == [.send(.properties(.networkManager, number: 2))])
         #expect(observer[.networkManager].properties == ["State": .integer(70)])
-        _ = observer.handle(.properties(.networkManager, number: 2, .failure(BusFailure("answers no"))), now: 0)
+        _ = observer.handle(
+            .properties(.networkManager, number: 2, .failure(BusFailure("the answer was the error no"))), now: 0)
         #expect(observer[.networkManager].properties == nil)
         // The observer asks a service again after a signal if the service could not answer before.
         let word = PropertyChange(changed: ["State": .integer(20)], invalidated: [])
@@ -146,7 +147,7 @@ import Testing
         _ = observer.handle(.properties(.logind, number: 1, .success(["IdleHint": .truth(true)])), now: 0)
         _ = observer.handle(.prepareForSleep(sender: ":1.1", false), now: 0)
         observer.tick(now: BusObserver.timeout)
-        #expect(observer[.logind].failure == BusFailure("does not answer"))
+        #expect(observer[.logind].failure == BusFailure("there was no answer"))
         #expect(observer.readings[3].values[.idle] == "yes")
         observer.tick(now: 2 * BusObserver.timeout)
         #expect(observer.readings[3].values.isEmpty && observer.deadline == nil)
@@ -194,7 +195,7 @@ import Testing
         _ = observer.handle(.properties(.logind, number: 1, .success([:])), now: 0)
         _ = observer.handle(.prepareForSleep(sender: ":1.1", true), now: 0)
         #expect(observer.holdAwake("a test", now: 0) == [.send(.inhibit(why: "a test", number: 1))])
-        let refusal = BusFailure("answers org.freedesktop.login1.OperationInProgress")
+        let refusal = BusFailure("the answer was the error org.freedesktop.login1.OperationInProgress")
         #expect(observer.handle(.lock(number: 1, .failure(refusal)), now: 0).isEmpty)
         #expect(observer.holdAwake("a test", now: 0).isEmpty)
         #expect(
@@ -246,8 +247,9 @@ import Testing
 
     @Test func `The observer reports a failed subscription`() {
         var (observer, _) = Self.present(.upower)
-        _ = observer.handle(.subscriptionFailed(BusFailure("answers LimitsExceeded")), now: 0)
-        #expect(observer.readings[0].oddities.contains("changes may be missed, because the bus answers LimitsExceeded"))
+        _ = observer.handle(.subscriptionFailed(BusFailure("the answer was the error LimitsExceeded")), now: 0)
+        #expect(
+            observer.readings[0].oddities.contains("changes may be missed (the answer was the error LimitsExceeded)"))
     }
 
     @Test func `A lost bus ends the inhibitor lock, which is requested again after reconnection`() {
@@ -310,15 +312,15 @@ import Testing
         var lock = InhibitorLock()
         _ = lock.served(true)
         #expect(lock.setReason("a") == [.ask(why: "a", number: 1)])
-        #expect(lock.answered(number: 1, .failure(BusFailure("answers no"))).isEmpty)
-        #expect(lock.refusal == BusFailure("answers no"))
+        #expect(lock.answered(number: 1, .failure(BusFailure("the answer was the error no"))).isEmpty)
+        #expect(lock.refusal == BusFailure("the answer was the error no"))
         #expect(lock.setReason("a").isEmpty)
         #expect(lock.setReason("b") == [.ask(why: "b", number: 2)])
         #expect(lock.refusal == nil)
         lock.isOverdue(number: 1)
         #expect(lock.refusal == nil)
         lock.isOverdue(number: 2)
-        #expect(lock.refusal == BusFailure("does not answer"))
+        #expect(lock.refusal == BusFailure("there was no answer"))
         #expect(lock.answered(number: 2, .success(5)).isEmpty)
         #expect(lock.refusal == nil && lock.isHeld)
     }
@@ -359,7 +361,8 @@ import Testing
                 if !questions.isEmpty { answer(questions.removeFirst()) }
             case 3:
                 guard !questions.isEmpty else { continue }
-                perform(lock.answered(number: questions.removeFirst(), .failure(BusFailure("answers no"))))
+                perform(
+                    lock.answered(number: questions.removeFirst(), .failure(BusFailure("the answer was the error no"))))
             case 4: perform(lock.sleepEnded())
             default: lock.isOverdue(number: questions.first ?? 0)
             }

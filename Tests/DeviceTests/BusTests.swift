@@ -125,7 +125,7 @@ import Testing
         device.monitor.holdAwake("a test")
         try await device.wait(
             .logind, isPresent: true,
-            detail: "sleep cannot be prevented, because it answers org.freedesktop.DBus.Error")
+            detail: "sleep cannot be prevented (the answer was the error org.freedesktop.DBus.Error")
         #expect(device[.idle] == "no" && device.source(.idle) == .logind)
         device.monitor.holdAwake(nil)
         try await device.wait(for: "a logind without reproach") { report in

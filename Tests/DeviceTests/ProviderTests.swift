@@ -191,14 +191,14 @@ import Testing
         let device = try WatchedMonitor(on: bus)
         try await device.wait(other.told.key, is: other.told.value, from: other.source)
         #expect(device.source(kind.told.key) != kind.source)
-        try await device.wait(kind.source, isPresent: true, detail: "does not answer")
+        try await device.wait(kind.source, isPresent: true, detail: "there was no answer")
         #expect(device.monitor.report.isSettled)
         // The monitor accepts the late answer.
         silent.freeze(false)
         try await device.wait(kind.told.key, is: kind.told.value, from: kind.source)
         try await device.wait(for: "no reproach of \(kind)") { report in
             report.providers.contains {
-                $0.name == kind.source && $0.isPresent && $0.detail?.contains("does not answer") != true
+                $0.name == kind.source && $0.isPresent && $0.detail?.contains("there was no answer") != true
             }
         }
         withExtendedLifetime(loud) {}

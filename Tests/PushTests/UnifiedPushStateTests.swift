@@ -101,14 +101,14 @@ import Testing
         let id = scene.receive()
         var pauses: [Double] = []
         for _ in 0..<14 {
-            scene.answer(.absent("answers ServiceUnknown"))
+            scene.answer(.absent("the answer was the error ServiceUnknown"))
             #expect(scene.calls.isEmpty)
             let before = scene.now
             scene.passToLook()
             pauses.append(scene.now - before)
         }
         #expect(pauses.prefix(4) == [1, 2, 4, 8] && pauses.last == UnifiedPushState.longestPause)
-        scene.answer(.absent("answers ServiceUnknown"))
+        scene.answer(.absent("the answer was the error ServiceUnknown"))
         scene.book.appeared("org.example.Somebody")
         scene.look()
         #expect(scene.calls.isEmpty)
@@ -125,16 +125,18 @@ import Testing
         var scene = UnifiedPushScene()
         scene.registered()
         let short = scene.receive(expires: 30)
-        scene.answer(.absent("is not there"))
+        scene.answer(.absent("there was no answer"))
         scene.pass(31)
-        #expect(scene.state(short) == .discarded && scene.messages[short]?.sentence.contains("is not there") == true)
+        let sentence = scene.messages[short]?.sentence ?? ""
+        #expect(
+            scene.state(short) == .discarded && sentence.contains("The app cannot be reached: there was no answer."))
         let once = scene.receive(expires: nil)
-        scene.answer(.absent("is not there"))
+        scene.answer(.absent("there was no answer"))
         #expect(scene.state(once) == .discarded)
         let unwanted = scene.receive()
         for _ in 0..<UnifiedPushState.refusals {
             #expect(scene.state(unwanted) == .waiting)
-            scene.answer(.refused("answers org.example.No"))
+            scene.answer(.refused("the answer was the error org.example.No"))
             scene.passToLook()
         }
         #expect(scene.state(unwanted) == .discarded)
@@ -165,7 +167,7 @@ import Testing
         let third = scene.receive([3], name: "n")
         #expect(scene.state(first) == .waiting, "it is on its way")
         #expect(scene.state(second) == .discarded && scene.state(third) == .waiting)
-        scene.answer(.absent("is not there"))
+        scene.answer(.absent("there was no answer"))
         let many = (0..<UnifiedPushState.count).map { _ in scene.receive() }
         #expect(scene.state(first) == .discarded && many.allSatisfy { scene.state($0) == .waiting })
         let large = scene.receive([UInt8](repeating: 0, count: 4_096))
@@ -241,7 +243,7 @@ import Testing
         scene.register()
         scene.give()
         for _ in 0..<UnifiedPushState.announcements {
-            scene.answer(.absent("is not there"))
+            scene.answer(.absent("there was no answer"))
             scene.passToLook()
         }
         #expect(scene.calls.isEmpty && scene.book.nextDeadline == nil)
@@ -295,7 +297,7 @@ import Testing
                 sent.append(bytes)
                 scene.receive(bytes, token: step % 2 == 0 ? "secret" : "second", expires: 1_000_000)
             case 3...5: scene.answer(.returned)
-            case 6: scene.answer(.absent("is not there"))
+            case 6: scene.answer(.absent("there was no answer"))
             case 7: scene.pass(Double.random(in: 0...20, using: &random))
             case 8:
                 scene.book.appeared(UnifiedPushScene.service)

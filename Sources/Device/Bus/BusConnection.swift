@@ -123,7 +123,7 @@ extension BusMessage {
                 number: number,
                 result { () throws(BusFailure) in
                     let own = fcntl(try readDescriptor(), F_DUPFD_CLOEXEC, 3)
-                    guard own >= 0 else { throw BusFailure(String(cString: strerror(errno))) }
+                    guard own >= 0 else { throw BusFailure(code: errno) }
                     return own
                 })
         }

@@ -8,9 +8,9 @@ struct BusMessage {
 
     var failure: BusFailure {
         let error = sd_bus_message_get_error(pointer)?.pointee
-        let name = error?.name.map { String(cString: $0) } ?? "an error"
+        let name = error?.name.map { "the error " + String(cString: $0) } ?? "an error"
         let text = error?.message.map { String(cString: $0) } ?? ""
-        return BusFailure(text.isEmpty ? "answers \(name)" : "answers \(name): \(text)")
+        return BusFailure("the answer was \(name)" + (text.isEmpty ? "" : ": \(text)"))
     }
 
     /// The name of the error; empty if the message is not an error.
@@ -159,7 +159,7 @@ struct BusMessage {
         return result
     }
 
-    private static let unreadable = BusFailure("sent a message that cannot be read")
+    private static let unreadable = BusFailure("the message cannot be read")
 
     private static func code(_ type: Unicode.Scalar) -> CChar { CChar(type.value) }
 }

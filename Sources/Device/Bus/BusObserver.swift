@@ -159,7 +159,7 @@ struct BusObserver {
             case .properties(let object, let number):
                 // The request number is kept, because a late answer is still accepted.
                 var overdue = self[object]
-                overdue.failure = BusFailure("does not answer")
+                overdue.failure = BusFailure("there was no answer")
                 overdue.question = number
                 if overdue.properties != nil, overdue.countsUntil == nil { overdue.countsUntil = now + Self.timeout }
                 objects[object] = overdue

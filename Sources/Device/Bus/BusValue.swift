@@ -23,7 +23,8 @@ enum BusValue: Equatable, Sendable {
 
 /// The reason why a request on the bus failed.
 struct BusFailure: Error, Equatable {
-    /// The reason: a predicate such as "does not answer", or the system's text for an error number.
+    /// The reason: a clause that names its own subject, such as "there was no answer", or the system's text for an error
+    /// number, such as "Connection refused". Messages put it after a colon or in parentheses.
     var text: String
 
     init(_ text: String) {

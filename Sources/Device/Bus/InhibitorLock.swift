@@ -62,7 +62,7 @@ struct InhibitorLock {
 
     /// Handles an overdue answer. A late answer is still accepted.
     mutating func isOverdue(number: Int) {
-        if asked?.number == number { refusal = BusFailure("does not answer") }
+        if asked?.number == number { refusal = BusFailure("there was no answer") }
     }
 
     private mutating func requestIfNeeded() -> [Action] {

@@ -27,7 +27,7 @@ extension BusSide {
         if failures.contains(where: \.isDenial) {
             return Self.status(
                 name, false,
-                "GeoClue does not let nightshift read the location (it \(failure.text)). Allow it in the desktop's "
+                "GeoClue does not let nightshift read the location (\(failure.text)). Allow it in the desktop's "
                     + "settings, or with a section [nightshift] in /etc/geoclue/geoclue.conf.")
         }
         return Self.status(name, false, "GeoClue does not report a location (\(failure.text)).")
@@ -50,13 +50,14 @@ extension BusSide {
         case .refuses(let failure):
             return Self.status(
                 name, false,
-                "ModemManager does not let nightshift read the cell (it \(failure.text)). Allow "
+                "ModemManager does not let nightshift read the cell (\(failure.text)). Allow "
                     + "org.freedesktop.ModemManager1.Device.Control in a polkit rule.")
         case .silent:
             return Self.status(
                 name, false, "ModemManager does not answer. Restart it: sudo systemctl restart ModemManager.",
                 isSilent: true)
-        case .unreadable(let failure): return Self.status(name, false, "ModemManager \(failure.text).")
+        case .unreadable(let failure):
+            return Self.status(name, false, "ModemManager does not report its modems (\(failure.text)).")
         case .tellsCells: return Self.status(name, true, "The modem reports its cell.")
         }
     }

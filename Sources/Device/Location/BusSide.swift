@@ -143,7 +143,7 @@ struct BusSide {
         isProbing = false
         guard isOpen, !isKnown else { return }
         if activatable == nil || LocationBusService.allCases.contains(where: { owners[$0] == nil }) {
-            absence = BusFailure("it does not answer")
+            absence = BusFailure("there was no answer")
         } else {
             hadModem = .silent
         }

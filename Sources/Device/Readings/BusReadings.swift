@@ -31,7 +31,7 @@ extension BusObserver {
     private var logindReading: ProviderReading {
         var reading = reading(.logind, of: .logind)
         if reading.isPresent, let refusal = lock.refusal {
-            reading.oddities.append("sleep cannot be prevented, because it \(refusal.text)")
+            reading.oddities.append("sleep cannot be prevented (\(refusal.text))")
         }
         return reading
     }
@@ -44,7 +44,7 @@ extension BusObserver {
             case nil: ProviderReading.absent(source, absence ?? "the bus has not answered")
             }
         for object in service.objects {
-            if let failure = self[object].failure { reading.oddities.append("it \(failure.text)") }
+            if let failure = self[object].failure { reading.oddities.append(failure.text) }
             guard let properties = self[object].properties else { continue }
             let (values, oddities) = object.values(of: properties)
             reading.values.merge(values) { first, _ in first }
@@ -54,7 +54,7 @@ extension BusObserver {
             if !reading.values.isEmpty { reading.oddities.append("its last values remain valid for some seconds") }
             return reading
         }
-        if let trouble { reading.oddities.append("changes may be missed, because the bus \(trouble.text)") }
+        if let trouble { reading.oddities.append("changes may be missed (\(trouble.text))") }
         return reading
     }
 }

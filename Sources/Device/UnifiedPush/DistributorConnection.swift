@@ -50,7 +50,7 @@ final class DistributorConnection: SessionBusConnection {
 
     static func refusal(of request: DistributorRequest) -> DistributorEvent? {
         guard case .call(let number, _) = request else { return nil }
-        return .called(number: number, .absent("cannot be called without a session bus"))
+        return .called(number: number, .absent("there is no session bus"))
     }
 
     private var now: Double { Double(nightshift_awake_nanoseconds()) / 1e9 }
@@ -165,7 +165,7 @@ final class DistributorConnection: SessionBusConnection {
         }
         if let question { asked[question.key] = nil }
         if call.version == .one, case .call? = question?.value { return .called(number: number, .returned) }
-        return .called(number: number, .absent("has not answered"))
+        return .called(number: number, .absent("there was no answer"))
     }
 
     private func answered(_ message: BusMessage, to question: Question) -> [DistributorEvent]? {
@@ -249,7 +249,7 @@ final class DistributorConnection: SessionBusConnection {
         } catch {
             bus.refuse(
                 call, "org.freedesktop.DBus.Error.InvalidArgs",
-                "The arguments are not valid: the caller \(error.text).")
+                "The arguments are not valid: \(error.text).")
             return nil
         }
     }
@@ -272,7 +272,7 @@ final class DistributorConnection: SessionBusConnection {
         case .two:
             let values = try message.readProperties(["service", "token", "description"])
             func text(_ name: String) throws(BusFailure) -> String {
-                guard case .text(let text)? = values[name] else { throw BusFailure("gave no '\(name)'") }
+                guard case .text(let text)? = values[name] else { throw BusFailure("there is no '\(name)'") }
                 return text
             }
             guard isRegister else { return .unregister(try text("token")) }

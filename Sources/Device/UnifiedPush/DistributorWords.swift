@@ -60,9 +60,9 @@ package struct ConnectorCall: Hashable, Sendable {
 /// The result of a call to a connector.
 package enum ConnectorOutcome: Hashable, Sendable {
     case returned
-    /// The app is missing or not ready. The text is a predicate that describes the app: "has not answered".
+    /// The app is missing or not ready. The text is a clause that says why, such as "there was no answer".
     case absent(String)
-    /// The app has answered with an error, whose text is a predicate.
+    /// The app has answered with an error. The text is a clause that names the error.
     case refused(String)
 }
 

@@ -107,7 +107,7 @@ import Testing
         _ = machine.begin(now: 0) + Self.connected(&machine, now: 0) + machine.lookAgain(now: 100)
         _ = machine.busConnected(now: 100) + machine.busSaid(.activatable(["org.freedesktop.GeoClue2"]), now: 100)
         _ = machine.busSaid(.owner(.geoClue, nil), now: 100) + machine.busSaid(.owner(.modemManager, nil), now: 100)
-        let failure = BusFailure("answers org.freedesktop.DBus.Error.AccessDenied")
+        let failure = BusFailure("the answer was the error org.freedesktop.DBus.Error.AccessDenied")
         let actions =
             isSilent
             ? machine.tick(now: 105) : machine.busSaid(.clientCreated(.probe, number: 1, .failure(failure)), now: 101)
@@ -179,12 +179,12 @@ import Testing
     @Test func `R7: The machine connects to a bus that it never reached when the bus's socket appears`() {
         var machine = Self.machine(gpsd: "none")
         #expect(machine.want(FixDemand(watchesChanges: true), now: 0).contains(.openBus))
-        _ = machine.busEnded(BusFailure("is not there"), now: 0)
+        _ = machine.busEnded(BusFailure("Connection refused"), now: 0)
         #expect(machine.awaitsBus && machine.deadline == nil)
         #expect(!machine.tick(now: 10_000).contains(.openBus))
         #expect(machine.busAppeared(now: 20_000).contains(.openBus))
         // No process listens at the socket yet.
-        _ = machine.busEnded(BusFailure("refuses"), now: 20_000)
+        _ = machine.busEnded(BusFailure("Permission denied"), now: 20_000)
         #expect(machine.deadline == 20_001)
         #expect(machine.tick(now: 20_001).contains(.openBus))
     }
@@ -193,12 +193,12 @@ import Testing
         var machine = Self.machine(gpsd: "none")
         _ = machine.want(FixDemand(watchesChanges: true), now: 0)
         _ = Self.connected(&machine, now: 0)
-        _ = machine.busEnded(BusFailure("has closed the connection"), now: 100)
+        _ = machine.busEnded(BusFailure("Connection reset by peer"), now: 100)
         var tries = 0
         while tries < 50, let due = machine.deadline {
             tries += 1
             #expect(machine.tick(now: due).contains(.openBus))
-            _ = machine.busEnded(BusFailure("is not there"), now: due)
+            _ = machine.busEnded(BusFailure("Connection refused"), now: due)
         }
         #expect((5...20).contains(tries) && machine.awaitsBus)
         #expect(machine.busAppeared(now: 50_000).contains(.openBus))
@@ -327,7 +327,7 @@ import Testing
         actions = Self.connected(&machine, now: 100)
         #expect(Self.created(actions) == [.fix])
         actions = machine.busSaid(
-            .clientCreated(.fix, number: 1, .failure(BusFailure("answers ServiceUnknown"))), now: 101)
+            .clientCreated(.fix, number: 1, .failure(BusFailure("the answer was the error ServiceUnknown"))), now: 101)
         #expect(actions.contains(.openGpsd(.watch)))
     }
 
@@ -345,7 +345,7 @@ import Testing
         var machine = Self.machine()
         _ = Self.looked(&machine)
         _ = machine.want(FixDemand(fix: 1), now: 100)
-        _ = machine.busEnded(BusFailure("is not there"), now: 100)
+        _ = machine.busEnded(BusFailure("Connection refused"), now: 100)
         _ = machine.gpsdReported(.version("3.22"), now: 100) + machine.gpsdReported(.devices(1), now: 100)
         _ = machine.gpsdEnded(GpsdFailure("has closed the connection"), now: 101)
         #expect(machine.tick(now: 108).contains(.openGpsd(.watch)))
@@ -403,10 +403,15 @@ import Testing
             case 2: answer()
             case 3:
                 guard !creating.isEmpty else { continue }
-                perform(client.created(number: creating.removeFirst(), .failure(BusFailure("answers no")), now: now))
+                perform(
+                    client.created(
+                        number: creating.removeFirst(), .failure(BusFailure("the answer was the error no")), now: now))
             case 4:
                 guard !starting.isEmpty else { continue }
-                let failures = [nil, BusFailure("answers AccessDenied: no"), BusFailure("answers no")]
+                let failures = [
+                    nil, BusFailure("the answer was the error AccessDenied: no"),
+                    BusFailure("the answer was the error no"),
+                ]
                 perform(
                     client.started(
                         number: starting.removeFirst(), failures.randomElement(using: &random) ?? nil, now: now))

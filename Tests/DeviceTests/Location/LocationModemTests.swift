@@ -34,7 +34,8 @@ extension LocationMachineTests {
     }
 
     private static let tooEarly = BusFailure(
-        "answers org.freedesktop.ModemManager1.Error.Core.WrongState: Cannot setup location: device not yet enabled")
+        "the answer was the error org.freedesktop.ModemManager1.Error.Core.WrongState: Cannot setup location: device not yet enabled"
+    )
 
     @Test func `R7: The machine sets up a modem as soon as it is switched on`() {
         var (bus, requests) = Self.watching(ModemReading(capabilities: 1, enabled: 0, signals: false))
@@ -59,8 +60,9 @@ extension LocationMachineTests {
 
     @Test func `R7: The machine asks a modem again an hour after its refusal`() {
         var (bus, _) = Self.watching(ModemReading(state: 8, capabilities: 1, enabled: 0, signals: false))
-        _ = bus.said(.setUp(path: "/m", number: 2, BusFailure("answers Unauthorized")), now: 10)
-        #expect(bus.modems.refusal == BusFailure("answers Unauthorized") && !bus.modemStatus.isAvailable)
+        _ = bus.said(.setUp(path: "/m", number: 2, BusFailure("the answer was the error Unauthorized")), now: 10)
+        #expect(
+            bus.modems.refusal == BusFailure("the answer was the error Unauthorized") && !bus.modemStatus.isAvailable)
         var requests = bus.want(fix: nil, watchesChanges: true, now: 10)
         #expect(requests == [.createClient(.changes, number: 1)])
         #expect(bus.modems.deadline == 3_610)

@@ -115,14 +115,14 @@ extension UnifiedPushState {
             lines[topic] = Line()
             conclude(id, .delivered, "The app has received it.")
             note(.pushHandled, registration.app, "\(id): the app has received it.", now)
-        case .absent(let why): pause(topic, id, "The app cannot be reached: the app \(why).", now)
+        case .absent(let why): pause(topic, id, "The app cannot be reached: \(why).", now)
         case .refused(let why):
             messages[id]?.refusals += 1
             if message.refusals + 1 >= Self.refusals {
                 lines[topic] = Line()
-                return discard(id, "The app has refused it \(Self.refusals) times: the app \(why).", now)
+                return discard(id, "The app has refused it \(Self.refusals) times: \(why).", now)
             }
-            pause(topic, id, "The app has refused it: the app \(why).", now)
+            pause(topic, id, "The app has refused it: \(why).", now)
         }
     }
 
