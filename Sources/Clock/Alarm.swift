@@ -3,8 +3,8 @@ import NightshiftAPI
 /// The next wake-up time of an actor. Setting another time replaces the previous one.
 ///
 /// An alarm is a value of the actor that owns it, and has the same isolation as the actor's other state. It sleeps and
-/// fires on the actor where it was set. It never fires before the boot time that was given to it, and never fires twice.
-/// After ``cancel()``, it fires only if its sleep was already over.
+/// fires on the actor where it was set. It never fires before the boot time that was given to it, and never fires
+/// twice. After ``cancel()``, it fires only if its sleep was already over.
 package struct Alarm: Sendable {
     private var pending: (moment: Double, task: Task<Void, Never>)?
 

@@ -23,7 +23,7 @@ enum BusValue: Equatable, Sendable {
 
 /// The reason why a request on the bus failed.
 struct BusFailure: Error, Equatable {
-    /// The reason: a clause that names its own subject, such as "there was no answer", or the system's text for an error
+    /// The reason: a clause with its own subject, such as "there was no answer", or the system's text for an error
     /// number, such as "Connection refused". Messages put it after a colon or in parentheses.
     var text: String
 

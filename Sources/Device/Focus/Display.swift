@@ -55,7 +55,8 @@ struct Displays: Equatable {
 
     /// - Parameters:
     ///   - session: the environment that the systemd user manager gives to the programs it starts; nil if no user
-    ///     manager answers. A desktop adds its display to this environment. The environment of the service may be older.
+    ///     manager answers. A desktop adds its display to this environment. The environment of the service may be
+    ///     older.
     init(session: [String: String]?, service: [String: String]) {
         runtimeDirectory = Self.value("XDG_RUNTIME_DIR", service) ?? Self.value("XDG_RUNTIME_DIR", session ?? [:])
         for environment in [session ?? [:], service] {

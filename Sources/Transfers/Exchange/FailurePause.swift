@@ -2,8 +2,8 @@ package import NightshiftAPI
 
 /// The pause of a transfer after a failure: its reason and its end.
 ///
-/// ``after(_:in:now:random:)`` computes it from the failed attempt and the state of the attempt's route. It also records
-/// the failure in the ``HostTable``, for the other tasks that the failure affects.
+/// ``after(_:in:now:random:)`` computes it from the failed attempt and the state of the attempt's route. It also
+/// records the failure in the ``HostTable``, for the other tasks that the failure affects.
 package struct FailurePause: Hashable, Sendable {
     package var reason: WaitReason
     /// The end of the pause, in boot seconds.

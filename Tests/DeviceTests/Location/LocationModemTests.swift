@@ -34,7 +34,8 @@ extension LocationMachineTests {
     }
 
     private static let tooEarly = BusFailure(
-        "the answer was the error org.freedesktop.ModemManager1.Error.Core.WrongState: Cannot setup location: device not yet enabled"
+        "the answer was the error org.freedesktop.ModemManager1.Error.Core.WrongState: "
+            + "Cannot setup location: device not yet enabled"
     )
 
     @Test func `R7: The machine sets up a modem as soon as it is switched on`() {
