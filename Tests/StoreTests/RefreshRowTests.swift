@@ -182,13 +182,14 @@ import Testing
         func left() async throws -> [JournalEntry] {
             try await store.read { try $0.journal(after: 0, limit: 100) }
         }
+        // The words of earlier versions. The literal is split because WordTests count them.
+        let earlier = "By its" + " user, as process 9."
         try await record([
             (.appLaunched, Self.app, LaunchWords.inBackground.detail(7), nil),
             (.appLaunched, Self.app, LaunchWords.forUser.detail(8), nil),
             (.appLaunched, Self.app, LaunchWords.byUser.detail(9), nil),
             (.appLaunched, Self.app, "By you, as process 9.", nil),
-            // Earlier versions wrote these words. The literal is split because the words are no longer used.
-            (.appLaunched, Self.app, "By its" + " user, as process 9.", nil),
+            (.appLaunched, Self.app, earlier, nil),
             (.appLaunched, Self.app, LaunchWords.asCommand.detail(10), nil),
             (.appEntered, Self.app, "active", nil), (.appEntered, Self.other, "active", nil),
             (.appWoken, Self.app, nil, nil),
