@@ -71,6 +71,7 @@ let package = Package(
         .target(name: "CPage", exclude: ["Resources"]),
         .target(name: "PushProtocol", swiftSettings: strict),
         .target(name: "Manual", swiftSettings: strict),
+        .target(name: "ServiceLog", dependencies: [logging], swiftSettings: strict),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CDigest", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
@@ -172,7 +173,7 @@ let package = Package(
                 "NightshiftAPI", "CNightshift", "CSystemd", "Clock", "Mounts", "Store", "Device", "Scheduler",
                 "Transfers",
                 "NightshiftCurl", "Apps", "Refresh", "Location", "Notifications", "Push", "Operations", "HTTPTransport",
-                "LocalAPI", configuration, logging,
+                "LocalAPI", configuration, "ServiceLog", logging,
                 serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict),
@@ -349,8 +350,8 @@ let package = Package(
             name: "DaemonTests",
             dependencies: [
                 "NightshiftAPI", "NightshiftCurl", "NightshiftClient", "Clock", "Device", "Store", "Scheduler",
-                "Transfers", "Apps", "Refresh", "Location", "Daemon", "SimulationSupport", "TestSupport", logging,
-                unixSignals,
+                "Transfers", "Apps", "Refresh", "Location", "Daemon", "ServiceLog", "SimulationSupport", "TestSupport",
+                logging, unixSignals,
             ],
             swiftSettings: strict),
         .testTarget(

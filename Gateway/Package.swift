@@ -50,6 +50,8 @@ let package = Package(
         // Links to folders of the main package: one source, compiled into either package.
         .target(name: "PushProtocol", swiftSettings: strict),
         .target(name: "Manual", swiftSettings: strict),
+        .target(name: "ServiceLog", dependencies: [logging], swiftSettings: strict),
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .testTarget(name: "PushProtocolTests", dependencies: ["PushProtocol"], swiftSettings: strict),
 
         .target(name: "PushRouting", dependencies: ["PushProtocol"], swiftSettings: strict),
@@ -79,9 +81,8 @@ let package = Package(
         .executableTarget(
             name: "nightshift-gateway",
             dependencies: [
-                .target(name: "PushCluster", condition: .when(traits: ["NATS"])), "Manual", "PushGateway",
-                "PushRouting",
-                "PushStore", argumentParser, logging,
+                .target(name: "PushCluster", condition: .when(traits: ["NATS"])), "CSystemd", "Manual", "PushGateway",
+                "PushRouting", "PushStore", "ServiceLog", argumentParser, logging,
             ], swiftSettings: strict),
         // Plays many devices, for measuring. It is no product: nobody installs it.
         .executableTarget(

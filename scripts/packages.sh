@@ -16,11 +16,11 @@ test=(
 )
 bench=(aria2 axel wget2 curl nginx openssl nghttp2-client)
 gateway=(
-    python3-venv nghttp2-client dbus-daemon python3-dbus python3-gi nats-server libnats-dev systemd libseccomp2 util-linux
+    python3-venv nghttp2-client dbus-daemon python3-dbus python3-gi nats-server libnats-dev libsystemd-dev systemd libseccomp2 util-linux
 )
 # What the gateway is linked with; its tests and its demo are built with it, too.
-cluster=(libnats-dev)
-push=(dbus-daemon dbus-bin python3 python3-dbusmock openssl curl libnats-dev)
+cluster=(libnats-dev libsystemd-dev)
+push=(dbus-daemon dbus-bin python3 python3-dbusmock openssl curl libnats-dev libsystemd-dev)
 
 wanted=()
 for group in "$@"; do

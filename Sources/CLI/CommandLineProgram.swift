@@ -33,7 +33,9 @@ package enum CommandLineProgram {
         } catch let problem as Problem {
             return report(CommandFailure(problem), invocation)
         } catch let failure as ServiceUnreachable {
-            return report(.unreachable(failure.message), invocation)
+            // systemd accepts connections for a service that it cannot start.
+            let message = invocation.service.launcher.unitFailure() ?? failure.message
+            return report(.unreachable(message), invocation)
         } catch let failure as ServiceUnusable {
             return report(.unreachable(failure.message), invocation)
         } catch is CancellationError {

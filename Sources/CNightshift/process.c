@@ -169,6 +169,10 @@ int nightshift_launch_begin(int gate) {
 
 int nightshift_pidfd_open(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }
 
+int nightshift_pidfd_signal(int pidfd, int signal) {
+    return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
+}
+
 pid_t nightshift_pidfd_wait(int pidfd, int *status, int options) {
     siginfo_t information = {.si_pid = 0};
     int result;

@@ -50,7 +50,9 @@ package struct Daemon {
         let mask = Self.takeFileCreationMask()
         try HomeDirectories.prepare(paths)
         let socket = try Self.socket(paths)
-        lock = try InstanceLock(paths: paths, socket: Self.path(of: socket) ?? paths.socket.path)
+        lock = try InstanceLock(
+            paths: paths, socket: Self.path(of: socket) ?? paths.socket.path,
+            replaces: ServiceManager.hasStartedThis(configuration.environment))
         if lock.isTakenOver {
             // A killed process that can no longer execute may still hold locks in the kernel. These locks are on this
             // file, which SQLite recreates from the write-ahead log.

@@ -2,6 +2,8 @@ import Foundation
 import Glibc
 import Logging
 import NightshiftAPI
+import ServiceLog
+import Store
 import Transfers
 
 /// The process of a ``Daemon``, with the settings that are made once for the whole process.
@@ -22,19 +24,40 @@ package enum DaemonProcess {
             let configuration = try await DaemonConfiguration.read(
                 environment: ServiceEnvironment.atStart,
                 homeDirectory: FileManager.default.homeDirectoryForCurrentUser)
-            LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+            ServiceLog.bootstrap()
             var logger = Logger(label: "nightshiftd")
             logger.logLevel = configuration.logLevel
             let daemon = try Daemon(configuration, descriptors: descriptors, logger: logger)
             daemon.transfers.starts.catchFaults()
             try await daemon.run()
             return 0
-        } catch let error as DaemonError {
-            try? FileHandle.standardError.write(contentsOf: Data("nightshiftd: \(error)\n".utf8))
-            return error.exitStatus
         } catch {
-            try? FileHandle.standardError.write(contentsOf: Data("nightshiftd: \(error)\n".utf8))
-            return 1
+            return report(error)
         }
+    }
+
+    /// Checks whether the service could start: its configuration, its directories and its database. Changes nothing.
+    ///
+    /// - Returns: The exit status that a start would have.
+    package static func check() async -> Int32 {
+        do {
+            let configuration = try await DaemonConfiguration.read(
+                environment: ServiceEnvironment.atStart,
+                homeDirectory: FileManager.default.homeDirectoryForCurrentUser)
+            try HomeDirectories.check(configuration.paths)
+            do throws(StoreError) {
+                try Store.check(configuration.paths)
+            } catch {
+                throw DaemonError.store(error.message)
+            }
+            return 0
+        } catch {
+            return report(error)
+        }
+    }
+
+    private static func report(_ error: any Error) -> Int32 {
+        ServiceLog.fail("nightshiftd: \(error)")
+        return (error as? DaemonError)?.exitStatus ?? 1
     }
 }

@@ -19,6 +19,17 @@ enum HomeDirectories {
         for directory in [paths.state, paths.runtime] { try checkParents(of: directory.path, viewer) }
     }
 
+    /// Checks the existing directories, and changes nothing.
+    ///
+    /// - Throws: ``DaemonError/home(_:)`` if a directory belongs to another user, or can be changed by others.
+    static func check(_ paths: ServicePaths) throws(DaemonError) {
+        let viewer = viewer()
+        for path in [paths.state.path, paths.runtime.path] where FileManager.default.fileExists(atPath: path) {
+            try check(try facts(of: path).flaw(for: viewer))
+            try checkParents(of: path, viewer)
+        }
+    }
+
     private static func prepare(_ path: String, _ viewer: DirectoryFacts.Viewer) throws(DaemonError) {
         do {
             try FileManager.default.createDirectory(

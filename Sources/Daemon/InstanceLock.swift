@@ -1,4 +1,5 @@
 import CDispatch  // This import is needed for stat(2), which the compiler attributes to this module.
+import CNightshift
 import Clock
 import Foundation
 import Glibc
@@ -26,16 +27,23 @@ final class InstanceLock: Sendable {
     /// service holds the lock for a moment.
     private static let attemptsBesideOthers = 10
 
+    /// The maximum number of attempts to take a lock whose holder was asked to stop. A service stops within 2 s, unless
+    /// a disk is stuck. systemd waits 90 s for the start of this service.
+    private static let attemptsAfterRequest = 6_000
+
     /// Takes the lock.
     ///
-    /// - Parameter socket: The path on which this service will listen.
+    /// - Parameters:
+    ///   - socket: The path on which this service will listen.
+    ///   - replaces: Whether a running service is asked to stop, so that this one takes over.
     /// - Throws: ``DaemonError/alreadyRunning(processID:home:)``, or ``DaemonError/home(_:)`` if the lock cannot be
     ///   created.
-    init(paths: ServicePaths, socket: String) throws(DaemonError) {
+    init(paths: ServicePaths, socket: String, replaces: Bool = false) throws(DaemonError) {
         let path = paths.lock.path
         var descriptor = try Self.open(path)
         var isTakenOver = false
         var attempts = 0
+        var request: pid_t?
         while true {
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
                 // Another process may have taken the lock over just before this call.
@@ -53,7 +61,14 @@ final class InstanceLock: Sendable {
             // The holder may be an app that a killed service was about to launch. The app holds the lock from the fork
             // until it has closed the inherited descriptors.
             let hasEnded = holder.map(Self.hasEnded) ?? true
-            guard attempts < (hasEnded ? Self.attempts : Self.attemptsBesideOthers) else {
+            if replaces, !hasEnded, let holder, request != holder, Self.requestStop(of: holder, path, descriptor) {
+                request = holder
+            }
+            let limit =
+                if hasEnded { Self.attempts } else if request == holder { Self.attemptsAfterRequest } else {
+                    Self.attemptsBesideOthers
+                }
+            guard attempts < limit else {
                 close(descriptor)
                 throw .alreadyRunning(processID: holder, home: paths.state.path)
             }
@@ -100,6 +115,19 @@ final class InstanceLock: Sendable {
             ProcessStatistics(of: holder)?.isZombie == true
         else { return false }
         return unlink(path) == 0
+    }
+
+    /// Asks the service that holds the lock to stop. Returns false if it has ended meanwhile.
+    private static func requestStop(of holder: pid_t, _ path: String, _ descriptor: Int32) -> Bool {
+        let process = nightshift_pidfd_open(holder)
+        guard process >= 0 else { return false }
+        defer { close(process) }
+        // The holder is compared again, because from here on the descriptor certainly refers to one process.
+        guard flock(descriptor, LOCK_EX | LOCK_NB) != 0 else {
+            flock(descriptor, LOCK_UN)
+            return false
+        }
+        return Self.holder(path) == holder && nightshift_pidfd_signal(process, SIGTERM) == 0
     }
 
     private static func isNamed(_ descriptor: Int32, _ path: String) -> Bool {

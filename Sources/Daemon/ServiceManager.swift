@@ -6,6 +6,12 @@ import ServiceLifecycle
 /// The service of the group that notifies systemd that the service is ready, alive, or stopping. It does nothing
 /// without systemd.
 struct ServiceManager: Service {
+    /// Returns whether systemd started this process as the main process of a unit. A process that was started by another
+    /// one has inherited the variables, with the other one's process id.
+    static func hasStartedThis(_ environment: [String: String]) -> Bool {
+        ["SYSTEMD_EXEC_PID", "LISTEN_PID"].contains { environment[$0] == "\(getpid())" }
+    }
+
     static func ready() {
         sd_notify(0, "READY=1\nSTATUS=Serving.")
     }

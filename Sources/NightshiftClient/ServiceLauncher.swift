@@ -10,7 +10,8 @@ package import NightshiftAPI
 
 /// A launcher that starts the service if no process accepts connections on its socket.
 ///
-/// With systemd's socket unit, connections are always accepted, so this launcher starts nothing.
+/// If the systemd user manager knows the service's unit, the launcher starts the unit. Otherwise it starts a detached
+/// process. With systemd's socket unit, connections are always accepted, so this launcher starts nothing.
 package struct ServiceLauncher: Sendable {
     package var paths: ServicePaths
     package var search: DaemonSearch
@@ -24,6 +25,8 @@ package struct ServiceLauncher: Sendable {
     private static let grace: Duration = .seconds(2)
     /// The waitpid(2) status of a service that exited because another service has the lock.
     private static let foundAnother: Int32 = 4 << 8
+    /// The waitpid(2) status of a `systemctl` that does not know the unit (systemctl(1), "Exit status").
+    private static let unknownUnit: Int32 = 5 << 8
     private static let largestLog = 8 << 20
 
     package init(paths: ServicePaths, search: DaemonSearch, environment: [String: String]) {
@@ -63,7 +66,10 @@ package struct ServiceLauncher: Sendable {
 
     /// The start of a service that does not accept connections yet.
     private struct Start {
+        /// The service, or the `systemctl` that starts its unit.
         var process: DetachedProcess
+        /// Whether the process is `systemctl`.
+        var isUnit = false
         var deadline: ContinuousClock.Instant
         /// The pause before the next check. It is always shorter than a second.
         var pause: Duration = .milliseconds(5)
@@ -85,6 +91,13 @@ package struct ServiceLauncher: Sendable {
         case .silent: break
         }
         guard var current = start else {
+            let new = try beginUnit() ?? begin()
+            start = new
+            return new.pause
+        }
+        if current.isUnit, let status = current.process.exitStatus, status != 0, !current.hasEnded {
+            // If systemd does not answer, or if it does not know the unit, the service starts without it.
+            if status != Self.unknownUnit, let message = unitFailure() { throw ServiceUnusable(message: message) }
             let new = try begin()
             start = new
             return new.pause
@@ -103,6 +116,40 @@ package struct ServiceLauncher: Sendable {
         current.pause = min(current.pause * 2, .milliseconds(100))
         start = current
         return current.pause
+    }
+
+    /// The user manager; nil if it does not manage this home.
+    private var userManager: UserManager? {
+        guard (environment["NIGHTSHIFT_HOME"] ?? "").isEmpty else { return nil }
+        let manager = UserManager(environment: environment)
+        return manager.isRunning ? manager : nil
+    }
+
+    /// Asks systemd to start the unit. Returns nil without a user manager. The command ends when the service is ready
+    /// or has failed.
+    private func beginUnit() throws -> Start? {
+        guard let program = userManager?.program else { return nil }
+        return Start(
+            process: try DetachedProcess(
+                program: program,
+                arguments: ["--user", "--quiet", "--no-ask-password", "start", UserManager.service],
+                environment: environment, log: "/dev/null"),
+            isUnit: true, deadline: .now + Self.timeout, log: "", logSize: 0)
+    }
+
+    /// Returns a message about the service's unit if it failed; nil if systemd does not answer, or if the unit did not
+    /// fail.
+    package func unitFailure() -> String? {
+        guard let unit = userManager?.state(of: UserManager.service), unit.hasFailed || !unit.isLoaded else {
+            return nil
+        }
+        guard unit.isLoaded else {
+            return "systemd cannot start \(UserManager.service): the unit is \(unit.loadState)."
+        }
+        let reason = search.daemon.flatMap { ServiceCheck.failure(of: $0, environment: environment) }
+        return
+            "systemd could not start the service (\(UserManager.service): \(unit.result), status \(unit.exitStatus)). "
+            + (reason ?? "See: journalctl --user -u \(UserManager.service)")
     }
 
     private func begin() throws -> Start {
@@ -151,6 +198,10 @@ package struct ServiceLauncher: Sendable {
     }
 
     private func explanation(hasEnded: Bool, log: String, from start: Int) -> String {
+        guard !log.isEmpty else {
+            return "systemd started \(UserManager.service), but the service does not respond. "
+                + "See: systemctl --user status \(UserManager.service)"
+        }
         let reason =
             hasEnded ? "The service exited while it was starting." : "The service started, but does not respond."
         let handle = FileHandle(forReadingAtPath: log)

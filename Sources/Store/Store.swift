@@ -26,24 +26,14 @@ package final class Store: Sendable {
     /// - Throws: ``StoreError``. A database that is newer, damaged or missing is refused, and never replaced.
     package convenience init(paths: ServicePaths, now: ClockReading) throws(StoreError) {
         let path = paths.database.path
-        let marker = paths.state.appending(path: "database-created").path
-        let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
-        if FileManager.default.fileExists(atPath: marker), size ?? 0 == 0 {
-            throw StoreError(
-                .missing,
-                "The database \(path) existed before and is now \(size == nil ? "gone" : "empty"). Restore a copy of it; or, "
-                    + "to start without its transfers, remove \(marker) and start again.")
-        }
+        let marker = Self.marker(paths)
         let waits = LockWaits()
         do {
-            if let size {
-                // The file must not be opened for writing before the check, because that would change a database that
-                // must be refused. A rollback journal shows that the creation of the database was interrupted. In this
-                // case, the half-written part must be rolled back before anything can be read.
-                let isBeingMade = FileManager.default.fileExists(atPath: "\(path)-journal")
-                let configuration = isBeingMade ? Self.configuration(waits) : Self.readOnly
-                try Self.check(DatabaseQueue(path: path, configuration: configuration), size: size)
-            }
+            // The file must not be opened for writing before the check, because that would change a database that must
+            // be refused. A rollback journal shows that the creation of the database was interrupted. In this case, the
+            // half-written part must be rolled back before anything can be read.
+            let isBeingMade = FileManager.default.fileExists(atPath: "\(path)-journal")
+            try Self.check(paths, isBeingMade ? Self.configuration(waits) : Self.readOnly)
             try self.init(
                 writer: DatabasePool(path: path, configuration: Self.configuration(waits)), waits: waits, now: now)
             if !FileManager.default.fileExists(atPath: marker) {
@@ -52,6 +42,37 @@ package final class Store: Sendable {
         } catch {
             throw StoreError(error, path: path)
         }
+    }
+
+    /// Checks the database of `paths`, and changes nothing. A database that does not exist yet is accepted.
+    ///
+    /// - Throws: ``StoreError`` if the database would be refused.
+    package static func check(_ paths: ServicePaths) throws(StoreError) {
+        let path = paths.database.path
+        // A start rolls an interrupted creation back. Reading would change the file as well.
+        guard !FileManager.default.fileExists(atPath: "\(path)-journal") else { return }
+        do {
+            try check(paths, readOnly)
+        } catch {
+            throw StoreError(error, path: path)
+        }
+    }
+
+    private static func check(_ paths: ServicePaths, _ configuration: Configuration) throws {
+        let (path, marker) = (paths.database.path, marker(paths))
+        let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
+        if FileManager.default.fileExists(atPath: marker), size ?? 0 == 0 {
+            throw StoreError(
+                .missing,
+                "The database \(path) existed before and is now \(size == nil ? "gone" : "empty"). Restore a copy of it; or, "
+                    + "to start without its transfers, remove \(marker) and start again.")
+        }
+        if let size { try check(DatabaseQueue(path: path, configuration: configuration), size: size) }
+    }
+
+    /// The path of a file that exists once the database has been created.
+    private static func marker(_ paths: ServicePaths) -> String {
+        paths.state.appending(path: "database-created").path
     }
 
     /// Creates a store in memory, for tests and simulations.

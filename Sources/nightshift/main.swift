@@ -3,4 +3,8 @@ import CNightshift
 import Foundation
 
 nightshift_open_standard_descriptors()
-exit(await CommandLineProgram.run(.ofThisProcess()).rawValue)
+let invocation = Invocation.ofThisProcess()
+// Some threads of libdispatch request a better nice value than a user may have. Each refusal would write a line to the
+// system log. This comes after the environment was read, so that programs that this one starts do not get the variable.
+setenv("LIBDISPATCH_LOG", "NO", 0)
+exit(await CommandLineProgram.run(invocation).rawValue)

@@ -40,6 +40,6 @@ struct Nightshiftd: AsyncParsableCommand {
               6 the database cannot be used
             """,
         version: DaemonProcess.version,
-        subcommands: [RunCommand.self, SimulationCommand.self, PageProcessCommand.self],
+        subcommands: [RunCommand.self, CheckCommand.self, SimulationCommand.self, PageProcessCommand.self],
         defaultSubcommand: RunCommand.self)
 }

@@ -57,6 +57,23 @@ struct ReportTests {
             "why", explanations.map { report.lines(explaining: $0).joined(separator: "\n") }.joined(separator: "\n\n"))
     }
 
+    @Test func `A running transfer is explained with the time of its start, whatever happened since`() throws {
+        var upload = Samples.waiting(19)
+        (upload.state, upload.wait) = (.running, nil)
+        let history = [
+            Samples.entry(1, .accepted, task: 19, secondsAgo: 400),
+            Samples.entry(2, .started, task: 19, secondsAgo: 390),
+            Samples.entry(3, .uploadKept, task: 19, secondsAgo: 20),
+        ]
+        func since(_ history: [JournalEntry]) throws -> String {
+            let lines = report.lines(
+                explaining: Explanation(task: upload, sentence: "It runs.", endedBy: nil, history: history))
+            return try #require(lines.first { $0.contains("since") })
+        }
+        #expect(try since(history).contains(Samples.times.both(Samples.ago(390))))
+        #expect(try since(history.suffix(1)).contains(Samples.times.both(Samples.ago(20))))
+    }
+
     @Test func list() throws {
         var paused = Samples.running(1_234_567)
         paused.state = .suspended

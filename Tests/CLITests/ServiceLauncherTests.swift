@@ -71,6 +71,67 @@ struct ServiceLauncherTests {
         #expect(!lines[3].split(separator: " ").contains { (3...9).contains(Int($0) ?? 0) })
     }
 
+    /// Runs `service start` beside a `systemctl` whose `start` has the given exit status.
+    private func start(_ world: World, _ status: Int, state: String = "") async throws -> CLI.ExitStatus {
+        try world.install(
+            "systemctl",
+            """
+            case "$*" in
+            *' show '*) printf '\(state)' ;;
+            *' start '*) echo "$*" >>"$HOME/calls"; touch "$HOME/started"; exit \(status) ;;
+            esac
+            """)
+        try world.installDaemon(
+            #"case "$1" in check) echo 'nightshiftd: The database is newer.' >&2; exit 6 ;; esac; touch "$HOME/loose"; exit 1"#
+        )
+        return await world.run(
+            "service", "start",
+            environment: [
+                "NIGHTSHIFT_HOME": "", "XDG_RUNTIME_DIR": try world.addUserManager(),
+                "PATH": world.path + "/bin:/usr/bin:/bin",
+            ])
+    }
+
+    private func exists(_ name: String, in world: World) -> Bool {
+        FileManager.default.fileExists(atPath: world.root.appending(path: name).path(percentEncoded: false))
+    }
+
+    @Test func `The launcher asks systemd to start the unit, and waits for its socket`() async throws {
+        let world = try World()
+        async let status = start(world, 0)
+        try await eventually("systemctl") { exists("started", in: world) }
+        let service = try ScriptedService(home: world.root, folder: "rt/nightshift") { _ in
+            (try? .json(Samples.status)) ?? .hangUp
+        }
+        defer { service.stop() }
+        #expect(try await status == .whole)
+        #expect(
+            try String(contentsOf: world.root.appending(path: "calls"), encoding: .utf8)
+                == "--user --quiet --no-ask-password start nightshiftd.service\n")
+        #expect(!exists("loose", in: world))
+    }
+
+    @Test func `The launcher reports why a unit failed, and starts no process of its own`() async throws {
+        let world = try World()
+        let state = "LoadState=loaded\nActiveState=failed\nResult=exit-code\nExecMainStatus=6\n"
+        #expect(try await start(world, 1, state: state) == .unreachable)
+        #expect(
+            world.errors.text.contains(
+                "systemd could not start the service (nightshiftd.service: exit-code, status 6). The database is newer."
+            ))
+        #expect(!exists("loose", in: world))
+    }
+
+    @Test(arguments: [(5, "LoadState=not-found\n"), (1, "")])
+    func `Without a unit or an answer of systemd, the launcher starts the service itself`(
+        _ status: Int, _ state: String
+    ) async throws {
+        let world = try World()
+        #expect(try await start(world, status, state: state) == .unreachable)
+        #expect(exists("started", in: world) && exists("loose", in: world))
+        #expect(world.errors.text.contains("exited while it was starting"))
+    }
+
     @Test func `The launcher reports a socket path that is too long`() async throws {
         let world = try World()
         let home = world.path + "/" + String(repeating: "x", count: 120)

@@ -56,6 +56,15 @@ final class World: Sendable {
         try #require(copying.blockUntilExit(within: .seconds(20)) == .code(0))
     }
 
+    /// Creates the file that shows that the systemd user manager runs, and returns the runtime directory.
+    func addUserManager() throws -> String {
+        let runtime = root.appending(path: "rt")
+        try FileManager.default.createDirectory(
+            at: runtime.appending(path: "systemd"), withIntermediateDirectories: true)
+        try Data().write(to: runtime.appending(path: "systemd/private"))
+        return runtime.path(percentEncoded: false)
+    }
+
     func service(_ handler: @escaping @Sendable (ScriptedService.Request) throws -> ScriptedService.Reply) throws
         -> ScriptedService
     {

@@ -21,6 +21,50 @@ import Testing
         try await service.start()
     }
 
+    @Test("B1: A service that systemd starts takes over from one that runs outside of systemd, and from its transfers")
+    func handover() async throws {
+        let (service, origin, gate) = (try Service(), try OriginServer(sendBuffer: 65_536), Gate())
+        defer { gate.open() }
+        try await service.start()
+        let first = try #require(service.process)
+        let (content, sent) = (Content.seeded(size: 6 << 20, seed: 1), Int64(2 << 20))
+        origin.serve("/file", Resource(content: content, behaviours: [.holdAfter(sent, gate).times(1)]))
+        var request = TaskRequest.download(origin.url("/file"), to: service.scratch.path("to"))
+        request.connections = 1
+        let id = try await service.api.enqueue(request)
+        try await service.wait(id, for: "its bytes") { $0.countOfBytesReceived == sent }
+        // systemd sets this variable to the process id of the program that it starts. Children inherit the variable.
+        try await service.start(under: ["sh", "-c", "SYSTEMD_EXEC_PID=$$ exec \"$0\""])
+        #expect(try await first.waitForExit(within: .seconds(60)) == .code(0))
+        #expect(try await service.waitForEnd(id).state == .completed)
+        #expect(origin.bodyBytesSent(for: "/file") == content.size)
+        let third = try await ChildProcess.run(
+            Programs.daemon, environment: ["NIGHTSHIFT_HOME": service.home, "SYSTEMD_EXEC_PID": "1"],
+            within: .seconds(20))
+        #expect(third.code == 4, "\(third)")
+    }
+
+    @Test("B1: The check reports why the service could not start, and changes nothing")
+    func check() async throws {
+        let service = try Service()
+        try await service.start()
+        try await service.stop()
+        let good = try await ChildProcess.run(
+            Programs.daemon, ["check"], environment: ["NIGHTSHIFT_HOME": service.home], within: .seconds(20))
+        #expect(good.code == 0 && good.errors.isEmpty, "\(good)")
+        let newer = "INSERT INTO grdb_migrations VALUES ('9999 of the future')"
+        #expect(try await ChildProcess.run("sqlite3", [service.paths.database.path, newer]).code == 0)
+        let before = try Data(contentsOf: service.paths.database)
+        let bad = try await ChildProcess.run(
+            Programs.daemon, ["check"], environment: ["NIGHTSHIFT_HOME": service.home], within: .seconds(20))
+        #expect(bad.code == 6)
+        #expect(bad.errors.contains("written by a newer version"))
+        #expect(try Data(contentsOf: service.paths.database) == before)
+        let doctor = try await service.cli(["doctor"])
+        #expect(doctor.code == 1)
+        #expect(doctor.output.contains("cannot start: The database was written by a newer version"), "\(doctor)")
+    }
+
     @Test("B1: Only the user can access the socket and the directories")
     func modes() async throws {
         let service = try Service()

@@ -23,8 +23,10 @@ struct ServiceCommand: ParsableCommand {
 struct ServiceChange: Encodable {
     var isRunning: Bool?
     var processID: Int32?
-    /// The unit files that were written or removed.
+    /// The unit files that `install` wrote, or that `uninstall` removed.
     var files: [String]?
+    /// The copies of units that `install` removed because they hid the installed units.
+    var removedFiles: [String]?
     /// Whether the units were enabled in systemd.
     var isEnabled: Bool?
 }

@@ -48,7 +48,8 @@ struct ServiceStopCommand: ClientCommand {
             }
             try await Task.sleep(for: .milliseconds(20))
         }
-        let returns = invocation.userManager.isActive(UnitFiles.socketName)
+        let returns =
+            invocation.hasDefaultHome && invocation.userManager.state(of: UserManager.socket)?.isActive == true
         try printResult(
             "The service is stopped."
                 + (returns

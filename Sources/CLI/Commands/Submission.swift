@@ -39,6 +39,7 @@ struct Submission: Sendable {
         if !joined.isEmpty { try await take(up: joined, tasks.first?.kind ?? .download) }
         if options.detach {
             try printIDs(ids, joined)
+            warnOfLogout()
             return (.whole, ids)
         }
         var followed = FollowedTasks()
@@ -86,6 +87,7 @@ struct Submission: Sendable {
         if !joined.isEmpty { try await take(up: joined, .download) }
         if options.detach {
             if options.json { try printIDs(accepted, joined) }
+            warnOfLogout()
             return .whole
         }
         return try await follow(followed, accepted: accepted, joined: joined, joined.isEmpty ? lastEntry : nil)
@@ -139,6 +141,15 @@ struct Submission: Sendable {
         }
         return "Transfer \(numbers) is already \(kind == .upload ? "uploading" : "downloading") this file."
             + (isFollowed ? " Following it." : " Follow it with: nightshift watch \(numbers)")
+    }
+
+    /// Informs a user at a terminal that the detached transfers pause at log-out.
+    private func warnOfLogout() {
+        guard invocation.errors.isTerminal, !options.quiet, !options.json, invocation.hasDefaultHome,
+            invocation.userManager.endsAtLogout
+        else { return }
+        invocation.errors.line(
+            "If you log out, transfers pause until your next login. To continue them, run: loginctl enable-linger")
     }
 
     private func printIDs(_ ids: [TaskID], _ joined: [TaskID] = []) throws {

@@ -55,14 +55,14 @@ struct DoctorChecks: Sendable {
     private func checkService() async -> (ServiceStatus?, Finding) {
         let service = invocation.service
         guard !invocation.systemdListens else {
-            return (nil, .ok("service", "does not run; systemd starts it for the first command that needs it"))
+            return (nil, checkStart("systemd starts it for the first command that needs it"))
         }
         switch ServiceSocket.state(of: service.launcher.socket) {
         case .silent:
             if let holder = service.launcher.location.holder {
                 return (nil, .fail("service", ServiceLauncher.unreachable(holder, at: service.launcher.socket)))
             }
-            return (nil, .ok("service", "does not run; it starts with the first command that needs it"))
+            return (nil, checkStart("it starts with the first command that needs it"))
         case .refused(ENAMETOOLONG):
             let socket = service.launcher.socket
             return (
@@ -93,6 +93,23 @@ struct DoctorChecks: Sendable {
                 )
             }
         }
+    }
+
+    /// Checks whether a service that does not run could start.
+    private func checkStart(_ howItStarts: String) -> Finding {
+        let launcher = invocation.service.launcher
+        if let daemon = launcher.search.daemon,
+            let reason = ServiceCheck.failure(of: daemon, environment: launcher.environment)
+        {
+            return .fail("service", "cannot start: \(reason)")
+        }
+        for unit in invocation.hasDefaultHome ? [UserManager.service, UserManager.socket] : [] {
+            guard let state = invocation.userManager.state(of: unit), state.isLoaded, state.hasFailed else { continue }
+            return .fail(
+                "service", "does not run, because \(unit) failed (\(state.result), status \(state.exitStatus))",
+                advice: "See why with: journalctl --user -u \(UserManager.service). Then run: nightshift service start")
+        }
+        return .ok("service", "does not run; \(howItStarts)")
     }
 
     private func checkDatabase(_ status: ServiceStatus) -> Finding {
@@ -137,21 +154,43 @@ struct DoctorChecks: Sendable {
 
     private func checkSystemd() -> Finding {
         let manager = invocation.userManager
-        guard manager.isRunning else {
+        guard manager.isRunning, let socket = manager.state(of: UserManager.socket) else {
             return .ok("systemd", "the systemd user manager is not running; commands start the service")
         }
-        if manager.isActive(UnitFiles.socketName) { return .ok("systemd", "starts the service on demand") }
-        return .warn(
-            "systemd", "runs, but the units of the service are not installed", advice: "Run: nightshift service install"
-        )
+        let install = "Run: nightshift service install"
+        guard socket.isLoaded else {
+            return .warn(
+                "systemd",
+                socket.loadState == "masked"
+                    ? "runs, but \(UserManager.socket) is masked"
+                    : "runs, but the units of the service are not installed",
+                advice: socket.loadState == "masked"
+                    ? "To use it, run: systemctl --user unmask \(UserManager.socket) \(UserManager.service)" : install)
+        }
+        if let directory = invocation.installedUnits, let copy = invocation.copiedUnits.first {
+            return .warn(
+                "systemd",
+                "\(copy.path(percentEncoded: false)) hides the installed unit in \(directory.path(percentEncoded: false)), "
+                    + "so upgrades of the unit have no effect",
+                advice: install)
+        }
+        guard socket.isActive else {
+            return .warn("systemd", "runs, but does not listen for the service", advice: install)
+        }
+        if invocation.hasDefaultHome, invocation.service.launcher.location.holder != nil,
+            manager.state(of: UserManager.service)?.isActive == false
+        {
+            return .warn(
+                "systemd", "runs, but the service was started without it",
+                advice: "To let systemd take over, run: systemctl --user start \(UserManager.service)")
+        }
+        return .ok("systemd", "starts the service on demand")
     }
 
     private func checkLinger() -> Finding {
-        guard invocation.userManager.isRunning else { return .ok("linger", "not needed without systemd") }
-        let user = NSUserName()
-        if FileManager.default.fileExists(atPath: "/var/lib/systemd/linger/" + user) {
-            return .ok("linger", "the service continues when you log out")
-        }
+        let manager = invocation.userManager
+        guard manager.isRunning else { return .ok("linger", "not needed without systemd") }
+        guard manager.endsAtLogout else { return .ok("linger", "the service continues when you log out") }
         return .warn(
             "linger", "the service stops when you log out, and starts again at the next login",
             advice: "To keep it running, run: loginctl enable-linger")

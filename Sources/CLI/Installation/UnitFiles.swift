@@ -1,14 +1,15 @@
+import Foundation
+import NightshiftClient
+
 /// The systemd user units. They are equal to the units in `packaging/systemd`.
 enum UnitFiles {
-    static let socketName = "nightshiftd.socket"
-    static let serviceName = "nightshiftd.service"
-
     /// The program that ``service`` starts. ``service(daemon:)`` replaces this path.
     static let packagedDaemon = "/usr/bin/nightshiftd"
 
     static let socket = """
         [Unit]
         Description=Nightshift background transfers, API socket
+        Documentation=man:nightshiftd(1)
 
         [Socket]
         ListenStream=%t/nightshift/nightshift.sock
@@ -23,6 +24,7 @@ enum UnitFiles {
     static let service = """
         [Unit]
         Description=Nightshift background transfers
+        Documentation=man:nightshiftd(1)
         Requires=nightshiftd.socket
         After=nightshiftd.socket
 
@@ -31,6 +33,8 @@ enum UnitFiles {
         ExecStart=/usr/bin/nightshiftd
         Restart=on-failure
         RestartSec=1s
+        # A restart does not mend a wrong configuration (2), an unusable directory (5) or an unusable database (6).
+        RestartPreventExitStatus=2 5 6
         WatchdogSec=5min
         # Checkpoints take less than 2 s; a stuck disk may take longer.
         TimeoutStopSec=15s
@@ -54,14 +58,27 @@ enum UnitFiles {
 
     /// Returns the service unit for a daemon at another path.
     static func service(daemon: String) -> String {
+        service.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { $0 == "ExecStart=" + packagedDaemon ? start(of: daemon) : String($0) }
+            .joined(separator: "\n")
+    }
+
+    /// Returns the line of a unit that starts a daemon.
+    private static func start(of daemon: String) -> String {
         // systemd splits the line at spaces and expands %. In the path of a program, $$ does not mean $. A colon before
         // the path turns off the expansion of $ (systemd.service(5), "Command lines").
         let quoted =
             daemon.contains(where: { " \t\"\\'".contains($0) })
             ? "\"" + daemon.map { "\"\\".contains($0) ? "\\\($0)" : String($0) }.joined() + "\"" : daemon
-        let escaped = (daemon.contains("$") ? ":" : "") + quoted.replacing("%", with: "%%")
-        return service.split(separator: "\n", omittingEmptySubsequences: false)
-            .map { $0 == "ExecStart=" + packagedDaemon ? "ExecStart=" + escaped : String($0) }
-            .joined(separator: "\n")
+        return "ExecStart=" + (daemon.contains("$") ? ":" : "") + quoted.replacing("%", with: "%%")
+    }
+
+    /// Returns the first directory with installed units that start this daemon; nil if there is none.
+    static func directory(of directories: [URL], daemon: String) -> URL? {
+        directories.first { directory in
+            let names = [UserManager.socket, UserManager.service].map { directory.appending(path: $0) }
+            guard let texts = try? names.map({ try String(contentsOf: $0, encoding: .utf8) }) else { return false }
+            return texts[1].split(separator: "\n").contains { $0 == start(of: daemon) }
+        }
     }
 }

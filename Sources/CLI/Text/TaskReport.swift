@@ -93,12 +93,14 @@ struct TaskReport {
         }
     }
 
-    /// Returns the time at which the task entered its state: the start of the wait, or else the time of the last
-    /// decision.
+    /// Returns the time at which the task entered its state. The history may be too short to contain it; then the time
+    /// of the last decision is returned.
     private func since(_ explanation: Explanation) -> Date? {
         let task = explanation.task
         if task.state.isTerminal { return task.endedAt }
-        return task.wait?.since ?? explanation.history.last?.time ?? task.createdAt
+        if let wait = task.wait { return wait.since }
+        let entrance = explanation.history.last { $0.decision == task.state.entrance } ?? explanation.history.last
+        return entrance?.time ?? task.createdAt
     }
 
     private func stateLine(_ task: TaskStatus) -> String {
@@ -137,5 +139,20 @@ extension TaskStatus {
     fileprivate var hasWrongURL: Bool {
         guard state == .failed, kind == .download, let status = error?.status else { return false }
         return [401, 403, 404, 410].contains(status)
+    }
+}
+
+extension TaskState {
+    /// The decision with which a task enters this state.
+    fileprivate var entrance: Decision {
+        switch self {
+        case .waiting: .held
+        case .running: .started
+        case .finishing: .finishing
+        case .suspended: .suspended
+        case .completed: .completed
+        case .failed: .failed
+        case .cancelled: .cancelled
+        }
     }
 }

@@ -55,6 +55,9 @@ int nightshift_launch_begin(int gate);
 /// Returns a descriptor that becomes readable when the process ends (pidfd_open(2)), or -1.
 int nightshift_pidfd_open(pid_t process);
 
+/// Sends a signal to a process (pidfd_send_signal(2)). Returns 0, or -1 and sets errno.
+int nightshift_pidfd_signal(int pidfd, int signal);
+
 /// Waits for a child by its pidfd, like waitpid(2) with `options`. Returns the child's id or -1. With WNOHANG, returns
 /// 0 while the child runs.
 pid_t nightshift_pidfd_wait(int pidfd, int *status, int options);

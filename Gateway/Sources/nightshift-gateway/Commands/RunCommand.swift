@@ -1,4 +1,5 @@
 import ArgumentParser
+import CSystemd
 import Dispatch
 import Foundation
 import Glibc
@@ -6,6 +7,7 @@ import Logging
 import PushGateway
 import PushRouting
 import PushStore
+import ServiceLog
 
 extension KeyRecord.Environment: ExpressibleByArgument {}
 
@@ -90,7 +92,7 @@ struct Run: AsyncParsableCommand {
     }
 
     func run() async throws {
-        LoggingSystem.bootstrap(StreamLogHandler.standardError)
+        ServiceLog.bootstrap()
         var logger = Logger(label: "nightshift-gateway")
         logger.logLevel = .info
         // Each connection needs a descriptor, so raise the limit.
@@ -100,6 +102,7 @@ struct Run: AsyncParsableCommand {
         let line =
             "nightshift-gateway: providers=\(ports.providers)\(plain) devices=\(ports.devices) status=\(ports.status)\n"
         try? FileHandle.standardOutput.write(contentsOf: Data(line.utf8))
+        sd_notify(0, "READY=1")
         let (signals, sources) = Self.stopSignals()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await gateway.maintain() }
@@ -110,6 +113,7 @@ struct Run: AsyncParsableCommand {
             group.cancelAll()
         }
         for source in sources { source.cancel() }
+        sd_notify(0, "STOPPING=1")
         logger.notice("The gateway is shutting down.")
         try await gateway.stop()
     }
@@ -126,7 +130,7 @@ struct Run: AsyncParsableCommand {
             let gateway = try await Gateway(settings: settings, shared: store, logger: logger)
             return (gateway, try await gateway.start())
         } catch let error as GatewayError where error.isPermanent {
-            try? FileHandle.standardError.write(contentsOf: Data("Error: \(error)\n".utf8))
+            ServiceLog.fail("Error: \(error)")
             throw ExitCode(Self.configurationError)
         }
     }
