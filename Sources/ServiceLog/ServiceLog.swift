@@ -7,8 +7,8 @@ package enum ServiceLog {
     /// Sends all logs of this process to standard error. It may be called once per process.
     package static func bootstrap() {
         let isJournal = isJournal
-        LoggingSystem.bootstrap { label in
-            isJournal ? JournalLogHandler(write: write) : StreamLogHandler.standardError(label: label)
+        LoggingSystem.bootstrap { label -> any LogHandler in
+            if isJournal { JournalLogHandler(write: write) } else { StreamLogHandler.standardError(label: label) }
         }
     }
 
