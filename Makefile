@@ -23,6 +23,8 @@ mandir := $(PREFIX)/share/man/man1
 
 # Static, so that what is installed does not need the toolchain that built it.
 static := --configuration release --static-swift-stdlib
+# Builds for a release: with the options that make programs small, which are the same in every build that shares a folder.
+release-build = options=$$(scripts/link-options.sh) && $(SWIFT) build $$options
 # Without this trait the package is the library for apps alone.
 service := --traits Service
 release := $(service) $(static)
@@ -82,28 +84,29 @@ gateway-test:
 
 release:
 	@scripts/packages.sh build
-	$(SWIFT) build $(release) --product nightshiftd
-	$(SWIFT) build $(release) --product nightshift
+	$(release-build) $(release) --product nightshift
+	ln -sf nightshift $(binaries)/nightshiftd
 
 gateway-release:
 	@scripts/packages.sh build cluster
-	$(SWIFT) build $(gateway) --product nightshift-gateway
+	$(release-build) $(gateway) --product nightshift-gateway
 
 gateway-bench: gateway-release
-	$(SWIFT) build $(gateway) --product gateway-load
+	$(release-build) $(gateway) --product gateway-load
 
 bench: release $(gatewaybench)
 	@scripts/packages.sh bench
-	$(SWIFT) build $(release) --product misbehaving-origin
-	$(SWIFT) build $(release) --product resumable-upload-server
-	$(SWIFT) build $(release) --product freshness-report
-	$(SWIFT) build $(release) --product receiver-report
+	$(release-build) $(release) --product misbehaving-origin
+	$(release-build) $(release) --product resumable-upload-server
+	$(release-build) $(release) --product freshness-report
+	$(release-build) $(release) --product receiver-report
 	$(SWIFT) build --package-path Benchmarks --scratch-path .build-bench --configuration release
 	.build-bench/release/nightshift-bench --binaries $(binaries) --gateway $(gatewaybinaries) --output docs/benchmarks.md $(BENCH)
 
 install: release
 	install -D -m 755 $(binaries)/nightshift $(DESTDIR)$(bindir)/nightshift
-	install -D -m 755 $(binaries)/nightshiftd $(DESTDIR)$(bindir)/nightshiftd
+	# One program under two names.
+	ln -sf nightshift $(DESTDIR)$(bindir)/nightshiftd
 	install -d $(DESTDIR)$(unitdir) $(DESTDIR)$(applicationsdir) $(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir) $(DESTDIR)$(fishdir) \
 		$(DESTDIR)$(mandir) $(DESTDIR)$(docdir)
 	sed 's|^Exec=nightshift|Exec=$(bindir)/nightshift|' packaging/applications/nightshift.desktop \
@@ -163,4 +166,4 @@ lint:
 	@scripts/commit-subjects.sh
 
 clean:
-	rm -rf .build .build-bench .build-consumers .build-gateway .build-gateway-release .build-gateway-clients Benchmarks/.build
+	rm -rf .build .build-bench .build-consumers .build-icu .build-gateway .build-gateway-release .build-gateway-clients Benchmarks/.build

@@ -194,11 +194,14 @@ let package = Package(
             swiftSettings: strict),
 
         // L7: main only.
-        .executableTarget(
-            name: "nightshiftd",
+        .target(
+            name: "ServiceCommands",
             dependencies: ["NightshiftAPI", "CNightshift", "Daemon", "Page", "Simulation", argumentParser],
             swiftSettings: strict),
-        .executableTarget(name: "nightshift", dependencies: ["CLI", "CNightshift"], swiftSettings: strict),
+        // The service alone, which builds faster. An installation has `nightshift` under both names.
+        .executableTarget(name: "nightshiftd", dependencies: ["ServiceCommands"], swiftSettings: strict),
+        .executableTarget(
+            name: "nightshift", dependencies: ["CLI", "CNightshift", "ServiceCommands"], swiftSettings: strict),
 
         // Examples: apps as anybody would write them, on the public library alone.
         .executableTarget(

@@ -1,7 +1,13 @@
 import CLI
 import CNightshift
 import Foundation
+import ServiceCommands
 
+// An installation has one program under two names, because two programs would each contain the Swift runtime.
+if CommandLine.arguments.first?.split(separator: "/").last == "nightshiftd" {
+    await ServiceProgram.main()
+    exit(0)
+}
 nightshift_open_standard_descriptors()
 let invocation = Invocation.ofThisProcess()
 // Some threads of libdispatch request a better nice value than a user may have. Each refusal would write a line to the

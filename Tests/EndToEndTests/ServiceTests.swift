@@ -44,6 +44,20 @@ import Testing
         #expect(third.code == 4, "\(third)")
     }
 
+    @Test("B1: The program of the command line is the service if its name is nightshiftd")
+    func oneProgram() async throws {
+        let service = try Service()
+        let program = service.scratch.path("nightshiftd")
+        try FileManager.default.createSymbolicLink(atPath: program, withDestinationPath: Programs.commandLine)
+        let process = try service.spawn(program)
+        try await eventually("an answer of the service", within: .seconds(60)) {
+            (try? await service.api.status().processID) == process.pid
+        }
+        let help = try await ChildProcess.run(program, ["--help"], within: .seconds(20))
+        #expect(help.code == 0 && help.output.contains("USAGE: nightshiftd"), "\(help)")
+        #expect(try await service.stop() == .code(0))
+    }
+
     @Test("B1: The check reports why the service could not start, and changes nothing")
     func check() async throws {
         let service = try Service()

@@ -3,9 +3,11 @@ import CNightshift
 import Daemon
 import Glibc
 
-@main
-enum DaemonProgram {
-    static func main() async {
+/// The program `nightshiftd`, from its arguments to its exit code.
+package enum ServiceProgram {
+    /// Runs the program with the arguments and the environment of this process. It must be called before anything else
+    /// reads the environment.
+    package static func main() async {
         nightshift_open_standard_descriptors()
         // The environment is cleared before any library reads it.
         ServiceEnvironment.clear()

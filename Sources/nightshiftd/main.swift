@@ -1,0 +1,3 @@
+import ServiceCommands
+
+await ServiceProgram.main()
