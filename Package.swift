@@ -196,7 +196,7 @@ let package = Package(
         // L7: main only.
         .target(
             name: "ServiceCommands",
-            dependencies: ["NightshiftAPI", "CNightshift", "Daemon", "Page", "Simulation", argumentParser],
+            dependencies: ["NightshiftAPI", "CNightshift", "Apps", "Daemon", "Page", "Simulation", argumentParser],
             swiftSettings: strict),
         // The service alone, which builds faster. An installation has `nightshift` under both names.
         .executableTarget(name: "nightshiftd", dependencies: ["ServiceCommands"], swiftSettings: strict),
@@ -279,7 +279,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .executableTarget(
-            name: "process-host-probe", dependencies: ["NightshiftAPI", "Apps"], path: "Tests/ProcessHostProbe",
+            name: "process-host-probe", dependencies: ["CNightshift", "NightshiftAPI", "Apps"],
+            path: "Tests/ProcessHostProbe",
             swiftSettings: strict),
         .testTarget(
             name: "AppsTests",

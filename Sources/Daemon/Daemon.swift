@@ -201,7 +201,9 @@ package struct Daemon {
         let fileSystems = FileSystems(home: paths.state.path(percentEncoded: false))
         return AppService.Environment(
             paths: paths, store: store,
-            host: SystemProcessHost(paths: paths, bootID: clock.now().bootID, fileSystems: fileSystems),
+            host: SystemProcessHost(
+                paths: paths, bootID: clock.now().bootID, fileSystems: fileSystems,
+                units: ServiceManager.hasStartedThis(configuration.environment) ? AppUnits(manager) : nil),
             entries: EntryDirectories(
                 paths: paths, environment: configuration.environment, fileSystems: fileSystems),
             clock: clock,

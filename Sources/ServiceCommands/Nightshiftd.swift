@@ -1,3 +1,4 @@
+import Apps
 import ArgumentParser
 import CNightshift
 import Daemon
@@ -8,6 +9,10 @@ package enum ServiceProgram {
     /// Runs the program with the arguments and the environment of this process. It must be called before anything else
     /// reads the environment.
     package static func main() async {
+        // systemd has started this process to become the program of an app.
+        if CommandLine.arguments.dropFirst().elementsEqual(AppUnits.arguments) {
+            exit(nightshift_launch_receive(STDIN_FILENO) == 0 ? 0 : 127)
+        }
         nightshift_open_standard_descriptors()
         // The environment is cleared before any library reads it.
         ServiceEnvironment.clear()

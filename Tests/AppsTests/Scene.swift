@@ -17,11 +17,15 @@ final class Scene: Sendable {
 
     static let environment = ["PATH": "/usr/bin:/bin", "LANG": "C"]
 
-    init(_ suspension: SystemProcessHost.Suspension = .automatic, scratch: TemporaryDirectory? = nil) throws {
+    init(
+        _ suspension: SystemProcessHost.Suspension = .automatic, scratch: TemporaryDirectory? = nil,
+        units: AppUnits? = nil
+    ) throws {
         let scratch = try scratch ?? TemporaryDirectory()
         self.scratch = scratch
         paths = ServicePaths(environment: ["NIGHTSHIFT_HOME": scratch.path], homeDirectory: URL(filePath: "/"))
-        host = SystemProcessHost(paths: paths, bootID: ProcessIdentity.currentBootID, suspension: suspension)
+        host = SystemProcessHost(
+            paths: paths, bootID: ProcessIdentity.currentBootID, suspension: suspension, units: units)
         Task { [host, ends] in
             for await (process, end) in host.exits { ends.update { $0[process] = end } }
         }

@@ -10,7 +10,7 @@ extension ProcessTests {
     /// Tests with frozen processes of a service that was killed together with its guardian.
     @Suite struct ThawTests {
         /// The mount point of cgroups v2; nil if this process cannot create cgroups.
-        private static let mount: String? = {
+        static let mount: String? = {
             let lines = (try? String(contentsOfFile: "/proc/mounts", encoding: .utf8))?.split(separator: "\n") ?? []
             let mount = lines.map { $0.split(separator: " ") }.first { $0.count > 2 && $0[2] == "cgroup2" }?[1]
             return mount.map(String.init).flatMap { access("\($0)/cgroup.procs", W_OK) == 0 ? $0 : nil }

@@ -1,4 +1,5 @@
 import Apps
+import CNightshift
 import Foundation
 import Glibc
 import NightshiftAPI
@@ -10,6 +11,10 @@ import NightshiftAPI
 enum ProcessHostProbe {
     static func main() {
         let arguments = CommandLine.arguments
+        // As the service does when systemd starts it to become the program of an app.
+        if arguments.dropFirst().elementsEqual(AppUnits.arguments) {
+            exit(nightshift_launch_receive(STDIN_FILENO) == 0 ? 0 : 127)
+        }
         guard arguments.count == 5 else { exit(64) }
         let paths = ServicePaths(environment: ["NIGHTSHIFT_HOME": arguments[1]], homeDirectory: URL(filePath: "/"))
         // This lock acts as the service's own lock, which no child process may inherit.

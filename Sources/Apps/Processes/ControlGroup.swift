@@ -9,6 +9,12 @@ struct ControlGroup: Hashable, Sendable {
     /// The file that freezes and thaws the cgroup.
     var freezeFile: String { "\(path)/cgroup.freeze" }
 
+    /// The name of the unit of systemd to which the cgroup belongs; nil for a cgroup that this service created.
+    var unit: String? {
+        let name = path[(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)...]
+        return AppUnits.isUnit(name) ? String(name) : nil
+    }
+
     /// Begins to freeze the cgroup. ``waitUntilFrozen(within:)`` waits until it is frozen.
     func freeze() -> Bool { Self.write("1", to: freezeFile) }
 

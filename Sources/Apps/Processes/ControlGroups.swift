@@ -3,12 +3,13 @@ import Glibc
 import NightshiftAPI
 
 /// The part of the cgroup v2 tree that belongs to one service. It is a cgroup below the service's own cgroup, with one
-/// child per app.
+/// child per app. Apps in ``AppUnits`` have cgroups that systemd has created.
 struct ControlGroups: Sendable {
     /// The mount point of the cgroup tree.
     private let mount: String
     /// The name of the service's cgroup: `nightshift-` and 16 hexadecimal digits that are unique to the service's home.
     private let name: String
+    private let home: String
     /// The path of the cgroup that contains the cgroups of the apps.
     let path: String
 
@@ -23,6 +24,7 @@ struct ControlGroups: Sendable {
     init(home: String) throws(Unavailable) {
         guard let mount = Self.mountPoint() else { throw Unavailable(message: "no cgroup v2 is mounted") }
         self.mount = mount
+        self.home = home
         name = Self.prefix + AppID.tag(of: home)
         let base = try Self.base(mount: mount)
         path = "\(base)/\(name)"
@@ -53,9 +55,11 @@ struct ControlGroups: Sendable {
         let name = prefix + AppID.tag(of: home)
         var groups: Set<ControlGroup> = []
         for process in names where process.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-            guard let folders = path(ofProcess: process)?.split(separator: "/"),
-                let place = folders.lastIndex(of: name[...])
-            else { continue }
+            guard let folders = path(ofProcess: process)?.split(separator: "/") else { continue }
+            if let last = folders.lastIndex(where: { AppUnits.isUnit($0, home: home) }) {
+                groups.insert(ControlGroup(path: mount + folders[...last].reduce("") { "\($0)/\($1)" }))
+            }
+            guard let place = folders.lastIndex(of: name[...]) else { continue }
             for end in place...min(place + 1, folders.count - 1) {
                 groups.insert(ControlGroup(path: mount + folders[...end].reduce("") { "\($0)/\($1)" }))
             }
@@ -84,6 +88,9 @@ struct ControlGroups: Sendable {
     func group(ofProcess process: pid_t) -> ControlGroup? {
         guard let path = Self.path(ofProcess: "\(process)") else { return nil }
         let folders = path.split(separator: "/")
+        if let last = folders.lastIndex(where: { AppUnits.isUnit($0, home: home) }) {
+            return ControlGroup(path: mount + folders[...last].reduce("") { "\($0)/\($1)" })
+        }
         guard let place = folders.lastIndex(of: name[...]), place + 1 < folders.count else { return nil }
         return ControlGroup(path: mount + folders[...(place + 1)].reduce("") { "\($0)/\($1)" })
     }
@@ -98,6 +105,9 @@ struct ControlGroups: Sendable {
     static func appFolder(ofProcess process: pid_t) -> String? {
         guard let path = path(ofProcess: "\(process)") else { return nil }
         let folders = path.split(separator: "/")
+        if let last = folders.lastIndex(where: { AppUnits.isUnit($0) }) {
+            return "/" + folders[...last].joined(separator: "/")
+        }
         guard let place = folders.lastIndex(where: isServiceFolder), place + 1 < folders.count,
             folders[place + 1].hasPrefix(appPrefix)
         else { return nil }

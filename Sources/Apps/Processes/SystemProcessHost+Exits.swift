@@ -1,5 +1,7 @@
 import CNightshift
+import Clock
 import Glibc
+import NightshiftAPI
 import Synchronization
 
 extension SystemProcessHost {
@@ -22,9 +24,9 @@ extension SystemProcessHost {
             state.withLock { $0.keepers.ended(token: token) }
             return
         }
-        let ended = state.withLock { state -> (ProcessIdentity, ProcessEnd)? in
+        let ended = state.withLock { state -> (ProcessIdentity, ProcessEnd, ControlGroup?)? in
             guard let identity = state.identities[token], let hosted = state.processes[identity] else {
-                state.leftoverChanged(token)
+                if let unit = state.leftoverChanged(token) { remove(unit) }
                 return nil
             }
             // Processes that this one has started may still be alive, and must not stay frozen. They are thawed before
@@ -33,10 +35,36 @@ extension SystemProcessHost {
             let end = Self.readStatus(of: hosted.pidfd)
             state.forget(identity)
             close(hosted.pidfd)
-            if let group = hosted.group { state.remove(group) }
-            return state.tells(end, of: identity) ? (identity, end) : nil
+            return (identity, end, hosted.group)
         }
-        if let ended { continuation.yield(ended) }
+        guard let (process, end, group) = ended else { return }
+        guard let units, let unit = group?.unit else { return report(end, of: process, in: group) }
+        // systemd is the parent of the process.
+        unitQueue.async { self.report(Self.end(of: unit, units), of: process, in: group) }
+    }
+
+    /// Waits until systemd has noticed the end of a unit's program, and returns the end.
+    private static func end(of unit: String, _ units: AppUnits) -> ProcessEnd {
+        var timeout = CheckTimeout(.seconds(5), first: .milliseconds(1), longest: .milliseconds(200))
+        while true {
+            if let end = units.end(unit) { return end }
+            guard let pause = timeout.pause() else { return .unknown }
+            usleep(useconds_t(saturating: pause / .microseconds(1)))
+        }
+    }
+
+    private func report(_ end: ProcessEnd, of process: ProcessIdentity, in group: ControlGroup?) {
+        let (tells, unit) = state.withLock { state in
+            (state.tells(end, of: process), group.flatMap { state.remove($0) })
+        }
+        if let unit { remove(unit) }
+        if tells { continuation.yield((process, end)) }
+    }
+
+    /// Lets systemd forget a unit that has no processes.
+    private func remove(_ unit: String) {
+        guard let units else { return }
+        unitQueue.async { units.remove(unit) }
     }
 
     private static func readStatus(of pidfd: Int32) -> ProcessEnd {
@@ -64,8 +92,9 @@ extension SystemProcessHost.State {
         }
     }
 
-    /// Removes a cgroup now, or when the last process in it has ended.
-    fileprivate mutating func remove(_ group: ControlGroup) {
+    /// Removes a cgroup now, or when the last process in it has ended. Returns the unit of a cgroup that is gone.
+    fileprivate mutating func remove(_ group: ControlGroup) -> String? {
+        guard !isShutDown else { return nil }
         let notices = group.openEvents()
         // An earlier process of the app left processes in this cgroup, and their end is already watched.
         let known = leftovers.filter { $0.value.group == group }.map(\.key)
@@ -73,18 +102,21 @@ extension SystemProcessHost.State {
         guard !isGone, known.isEmpty, notices >= 0 else {
             if notices >= 0 { close(notices) }
             if isGone { for token in known { forgetLeftover(token) } }
-            return
+            return isGone ? group.unit : nil
         }
         lastToken += 1
         leftovers[lastToken] = (group, notices)
         _ = watcher.add(notices, token: lastToken, notices: true)
+        return nil
     }
 
-    fileprivate mutating func leftoverChanged(_ token: UInt64) {
-        guard let leftover = leftovers[token] else { return }
+    /// Handles a notification of a cgroup. Returns the unit of a cgroup that is gone.
+    fileprivate mutating func leftoverChanged(_ token: UInt64) -> String? {
+        guard let leftover = leftovers[token] else { return nil }
         // A removed cgroup produces endless notifications, even if a new cgroup has the same name.
-        guard !ControlGroup.expectNotice(leftover.notices) || leftover.group.removeIfEmpty() else { return }
+        guard !ControlGroup.expectNotice(leftover.notices) || leftover.group.removeIfEmpty() else { return nil }
         forgetLeftover(token)
+        return leftover.group.unit
     }
 
     private mutating func forgetLeftover(_ token: UInt64) {

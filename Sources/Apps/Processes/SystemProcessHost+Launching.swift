@@ -145,11 +145,15 @@ extension SystemProcessHost {
         return isHosted
     }
 
-    /// Starts the process in a separate cgroup. If that cgroup cannot be used, the process runs without it and is
-    /// suspended by signals.
+    /// Starts the process in a unit of systemd, or else in a separate cgroup. If that cgroup cannot be used, the process
+    /// runs without it and is suspended by signals.
     private func start(
         _ program: String, _ plan: LaunchPlan, output: Int32, begun: Int32, besides taken: Set<ControlGroup>
     ) throws(LaunchFailure) -> (Started, ControlGroup?) {
+        if let units {
+            let started = try startUnit(units, program, plan, output: output, begun: begun)
+            return (started, groups?.group(ofProcess: started.pid))
+        }
         // This tries twice, because the cgroup of an earlier process may be removed at the same time.
         for _ in 0..<2 {
             guard let group = groups?.group(of: plan.app, besides: taken) else { break }
@@ -188,6 +192,45 @@ extension SystemProcessHost {
         guard group == nil || processes >= 0 else {
             throw FailedStart(step: nightshift_launch_cgroup, failure: LaunchFailure("cgroup", code: errno))
         }
+        return try start(program, plan, output: output, begun: begun, cgroup: processes) {
+            nightshift_launch($0, $1, $2, $3)
+        }
+    }
+
+    /// Starts the process in a unit of systemd. The unit's program is the service's own, which receives the launch
+    /// through a socket that is its standard input.
+    private func startUnit(
+        _ units: AppUnits, _ program: String, _ plan: LaunchPlan, output: Int32, begun: Int32
+    ) throws(LaunchFailure) -> Started {
+        var sockets: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &sockets) == 0 else {
+            throw LaunchFailure("\(plan.app) cannot be launched", code: errno)
+        }
+        defer { close(sockets[0]) }
+        let name = AppUnits.name(of: plan.app, home: home)
+        let refusal = units.start(name, "\(plan.app.rawValue), launched by Nightshift", AppUnits.arguments, sockets[1])
+        close(sockets[1])
+        if let refusal {
+            throw LaunchFailure(reason: EAGAIN, "systemd cannot start a unit for \(plan.app): \(refusal)")
+        }
+        do {
+            return try Self.start(program, plan, output: output, begun: begun, cgroup: -1) {
+                nightshift_launch_send(sockets[0], $0, $1, $2, $3)
+            }
+        } catch {
+            unitQueue.async { units.remove(name) }
+            throw error.failure
+        }
+    }
+
+    /// Starts a process with a function that has the parameters of `nightshift_launch`.
+    private static func start(
+        _ program: String, _ plan: LaunchPlan, output: Int32, begun: Int32, cgroup: Int32,
+        _ launch: (
+            UnsafePointer<nightshift_launch>, UnsafeMutablePointer<pid_t>, UnsafeMutablePointer<Int32>,
+            UnsafeMutablePointer<Int32>
+        ) -> Int32
+    ) throws(FailedStart) -> Started {
         var started = Started()
         var step: Int32 = 0
         let words = [plan.program] + plan.arguments
@@ -196,12 +239,12 @@ extension SystemProcessHost {
             withCStrings(variables) { environment in
                 program.withCString { program in
                     plan.directory.withCString { directory in
-                        var launch = nightshift_launch(
+                        var settings = nightshift_launch(
                             program: program, arguments: arguments, environment: environment, directory: directory,
-                            output: output, begun: begun, cgroup: processes,
+                            output: output, begun: begun, cgroup: cgroup,
                             mask: plan.fileCreationMask.map { Int32($0) } ?? -1,
                             open_files: plan.openFiles.map { Int64(clamping: $0) } ?? -1)
-                        return nightshift_launch(&launch, &started.pid, &started.gate, &step)
+                        return launch(&settings, &started.pid, &started.gate, &step)
                     }
                 }
             }

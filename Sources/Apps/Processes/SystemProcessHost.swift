@@ -1,4 +1,5 @@
 import CNightshift
+import Dispatch
 import Foundation
 import Glibc
 package import Mounts
@@ -16,6 +17,9 @@ package final class SystemProcessHost: ProcessHost {
     let continuation: AsyncStream<(ProcessIdentity, ProcessEnd)>.Continuation
     let bootID: String
     let groups: ControlGroups?
+    let units: AppUnits?
+    /// The queue for waiting until systemd has noticed the end of a program.
+    let unitQueue = DispatchQueue(label: "nightshift.units")
     let paths: ServicePaths
     let fileSystems: FileSystems
     let state: Mutex<State>
@@ -70,9 +74,10 @@ package final class SystemProcessHost: ProcessHost {
     }
 
     /// Creates a host. `paths` identifies the service. Two services that run at the same time must have different
-    /// paths.
+    /// paths. With `units`, apps run in units of systemd.
     package init(
-        paths: ServicePaths, bootID: String, suspension: Suspension = .automatic, fileSystems: FileSystems? = nil
+        paths: ServicePaths, bootID: String, suspension: Suspension = .automatic, fileSystems: FileSystems? = nil,
+        units: AppUnits? = nil
     ) {
         self.bootID = bootID
         self.fileSystems = fileSystems ?? FileSystems(home: paths.state.path(percentEncoded: false))
@@ -86,18 +91,28 @@ package final class SystemProcessHost: ProcessHost {
             do {
                 let groups = try ControlGroups(home: paths.state.path(percentEncoded: false))
                 self.groups = groups
-                name = "cgroup v2 freezer below \(groups.path)"
+                name =
+                    "cgroup v2 freezer "
+                    + (units == nil ? "below \(groups.path)" : "of units of systemd, \(AppUnits.prefix)*.service")
             } catch {
                 groups = nil
                 name = "SIGSTOP to the process group, because \(error.message)"
             }
         }
+        self.units = groups == nil ? nil : units
         (exits, continuation) = AsyncStream.makeStream()
         let watcher = DescriptorWatcher()
         state = Mutex(
             State(watcher: watcher, guardian: Guardian(watcher: watcher), keepers: LogKeepers(watcher: watcher)))
         watcher.start { self.descriptorBecameReadable($0) }
+        if let units = self.units {
+            // The programs of these units ended while no service was running.
+            let pattern = AppUnits.pattern(home: home)
+            unitQueue.async { for name in units.ended(pattern) { units.remove(name) } }
+        }
     }
+
+    var home: String { paths.state.path(percentEncoded: false) }
 
     /// The pid of the guardian, which thaws all frozen processes if the service dies; nil while no process is frozen.
     package var guardian: Int32? { state.withLock { $0.guardian.pid } }

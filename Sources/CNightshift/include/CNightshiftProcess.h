@@ -46,6 +46,17 @@ enum nightshift_launch_step {
 /// After a failure, the caller does not have to clean up.
 int nightshift_launch(const struct nightshift_launch *launch, pid_t *child, int *gate, int *step);
 
+/// Sends a launch to a process that calls `nightshift_launch_receive` on the other end of the socket, and waits until its
+/// program is ready to begin. The socket stays open. The setting `cgroup` is not used. The program gets the nice value and
+/// the limits of that process. Otherwise the same as `nightshift_launch`.
+///
+/// Waits at most 20 seconds.
+int nightshift_launch_send(int socket, const struct nightshift_launch *launch, pid_t *child, int *gate, int *step);
+
+/// Becomes the program of the launch that arrives on the socket. Returns an error number if no launch arrives. Later
+/// errors are reported to the sender, and end this process with status 127.
+int nightshift_launch_receive(int socket);
+
 /// Lets the program run, and closes `gate`. Returns 0 when the program runs, or an error number. After an error, the
 /// process ends with status 127.
 ///

@@ -19,33 +19,94 @@ package struct SessionManager: Sendable {
     private static let timeout: UInt64 = 1_000_000
 
     /// Returns the current environment that the manager gives to the programs it starts (`systemctl --user
-    /// show-environment`). A desktop adds its own variables after the login. Returns nil if there is no user manager,
+    /// show-environment`). A desktop adds its own variables after the login. Returns nil if there is no such manager,
     /// or if it does not answer.
     package func environment() -> [String: String]? {
-        guard let address else { return nil }
-        // No attempt is made without a socket. A bus that does not use a Unix socket is not a session bus.
-        guard BusAddress.socketPaths(address).contains(where: { access($0, R_OK | W_OK) == 0 }) else { return nil }
-        var opened: OpaquePointer?
-        guard sd_bus_new(&opened) >= 0, let bus = opened else { return nil }
-        defer { sd_bus_close_unref(bus) }
-        guard sd_bus_set_address(bus, address) >= 0, sd_bus_set_bus_client(bus, 1) >= 0, sd_bus_start(bus) >= 0,
-            Self.waitUntilReady(bus)
-        else { return nil }
-        var question: OpaquePointer?
-        let made = sd_bus_message_new_method_call(
-            bus, &question, "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.DBus.Properties",
-            "Get")
-        guard made >= 0, let question else { return nil }
-        defer { sd_bus_message_unref(question) }
-        for word in ["org.freedesktop.systemd1.Manager", "Environment"] {
-            guard sd_bus_message_append_basic(question, CChar(UInt8(ascii: "s")), word) >= 0 else { return nil }
+        property("Environment", of: "Manager", at: Self.path) { Self.assignments($0) }
+    }
+
+    static let path = "/org/freedesktop/systemd1"
+
+    /// Reads a property of the manager or of a unit. Returns nil if the manager does not answer.
+    func property<Value>(
+        _ name: String, of interface: String, at path: String, _ read: (OpaquePointer) -> Value?
+    ) -> Value? {
+        try? call(path, "org.freedesktop.DBus.Properties", "Get") { question in
+            for word in ["org.freedesktop.systemd1." + interface, name] { try question.append(word) }
+        } read: { answer in
+            read(answer)
         }
+    }
+
+    /// Calls a method of the manager, and returns what `read` makes of the answer.
+    ///
+    /// - Throws: ``BusFailure`` if there is no manager, or if the call fails.
+    func call<Value>(
+        _ path: String, _ interface: String, _ method: String, _ write: (Arguments) throws -> Void,
+        read: (OpaquePointer) -> Value
+    ) throws -> Value {
+        let bus = try open()
+        defer { sd_bus_close_unref(bus) }
+        var question: OpaquePointer?
+        try BusFailure.check(
+            sd_bus_message_new_method_call(bus, &question, "org.freedesktop.systemd1", path, interface, method))
+        guard let question else { throw BusFailure("the message cannot be made") }
+        defer { sd_bus_message_unref(question) }
+        try write(Arguments(message: question))
         // If the bus was not started by systemd, it must not try to start systemd.
         sd_bus_message_set_auto_start(question, 0)
         var answer: OpaquePointer?
-        guard sd_bus_call(bus, question, Self.timeout, nil, &answer) >= 0, let answer else { return nil }
+        try BusFailure.check(sd_bus_call(bus, question, Self.timeout, nil, &answer))
+        guard let answer else { throw BusFailure("there was no answer") }
         defer { sd_bus_message_unref(answer) }
-        return Self.assignments(answer)
+        return read(answer)
+    }
+
+    private func open() throws -> OpaquePointer {
+        guard let address else { throw BusFailure("there is no session bus") }
+        // No attempt is made without a socket. A bus that does not use a Unix socket is not a session bus.
+        guard BusAddress.socketPaths(address).contains(where: { access($0, R_OK | W_OK) == 0 }) else {
+            throw BusFailure("there is no session bus")
+        }
+        var opened: OpaquePointer?
+        try BusFailure.check(sd_bus_new(&opened))
+        guard let bus = opened else { throw BusFailure("the connection cannot be made") }
+        guard sd_bus_set_address(bus, address) >= 0, sd_bus_set_bus_client(bus, 1) >= 0, sd_bus_start(bus) >= 0,
+            Self.waitUntilReady(bus)
+        else {
+            sd_bus_close_unref(bus)
+            throw BusFailure("the session bus did not answer")
+        }
+        return bus
+    }
+
+    /// The arguments of a call that is being written.
+    struct Arguments {
+        let message: OpaquePointer
+
+        func append(_ text: String) throws {
+            try BusFailure.check(sd_bus_message_append_basic(message, Self.code("s"), text))
+        }
+
+        func append(_ truth: Bool) throws {
+            var value: Int32 = truth ? 1 : 0
+            try BusFailure.check(sd_bus_message_append_basic(message, Self.code("b"), &value))
+        }
+
+        /// Appends a descriptor, which is duplicated.
+        func append(descriptor: Int32) throws {
+            var value = descriptor
+            try BusFailure.check(sd_bus_message_append_basic(message, Self.code("h"), &value))
+        }
+
+        /// Appends an array, a structure or a variant with the given contents.
+        func container(_ type: Character, _ contents: String, _ write: () throws -> Void) throws {
+            try BusFailure.check(sd_bus_message_open_container(message, Self.code(type), contents))
+            try write()
+            try BusFailure.check(sd_bus_message_close_container(message))
+        }
+
+        private static func code(_ type: Character) -> CChar { CChar(type.asciiValue ?? 0) }
     }
 
     /// Waits for the bus to be ready. The default of sd-bus is to wait 90 seconds for a bus that does not answer.
