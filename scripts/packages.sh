@@ -9,7 +9,7 @@ build=(
 test=(
     nginx apache2 apache2-bin apache2-utils openssl curl strace e2fsprogs xfsprogs mount util-linux python3-venv procps systemd
     iproute2 sqlite3 coreutils tmux dbus-daemon python3-dbusmock faketime
-    gpsd gpsd-clients python3-gps jq
+    gpsd gpsd-clients python3-gps jq libseccomp2
     zsh fish mandoc
     libfuse3-dev fuse3 pkg-config ntfs-3g bindfs sshfs openssh-sftp-server exfat-fuse exfatprogs dosfstools fuse-overlayfs acl
     sway foot openbox xdotool x11-utils xvfb xterm chromium chromium-driver

@@ -58,6 +58,30 @@ import Testing
         #expect(try await service.stop() == .code(0))
     }
 
+    @Test("B1: The service works under the filters of its unit, where any other system call would kill it")
+    func confinement() async throws {
+        let (service, origin) = (try Service(), try OriginServer())
+        let program = Programs.source + "/Gateway/Tests/Clients/confined.py"
+        let unit = Programs.source + "/packaging/systemd/nightshiftd.service"
+        try await service.start(under: ["python3", program, unit])
+        let content = Content.seeded(size: 12 << 20, seed: 3)
+        origin.serve("/file", Resource(content: content))
+        let file = service.scratch.path("to")
+        let id = try await service.api.enqueue(.download(origin.url("/file"), to: file))
+        #expect(try await service.waitForEnd(id).state == .completed)
+        #expect(try content.firstMismatch(inFileAt: file) == nil)
+        let put = try await service.cli(["put", "--detach", file, origin.url("/inbox").description])
+        #expect(put.code == 0, "\(put)")
+        for command in [
+            ["pause", "2"], ["status"], ["device"], ["why", "1"], ["journal"], ["doctor"], ["limit", "1M"],
+        ] {
+            let outcome = try await service.cli(command)
+            #expect(outcome.code != 3, "\(command): \(outcome)")
+        }
+        #expect(try await service.api.status().processID > 0, "\(service.log)")
+        #expect(try await service.stop() == .code(0))
+    }
+
     @Test("B1: The check reports why the service could not start, and changes nothing")
     func check() async throws {
         let service = try Service()

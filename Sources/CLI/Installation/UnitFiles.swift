@@ -38,15 +38,26 @@ enum UnitFiles {
         WatchdogSec=5min
         # Checkpoints take less than 2 s; a stuck disk may take longer.
         TimeoutStopSec=15s
-        # Apps that the service has launched keep running, and the next service adopts them.
+        # Apps have units of their own. This setting and the next one are for processes that keep logs, and for apps that an earlier
+        # version started inside this unit.
         KillMode=process
-        # The service suspends each app with a separate cgroup.
         Delegate=yes
 
-        # There is no sandbox, because apps would inherit it. In a user unit every setting that filters system calls, hides a part
-        # of the machine or removes a permission also implies NoNewPrivileges=yes (systemd.exec(5)). Then sudo, pkexec and fusermount
-        # fail in every app. PrivateTmp=, ProtectHome= and other namespaces would also show apps a different machine. Downloads go
-        # wherever the user may write, with the permissions of the user's umask.
+        # Apps do not inherit these settings, because systemd starts them. There are no namespaces, such as those of ProtectSystem=
+        # and PrivateTmp=, because downloads go wherever the user may write, with the permissions of the user's umask.
+        NoNewPrivileges=yes
+        KeyringMode=private
+        LockPersonality=yes
+        MemoryDenyWriteExecute=yes
+        RestrictAddressFamilies=AF_INET AF_INET6 AF_NETLINK AF_UNIX
+        RestrictNamespaces=yes
+        RestrictRealtime=yes
+        RestrictSUIDSGID=yes
+        SystemCallArchitectures=native
+        SystemCallFilter=@system-service
+        SystemCallFilter=~@clock @cpu-emulation @debug @module @mount @obsolete @raw-io @reboot @swap
+        # A call that is not listed fails. Without this line it would kill the service.
+        SystemCallErrorNumber=EPERM
 
         [Install]
         # The service also starts at login, or at boot if the user lingers, so that transfers continue after a restart of the
