@@ -4,9 +4,9 @@ import Foundation
 import Glibc
 
 extension AppUnits {
-    /// The units of the systemd user manager; nil if it does not answer.
+    /// The units of the systemd user manager.
     init?(_ manager: SessionManager) {
-        guard manager.environment() != nil, let program = Self.program else { return nil }
+        guard let program = Self.program else { return nil }
         self.init(
             start: { name, description, arguments, input in
                 manager.start(

@@ -29,7 +29,8 @@ extension SessionManager {
     /// - Returns: Nil, or the reason why the unit cannot be started.
     package func start(_ unit: TransientUnit) -> String? {
         do {
-            try call(Self.path, "org.freedesktop.systemd1.Manager", "StartTransientUnit") { arguments in
+            try call(Self.path, "org.freedesktop.systemd1.Manager", "StartTransientUnit", within: Self.startTimeout) {
+                arguments in
                 try arguments.append(unit.name)
                 try arguments.append("fail")
                 try arguments.container("a", "(sv)") { try Self.properties(of: unit, arguments) }
@@ -41,6 +42,9 @@ extension SessionManager {
             return (error as? BusFailure)?.text ?? "\(error)"
         }
     }
+
+    /// The number of microseconds to wait until the manager accepts a unit.
+    private static let startTimeout: UInt64 = 5_000_000
 
     private static func properties(of unit: TransientUnit, _ arguments: Arguments) throws {
         func property(_ name: String, _ type: String, _ write: () throws -> Void) throws {

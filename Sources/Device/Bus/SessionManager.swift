@@ -6,12 +6,15 @@ import NightshiftAPI
 /// The systemd user manager, if it runs.
 package struct SessionManager: Sendable {
     private let address: String?
+    /// The path of systemd's own socket.
+    private let privateSocket: String?
 
     /// - Parameter environment: the environment with the address of the session bus.
     package init(environment: [String: String]) {
         address =
             environment["DBUS_SESSION_BUS_ADDRESS"]
             ?? environment["XDG_RUNTIME_DIR"].map { "unix:path=\($0)/bus" }
+        privateSocket = environment["XDG_RUNTIME_DIR"].map { "\($0)/systemd/private" }
     }
 
     /// The number of microseconds to wait for the manager. A working manager needs less even on a busy machine. Calls
@@ -42,8 +45,8 @@ package struct SessionManager: Sendable {
     ///
     /// - Throws: ``BusFailure`` if there is no manager, or if the call fails.
     func call<Value>(
-        _ path: String, _ interface: String, _ method: String, _ write: (Arguments) throws -> Void,
-        read: (OpaquePointer) -> Value
+        _ path: String, _ interface: String, _ method: String, within timeout: UInt64 = Self.timeout,
+        _ write: (Arguments) throws -> Void, read: (OpaquePointer) -> Value
     ) throws -> Value {
         let bus = try open()
         defer { sd_bus_close_unref(bus) }
@@ -56,7 +59,7 @@ package struct SessionManager: Sendable {
         // If the bus was not started by systemd, it must not try to start systemd.
         sd_bus_message_set_auto_start(question, 0)
         var answer: OpaquePointer?
-        try BusFailure.check(sd_bus_call(bus, question, Self.timeout, nil, &answer))
+        try BusFailure.check(sd_bus_call(bus, question, timeout, nil, &answer))
         guard let answer else { throw BusFailure("there was no answer") }
         defer { sd_bus_message_unref(answer) }
         return read(answer)
@@ -65,14 +68,22 @@ package struct SessionManager: Sendable {
     private func open() throws -> OpaquePointer {
         guard let address else { throw BusFailure("there is no session bus") }
         // No attempt is made without a socket. A bus that does not use a Unix socket is not a session bus.
-        guard BusAddress.socketPaths(address).contains(where: { access($0, R_OK | W_OK) == 0 }) else {
+        if BusAddress.socketPaths(address).contains(where: { access($0, R_OK | W_OK) == 0 }) {
+            return try connect(address, isBus: true)
+        }
+        // systemctl uses this socket on systems without a session bus.
+        guard let privateSocket, access(privateSocket, R_OK | W_OK) == 0 else {
             throw BusFailure("there is no session bus")
         }
+        return try connect("unix:path=\(privateSocket)", isBus: false)
+    }
+
+    private func connect(_ address: String, isBus: Bool) throws -> OpaquePointer {
         var opened: OpaquePointer?
         try BusFailure.check(sd_bus_new(&opened))
         guard let bus = opened else { throw BusFailure("the connection cannot be made") }
-        guard sd_bus_set_address(bus, address) >= 0, sd_bus_set_bus_client(bus, 1) >= 0, sd_bus_start(bus) >= 0,
-            Self.waitUntilReady(bus)
+        guard sd_bus_set_address(bus, address) >= 0, sd_bus_set_bus_client(bus, isBus ? 1 : 0) >= 0,
+            sd_bus_start(bus) >= 0, Self.waitUntilReady(bus)
         else {
             sd_bus_close_unref(bus)
             throw BusFailure("the session bus did not answer")
