@@ -83,7 +83,7 @@ package struct UnitState: Hashable, Sendable {
     package var result = ""
     /// The exit status or signal of the service's last process; 0 for other units.
     package var exitStatus: Int32 = 0
-    /// The path of the unit's file; empty if there is none.
+    /// The path of the unit's file; empty if the unit has no file.
     package var path = ""
 
     static let properties = "LoadState,ActiveState,SubState,Result,ExecMainStatus,FragmentPath"

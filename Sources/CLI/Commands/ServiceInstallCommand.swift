@@ -8,8 +8,8 @@ struct ServiceInstallCommand: ClientCommand {
         commandName: "install",
         abstract: "Let systemd start the service on demand and at login.",
         discussion: """
-            Enables the user units that were installed with this program. If there are none, it writes two units to \
-            your home and enables those. Units that an earlier version wrote to your home are removed if units are \
+            Enables the user units that were installed with this program. Without such units, it writes two \
+            units to your home and enables those. Units that an earlier version wrote to your home are removed if units are \
             installed, so that upgrades reach you. A service that runs outside of systemd is replaced.
 
             To continue transfers while you are not logged in, also run: loginctl enable-linger

@@ -27,7 +27,7 @@ extension Invocation {
         directory("XDG_CONFIG_HOME", "/.config")
     }
 
-    /// The directory of units that were installed with this service's program; nil if there is none. Upgrades replace
+    /// The directory of units that were installed with this service's program; nil if no such units exist. Upgrades replace
     /// these units.
     var installedUnits: URL? {
         guard let daemon = service.launcher.search.daemon else { return nil }

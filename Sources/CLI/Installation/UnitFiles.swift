@@ -84,7 +84,7 @@ enum UnitFiles {
         return "ExecStart=" + (daemon.contains("$") ? ":" : "") + quoted.replacing("%", with: "%%")
     }
 
-    /// Returns the first directory with installed units that start this daemon; nil if there is none.
+    /// Returns the first directory with installed units that start this daemon; nil if none has them.
     static func directory(of directories: [URL], daemon: String) -> URL? {
         directories.first { directory in
             let names = [UserManager.socket, UserManager.service].map { directory.appending(path: $0) }
