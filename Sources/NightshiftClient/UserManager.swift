@@ -37,7 +37,8 @@ package struct UserManager: Sendable {
         guard isRunning, let result = try? run(["show", "--property=" + UnitState.properties, unit]),
             result.status == 0
         else { return nil }
-        return UnitState(parsing: result.output)
+        let state = UnitState(parsing: result.output)
+        return state.loadState.isEmpty ? nil : state
     }
 
     /// Returns whether systemd itself listens on the socket. If so, a connection starts the service

