@@ -5,6 +5,9 @@
 /// credit: the number of bytes that ``minimum(ownLimit:serviceLimit:transfers:)`` returns earns one second. The credit
 /// is at most ``mostCredit`` seconds. A transfer without credit is slow. Interim responses, header fields and bytes of
 /// the TLS handshake are not body bytes.
+///
+/// Under a low rate limit, body bytes arrive in pieces with long gaps. A transfer may then be without credit for
+/// ``gap(ownLimit:serviceLimit:running:)`` seconds before it is slow.
 package struct Pace: Hashable, Sendable {
     private var credit = Self.firstCredit
     private var count: Int64
@@ -29,16 +32,18 @@ package struct Pace: Hashable, Sendable {
 
     /// Records the byte count at a time.
     ///
-    /// - Parameter minimum: the minimum rate in bytes per second.
+    /// - Parameters:
+    ///   - minimum: the minimum rate in bytes per second.
+    ///   - gap: the time in seconds for which the user's rate limits may keep the transfer without bytes.
     /// - Returns: whether the transfer has become slow, or is no longer slow.
-    package mutating func read(_ newCount: Int64, at now: Double, minimum: Double) -> Bool {
+    package mutating func read(_ newCount: Int64, at now: Double, minimum: Double, gap: Double = 0) -> Bool {
         let earned = Double(max(0, newCount - count)) / max(minimum, 1)
         let spent = max(0, now - time)
         count = newCount
         time = now
-        credit = min(max(credit - spent + earned, 0), Self.mostCredit)
+        credit = min(max(max(credit, -gap) - spent + earned, -gap), Self.mostCredit)
         let wasSlow = isSlow
-        slowSince = credit > 0 ? nil : slowSince ?? now
+        slowSince = credit > -gap ? nil : slowSince ?? now
         return isSlow != wasSlow
     }
 
@@ -55,6 +60,21 @@ package struct Pace: Hashable, Sendable {
         return max(1, min(leastRate, own, share))
     }
 
+    /// Returns the longest time in seconds that a transfer waits for its turn because of the user's rate limits. The
+    /// result is twice the time that one piece needs at the transfer's share, because turns are not given evenly.
+    ///
+    /// - Parameters:
+    ///   - ownLimit: the transfer's rate limit in bytes per second.
+    ///   - serviceLimit: the rate limit of all transfers together.
+    ///   - running: the number of running transfers.
+    package static func gap(ownLimit: Int64?, serviceLimit: Int64?, running: Int) -> Double {
+        let own = ownLimit.map { pieceBytes / Double(max(1, $0)) } ?? 0
+        let share = serviceLimit.map { pieceBytes * Double(max(1, running)) / Double(max(1, $0)) } ?? 0
+        return 2 * max(own, share)
+    }
+
+    /// The number of bytes that a rate limit lets pass at once: libcurl delivers pieces of this size.
+    package static let pieceBytes: Double = 16_384
     /// The minimum rate in bytes per second. A modem of 1985 was faster than this, and a file of 1 MiB would take half
     /// an hour.
     package static let leastRate: Double = 512

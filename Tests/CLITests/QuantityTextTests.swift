@@ -1,4 +1,5 @@
 import Foundation
+import NightshiftAPI
 import Testing
 
 @testable import CLI

@@ -50,6 +50,34 @@ import Testing
         #expect(Pace.minimum(ownLimit: 1 << 30, serviceLimit: 1 << 30, transfers: 32) == Pace.leastRate)
     }
 
+    @Test(
+        arguments: [
+            (nil, nil, 1, 0), (300, nil, 1, 109.2), (nil, 300, 1, 109.2), (nil, 300, 3, 327.7), (100, 300, 1, 327.7),
+            (nil, 1_048_576, 1, 0.03), (1, 1, 0, 32_768),
+        ] as [(Int64?, Int64?, Int, Double)])
+    func `A rate limit leaves a transfer without bytes for twice the time of a piece`(
+        own: Int64?, service: Int64?, running: Int, seconds: Double
+    ) {
+        #expect(abs(Pace.gap(ownLimit: own, serviceLimit: service, running: running) - seconds) < 0.1)
+    }
+
+    @Test func `A transfer that waits for the user's rate limit is not slow`() {
+        let minimum = Pace.minimum(ownLimit: nil, serviceLimit: 300, transfers: 1)
+        let gap = Pace.gap(ownLimit: nil, serviceLimit: 300, running: 1)
+        var (limited, silent) = (Pace(count: 0, at: 0), Pace(count: 0, at: 0))
+        // One piece arrives every 54 seconds.
+        for second in 1...500 {
+            let pieces = Int64(Double(second) * 300 / Pace.pieceBytes)
+            _ = limited.read(pieces * Int64(Pace.pieceBytes), at: Double(second), minimum: minimum, gap: gap)
+            _ = silent.read(0, at: Double(second), minimum: minimum, gap: gap)
+            #expect(!limited.isSlow, "second \(second)")
+        }
+        #expect(silent.slowSince == 111)
+        // Without the limit, the transfer has no debt from before.
+        _ = silent.read(1 << 20, at: 501, minimum: Pace.leastRate)
+        #expect(!silent.isSlow)
+    }
+
     @Test func `T2: A slow transfer keeps its slot for longer each time`() {
         var history = YieldHistory()
         let task = TaskID(1)

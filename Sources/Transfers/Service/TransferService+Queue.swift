@@ -203,13 +203,8 @@ extension TransferService {
     private func yieldPlace(of id: TaskID, _ now: ClockReading) {
         guard let transfer = active[id], let since = transfer.pace.slowSince else { return }
         let pause = admissions.yields.yielded(id, at: now.bootSeconds)
-        let rate = Int(saturating: pace(leastOf: transfer).rounded(.up))
-        let seconds = Int(saturating: (now.bootSeconds - since).rounded())
-        interrupt(
-            id,
-            .yield(
-                until: now.bootSeconds + pause,
-                detail: "The transfer received fewer than \(rate) bytes per second for \(seconds) s."))
+        let slowness = RunningTransferText.Slowness(seconds: now.bootSeconds - since, minimum: pace(leastOf: transfer))
+        interrupt(id, .yield(until: now.bootSeconds + pause, detail: slowness.sentence))
     }
 
     /// Returns the rate in bytes per second below which a transfer is slow.
@@ -228,7 +223,12 @@ extension TransferService {
         for (id, transfer) in active {
             let count = transfer.count
             active[id]?.speed.read(count, at: time)
-            if active[id]?.pace.read(count, at: time, minimum: pace(leastOf: transfer)) == true { hasChanged = true }
+            let gap = Pace.gap(
+                ownLimit: transfer.record.request.rateLimit, serviceLimit: bounds.limits.rateLimit,
+                running: active.count)
+            if active[id]?.pace.read(count, at: time, minimum: pace(leastOf: transfer), gap: gap) == true {
+                hasChanged = true
+            }
             if active[id]?.pace.isSteady == true { admissions.yields.forget(id) }
         }
         return hasChanged

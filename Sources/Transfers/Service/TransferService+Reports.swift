@@ -122,20 +122,19 @@ extension TransferService {
         }
         guard let record = found else { throw .notFound("There is no transfer \(id).") }
         let status = status(of: record)
-        var sentence = status.explanation
-        if status.state == .running, let transfer = active[id], let since = transfer.pace.slowSince {
-            sentence += slowSentence(of: transfer, since: since)
-        }
+        let running = status.state == .running ? active[id] : nil
         return Explanation(
-            task: status, sentence: sentence, endedBy: status.wait.map(Self.endedBy), history: history)
+            task: status, sentence: running.map { sentence(of: $0) } ?? status.explanation,
+            endedBy: status.wait.map(Self.endedBy), history: history)
     }
 
-    private func slowSentence(of transfer: ActiveTransfer, since: Double) -> String {
-        let seconds = Int(saturating: (now.bootSeconds - since).rounded(.down))
-        let rate = Int(saturating: pace(leastOf: transfer).rounded(.up))
-        return
-            " The transfer received fewer than \(rate) bytes per second for \(seconds) s, so the service may start "
-            + "transfers from other hosts in addition."
+    private func sentence(of transfer: ActiveTransfer) -> String {
+        RunningTransferText(
+            ownLimit: transfer.record.request.rateLimit, serviceLimit: bounds.limits.rateLimit, running: active.count,
+            slowness: transfer.pace.slowSince.map {
+                RunningTransferText.Slowness(seconds: now.bootSeconds - $0, minimum: pace(leastOf: transfer))
+            }
+        ).sentence
     }
 
     private static func endedBy(_ wait: Wait) -> String {
