@@ -1,5 +1,5 @@
 /// The body of `POST /v1/retry`, with up to ``Limits/tasksPerRequest`` transfers. If it names no transfers, all
-/// transfers that wait after a failure are retried.
+/// transfers that wait after a failure are retried. Failed downloads start again only if they are named.
 package struct RetryRequest: Sendable, Codable {
     package var tasks: [TaskID]?
 
@@ -10,7 +10,8 @@ package struct RetryRequest: Sendable, Codable {
 
 /// The response of `POST /v1/retry`.
 package struct RetryResponse: Hashable, Sendable, Codable {
-    /// The number of transfers whose wait after a failure this request ended.
+    /// The number of transfers whose wait after a failure this request ended, and of failed transfers that start
+    /// again.
     package var count: Int
     /// The named transfers that cannot be retried.
     package var refused: [RefusedTask]

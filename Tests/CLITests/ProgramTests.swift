@@ -706,6 +706,24 @@ struct ProgramTests {
         #expect(world.output.text.hasSuffix("{\"ids\":[20]}\n"))
     }
 
+    @Test func `get --continue says what to do with a transfer whose data was not kept`() async throws {
+        var paused = Samples.failed(13)
+        paused.state = .suspended
+        let tasks = [TaskID(12): Samples.failed(12), TaskID(13): paused]
+        let world = try World()
+        let service = try world.service { request in
+            guard let task = tasks.first(where: { request.path == "/v1/tasks/\($0.key)" }) else {
+                return try .json(Samples.status)
+            }
+            return try .json(task.value)
+        }
+        defer { service.stop() }
+        #expect(await world.run("get", "--continue", "12") == .failed)
+        #expect(world.errors.text.contains("To start it again, run: nightshift retry 12"))
+        #expect(await world.run("get", "--continue", "13") == .failed)
+        #expect(world.errors.text.contains("To continue it, run: nightshift resume 13"))
+    }
+
     @Test func `put prints the response of the server`() async throws {
         var sent = Samples.completed(14)
         sent.kind = .upload

@@ -78,22 +78,46 @@ extension Simulations {
             }
         }
 
+        @Test func `A failed download that is retried by its number starts again`() async {
+            await #expect(processExitsWith: .success) {
+                await Simulation.run("retry failed") { world in
+                    let urls = ["one", "two"].map {
+                        Story.serve(world, name: $0, size: 10_000, script: [.status(404)])
+                    }
+                    await world.start()
+                    let ids = await world.enqueue(urls.map { world.request($0) })
+                    await world.advance(by: 5)
+                    for id in ids { #expect(await world.status(id)?.state == .failed) }
+                    // Without numbers, only transfers that wait are retried.
+                    #expect(await world.retry(RetryRequest()) == RetryResponse(count: 0))
+                    #expect(await world.status(ids[0])?.state == .failed)
+                    #expect(await world.retry(RetryRequest(tasks: [ids[0]])) == RetryResponse(count: 1))
+                    #expect(await world.retry(ids[1])?.state.isTerminal == false)
+                    await world.advance(by: 5)
+                    for id in ids { #expect(await world.status(id)?.state == .completed) }
+                    let entries = await world.journal().filter { $0.decision == .retried && $0.task != nil }
+                    #expect(entries.compactMap(\.task) == ids)
+                }
+            }
+        }
+
         @Test func `The error about a refused retry says why, or what to do instead`() async {
             await #expect(processExitsWith: .success) {
                 await Simulation.run("refusals") { world in
                     let url = Story.serve(world, size: 10_000)
-                    let gone = Story.serve(world, name: "gone", size: 10_000, script: [.status(404)])
                     await world.start()
                     let ids = await world.enqueue([
-                        world.request(gone), world.request(url), world.request(url) { $0.suspended = true },
+                        world.request(url), world.request(url) { $0.suspended = true },
+                        world.request(url) { $0.suspended = true },
                     ])
+                    await world.cancel(ids[1])
                     await world.advance(by: 5)
                     let answer = await world.retry(RetryRequest(tasks: ids + [TaskID(99)]))
                     #expect(answer?.count == 0)
                     let details = answer?.refused.map { $0.problem.detail ?? "" } ?? []
                     #expect(details.count == 4)
-                    #expect(details.first?.contains("nightshift retarget \(ids[0]) URL") == true)
-                    #expect(details.dropFirst().first?.contains("complete") == true)
+                    #expect(details.first == "Transfer \(ids[0]) has completed; there is nothing to retry.")
+                    #expect(details.dropFirst().first?.contains("Add it again with 'nightshift get'.") == true)
                     #expect(details.dropFirst(2).first?.contains("Resume it") == true)
                     #expect(answer?.refused.last?.problem.status == 404)
                 }
@@ -130,6 +154,17 @@ extension World {
     }
 
     fileprivate func retry(_ request: RetryRequest) async -> RetryResponse? {
-        await call { [service] in try? await service.retry(request) } ?? nil
+        for id in request.tasks ?? [] { reopen(id) }
+        return await call { [service] in try? await service.retry(request) } ?? nil
+    }
+
+    fileprivate func retry(_ id: TaskID) async -> TaskStatus? {
+        reopen(id)
+        return await act(id) { service throws(Problem) in try await service.retry(id) }
+    }
+
+    /// Tells the ledger that a failed task may end a second time.
+    private func reopen(_ id: TaskID) {
+        if ledger.entries[id]?.end?.state == .failed { ledger.entries[id]?.end = nil }
     }
 }

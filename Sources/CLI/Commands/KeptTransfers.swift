@@ -10,10 +10,20 @@ extension TaskStatus {
                     + "nightshift \(self.kind.command) --continue \(id)"
             )
         }
-        guard let resumeData else {
-            throw CommandFailure.failed("Transfer \(id) cannot be continued, because none of its data was kept.")
-        }
+        guard let resumeData else { throw CommandFailure.failed(continuation) }
         return resumeData
+    }
+
+    /// The reason why the task has no resume data, and what to do instead.
+    private var continuation: String {
+        switch state {
+        case .failed where kind == .download && file == nil:
+            "Transfer \(id) has failed, and none of its data was kept. To start it again, run: nightshift retry \(id)"
+        case .suspended: "Transfer \(id) is paused. To continue it, run: nightshift resume \(id)"
+        case .waiting, .running, .finishing: "Transfer \(id) has not ended, so it continues by itself."
+        case .completed, .failed, .cancelled:
+            "Transfer \(id) cannot be continued, because none of its data was kept."
+        }
     }
 }
 

@@ -5,11 +5,14 @@ import NightshiftClient
 struct RetryCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Immediately retry transfers that wait after a failure.",
+        abstract: "Retry transfers that failed or wait after a failure.",
         discussion: """
             Use this when you know that a server is available again. Without numbers, all transfers that wait for their \
             next attempt start it at once, and all delays end, even those that a server asked for. Transfers that wait \
             for something else, such as a network or power, continue to wait; 'nightshift why' explains them.
+
+            A download that has failed starts again if you give its number. It keeps the data on disk if the file is \
+            the same. 'nightshift retarget' does this with another URL.
 
             Examples:
               nightshift retry

@@ -39,7 +39,11 @@ struct TaskReport {
         facts.add("deadline", task.state.isTerminal ? nil : task.deadline.map { times.both($0) })
         facts.add("last error", task.error == nil ? task.lastError.map { TaskText.full($0) } : nil)
         facts.add("description", task.description.map { TerminalText.escaped($0) })
-        if task.resumeData != nil { facts.add("continue", "nightshift get --continue \(task.id)") }
+        if task.state == .failed, task.kind == .download, task.file == nil {
+            facts.add("retry", "nightshift retry \(task.id)")
+        } else if task.resumeData != nil {
+            facts.add("continue", "nightshift \(task.kind.command) --continue \(task.id)")
+        }
         if task.hasWrongURL { facts.add("new URL", "nightshift retarget \(task.id) URL") }
         return [style.strong("Transfer \(task.id): \(TaskText.name(task))")] + facts.lines
     }

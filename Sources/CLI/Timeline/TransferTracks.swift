@@ -38,7 +38,8 @@ struct TransferTracks {
             tracks[task]?.activity.change(to: .waiting, at: entry.time, note: reason)
         case .completed, .failed, .cancelled, .removed, .suspended:
             tracks[task]?.activity.change(to: nil, at: entry.time)
-        case .resumed, .retargeted: tracks[task]?.activity.change(to: .waiting, at: entry.time)
+        case .resumed, .retargeted, .retried:
+            tracks[task]?.activity.change(to: .waiting, at: entry.time)
         default: break
         }
     }

@@ -287,7 +287,7 @@ export function readTimeline(journal, from, to, words, onlyApp = "", current = n
       track.change("waiting", at, entry.wait &&
         `${words.waits[entry.wait.reason] ?? entry.wait.reason} ${entry.wait.detail ?? ""}`);
     } else if (ends.has(entry.decision)) track.change(null, at);
-    else if (entry.decision === "resumed" || entry.decision === "retargeted") track.change("waiting", at);
+    else if (["resumed", "retargeted", "retried"].includes(entry.decision)) track.change("waiting", at);
   }
 
   // If the first entry is not a start of the service, the service was running before it.

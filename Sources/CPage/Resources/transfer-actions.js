@@ -11,20 +11,20 @@ const waitsThatRetryEnds = ["retry", "retryAfter", "hostBackoff", "slow"];
 
 /** Whether the transfer is waiting for its next attempt. */
 export const waitsForRetry = task => task.state === "waiting" && waitsThatRetryEnds.includes(task.wait?.reason);
-/** Whether a failed transfer can start again and keep the bytes that it has. */
+/** Whether a retry can start a failed transfer again. */
 export const canRestart = task => task.state === "failed" && task.kind !== "upload" && !task.file;
 export const canPause = task => task.state === "waiting" || task.state === "running";
 export const canCancel = task => !isOver(task) && task.state !== "finishing" && task.state !== "removed";
 
 const transfers = count => count === 1 ? "1 transfer" : `${count} transfers`;
 
-/** Changes the URL of a transfer. Without a new URL, a failed transfer starts again at its current URL. */
-export const retarget = (task, url) => post(taskPath(task.id, "retarget"), url ? { url } : {}).then(tellTask);
+/** Changes the URL of a transfer. */
+export const retarget = (task, url) => post(taskPath(task.id, "retarget"), { url }).then(tellTask);
 
 export const single = {
   pause: task => post(taskPath(task.id, "suspend")).then(tellTask),
   resume: task => post(taskPath(task.id, "resume")).then(tellTask),
-  retry: task => task.state === "failed" ? retarget(task) : post(taskPath(task.id, "retry")).then(tellTask),
+  retry: task => post(taskPath(task.id, "retry")).then(tellTask),
   cancel: task => post(taskPath(task.id, "cancel")).then(tellTask),
   remove: async task => removeTasks([task]),
   restore: async () => removal?.pending.undo()
@@ -34,9 +34,9 @@ export const single = {
 export function mainAction(task) {
   if (task.state === "removed") return { icon: "undo", words: "Undo the removal", run: single.restore };
   if (task.state === "suspended") return { icon: "play", words: "Resume", run: single.resume };
-  if (waitsForRetry(task)) return { icon: "retry", words: "Try again now", run: single.retry };
+  if (waitsForRetry(task)) return { icon: "retry", words: "Retry now", run: single.retry };
   if (canPause(task)) return { icon: "pause", words: "Pause", run: single.pause };
-  if (canRestart(task)) return { icon: "retry", words: "Try again", run: single.retry };
+  if (canRestart(task)) return { icon: "retry", words: "Retry", run: single.retry };
   if (isOver(task)) return { icon: "remove", words: "Remove from the list", run: single.remove };
   return null;
 }
@@ -140,24 +140,15 @@ export async function actOnAll(action, tasks, node) {
 /** Starts the next attempt of waiting transfers now, and starts failed downloads again. */
 export async function retryAll(tasks, node) {
   await act(node, async () => {
-    const waiting = tasks.filter(waitsForRetry).map(task => task.id);
+    const ids = tasks.filter(task => waitsForRetry(task) || canRestart(task)).map(task => task.id);
     const refused = [];
     let count = 0;
-    for (let i = 0; i < waiting.length; i += mostPerRequest) {
-      const answer = await post("/v1/retry", { tasks: waiting.slice(i, i + mostPerRequest) });
+    for (let i = 0; i < ids.length; i += mostPerRequest) {
+      const answer = await post("/v1/retry", { tasks: ids.slice(i, i + mostPerRequest) });
       count += answer.count;
       refused.push(...answer.refused.map(one => one.problem));
     }
-    for (const task of tasks.filter(canRestart)) {
-      try {
-        await retarget(task);
-        count += 1;
-      } catch (error) {
-        if (!error.status) throw error;
-        refused.push({ detail: error.message });
-      }
-    }
-    report(count, "being tried again", refused);
+    report(count, "being retried", refused);
   });
 }
 

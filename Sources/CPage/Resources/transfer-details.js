@@ -29,7 +29,7 @@ export async function details(id) {
     } catch (error) {
       why = { sentence: error.message, history: [] };
     }
-    if (node.open) fill(body, explained(task, why), actions(task), settings(task), address(task), facts(task), past(
+    if (node.open) fill(body, explained(task, why), actions(task), settings(task), newURL(task), facts(task), past(
       why));
   }
   const end = listen(["tasks"], show);
@@ -71,21 +71,21 @@ function settings(task) {
 }
 
 /** The form for a new URL of a download, such as a mirror or a renewed link. */
-function address(task) {
+function newURL(task) {
   if (task.state === "completed" || task.state === "cancelled" || task.kind === "upload" || task.file) return null;
   const url = h("input", { class: "field", id: "retarget", type: "url", required: true, placeholder: "https://…",
     autocomplete: "off", "aria-describedby": "retarget-help" });
-  const submit = h("button", { type: "submit", class: "button" }, "Use this address");
+  const submit = h("button", { type: "submit", class: "button" }, "Use this URL");
   return h("form", {
       class: "stack",
       id: "retarget-form",
       onsubmit: event => {
         event.preventDefault();
-        act(submit, () => retarget(task, url.value.trim()), "The transfer continues at the new address.");
+        act(submit, () => retarget(task, url.value.trim()), "The transfer continues at the new URL.");
       }
-    }, h("label", { for: "retarget" }, "New address"), h("div", { class: "row" }, url, submit),
+    }, h("label", { for: "retarget" }, "New URL"), h("div", { class: "row" }, url, submit),
     h("p", { class: "faint", id: "retarget-help" },
-      "The downloaded data is kept if the file at the new address is the same."));
+      "The downloaded data is kept if the file at the new URL is the same."));
 }
 
 function actions(task) {

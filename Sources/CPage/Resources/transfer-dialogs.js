@@ -49,8 +49,8 @@ export function everything() {
     entry("retry", "Retry all that wait after an error", "retry-all", all(waitsForRetry), (tasks, node) =>
       act(node, async () => {
         const { count } = await post("/v1/retry", {});
-        toast(count === 1 ? "1 transfer is being tried again." : `${count} transfers are being tried again.`);
+        toast(count === 1 ? "1 transfer is being retried." : `${count} transfers are being retried.`);
       })),
-    entry("retry", "Try failed downloads again", "restart-all", all(canRestart), retryAll),
+    entry("retry", "Retry failed downloads", "restart-all", all(canRestart), retryAll),
     entry("remove", "Remove all that have ended", "remove-all", all(isOver), tasks => removeTasks(tasks))));
 }

@@ -190,7 +190,7 @@ function selectionBar(items, changed) {
   const parts = [
     part("pause", "Pause", canPause, (tasks, node) => actOnAll("suspend", tasks, node)),
     part("play", "Resume", task => task.state === "suspended", (tasks, node) => actOnAll("resume", tasks, node)),
-    part("retry", "Try again", task => waitsForRetry(task) || canRestart(task), retryAll),
+    part("retry", "Retry", task => waitsForRetry(task) || canRestart(task), retryAll),
     part("stop", "Cancel", canCancel, (tasks, node) => actOnAll("cancel", tasks, node)),
     part("remove", "Remove", isOver, tasks => removeTasks(tasks)),
   ];

@@ -77,7 +77,7 @@ extension TransferService {
     }
 
     /// Applies one transition to each task in a single transaction, like ``transition(_:also:_:)`` for one task.
-    private func transition(
+    func transition(
         each ids: [TaskID], _ event: @escaping @Sendable (TaskRecord) -> TaskEvent?
     ) async throws(Problem) -> [(TaskID, Result<Transition, Problem>)] {
         // The set is determined at this point. If a task begins to finish later, the service waits for it.
@@ -137,5 +137,5 @@ extension TransferService {
 
     /// The number of tasks per transaction. It is small enough that other commits do not wait long, and large enough
     /// that the cost of a sync does not matter.
-    private static let tasksPerTransaction = 250
+    static let tasksPerTransaction = 250
 }

@@ -299,7 +299,7 @@ extension TransferService {
             entries = try after.apply(event, now: now)
         } catch {
             // Clients may request any event in any state of the task.
-            return .failure(.conflict("Transfer \(id) is \(error.state.rawValue)."))
+            return .failure(.conflict(error.sentence(about: before)))
         }
         for entry in entries { try transaction.record(entry) }
         try also(transaction, &after)

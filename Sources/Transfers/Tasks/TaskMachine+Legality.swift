@@ -28,13 +28,14 @@ extension TaskRecord {
     ///   `sendOn`, `sendAgain`.
     /// - `finishing`: `setAside`, `publish`, `complete`, `fetchAgain`, `hold` (no space for the last step), `interrupt`
     ///   (after a crash before everything was on disk), `fail`.
-    /// - `failed`: `retarget`, unless all its bytes are stored.
+    /// - `failed`: `retarget` and `retry`, unless all its bytes are stored.
     /// - `completed`, `cancelled`: no exit.
     package func allows(_ event: TaskEvent) -> Bool {
         switch event {
         case .resume: state == .suspended
-        case .suspend, .begin, .accept, .checkpoint, .finish, .ask, .loosen, .retry, .keep, .sendOn, .sendAgain:
+        case .suspend, .begin, .accept, .checkpoint, .finish, .ask, .loosen, .keep, .sendOn, .sendAgain:
             state == .waiting
+        case .retry: state == .waiting || state == .failed && file == nil
         case .publish, .complete, .fetchAgain: state == .finishing
         case .setAside, .interrupt, .hold, .fail: state == .waiting || state == .finishing
         case .cancel, .answer: state == .waiting || state == .suspended

@@ -44,7 +44,8 @@ package enum TaskEvent: Hashable, Sendable {
     case loosen
     /// Another request replaces the request of the task, usually with another URL. A failed task is tried again.
     case retarget(TaskRequest)
-    /// A person says that the cause of the failure is gone. The next attempt begins now, as if no attempt had failed.
+    /// A person says that the cause of the failure is gone. The next attempt begins now, as if no attempt had failed. A
+    /// failed task is tried again.
     case retry
 }
 
@@ -121,6 +122,7 @@ extension TaskRecord {
             wait = nil
             failures = 0
             fruitless = 0
+            revive(now)
             return [entry(.retried, now)]
         case .accept(let accepted):
             return accept(accepted, now)
@@ -263,16 +265,23 @@ extension TaskRecord {
         failures = 0
         fruitless = 0
         furthest = 0
-        if state == .failed {
-            state = .waiting
-            endedAt = nil
-            endedBoot = nil
-            error = nil
-            resumeData = nil
-            deadline = request.resourceTimeout.map { now.bootSeconds + $0 }
-            scheduleLoosening()
-        }
+        revive(now)
         return [entry(.retargeted, now)]
+    }
+
+    /// Lets a failed task wait again, with its full resource timeout and the bytes that it has. Other tasks are not
+    /// changed.
+    private mutating func revive(_ now: ClockReading) {
+        guard state == .failed else { return }
+        state = .waiting
+        endedAt = nil
+        endedBoot = nil
+        error = nil
+        resumeData = nil
+        wrongSources = []
+        furthest = 0
+        deadline = request.resourceTimeout.map { now.bootSeconds + $0 }
+        scheduleLoosening()
     }
 
     private mutating func keep(_ resource: UploadResource, _ now: ClockReading) -> [JournalEntry] {

@@ -64,7 +64,7 @@ struct ActionTests {
         try await fixture.wait(for: id, "its wait") { $0.state == .waiting && $0.wait?.reason == .retryAfter }
         let browser = try await opened(fixture)
         fixture.origin.serve("/busy", .text("here"))
-        try await browser.click(row(id) + " [aria-label='Try again now']")
+        try await browser.click(row(id) + " [aria-label='Retry now']")
         try await fixture.wait(for: id, "its end") { $0.state == .completed }
     }
 

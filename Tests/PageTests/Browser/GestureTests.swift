@@ -140,7 +140,7 @@ struct GestureTests {
         try await browser.click("dialog [aria-label=Close]")
         fixture.origin.serve("/gone.txt", .text("back"))
         try await browser.click("[data-filter=failed]")
-        try await browser.click(row(failed) + " [aria-label='Try again']")
+        try await browser.click(row(failed) + " [aria-label=Retry]")
         try await fixture.wait(for: failed, "its end") { $0.state == .completed }
         #expect(try await browser.complaints() == [])
     }
@@ -158,7 +158,7 @@ struct GestureTests {
         try await browser.wait("document.getElementById('retry-all').textContent.includes('(2)')")
         try await browser.click("#retry-all")
         try await browser.wait(
-            "document.getElementById('toasts').textContent.includes('2 transfers are being tried again.')")
+            "document.getElementById('toasts').textContent.includes('2 transfers are being retried.')")
         for id in ids { try await fixture.wait(for: id, "its end") { $0.state == .completed } }
     }
 

@@ -23,7 +23,7 @@ enum TaskLegality {
         case (.waiting, .keep), (.waiting, .sendOn), (.waiting, .sendAgain): .waiting
         case (.waiting, .begin), (.waiting, .retry): .waiting
         case (.suspended, .answer), (.suspended, .retarget): .suspended
-        case (.waiting, .retarget), (.failed, .retarget): .waiting
+        case (.waiting, .retarget), (.failed, .retarget), (.failed, .retry): .waiting
         case (.finishing, .publish): .finishing
         case (.finishing, .complete): .completed
         case (.finishing, .fetchAgain), (.finishing, .hold), (.finishing, .interrupt): .waiting

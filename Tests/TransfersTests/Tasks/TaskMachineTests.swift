@@ -139,7 +139,7 @@ import Transfers
             #expect(TaskLegality.faults(record).isEmpty, "seed \(seed), \(kind): \(TaskLegality.faults(record))")
             if entries == nil { #expect(record == before) }
             if before.state.isTerminal, entries != nil {
-                #expect(before.state == .failed && kind == .retarget)
+                #expect(before.state == .failed && [.retarget, .retry].contains(kind))
                 revivals += 1
             }
             decisions += entries?.map(\.decision) ?? []
@@ -363,6 +363,32 @@ import Transfers
         #expect(entries.map(\.decision) == [.retried])
         #expect(record.notBefore == nil && record.wait == nil && record.failures == 0 && record.fruitless == 0)
         #expect(record.lastError != nil)
+    }
+
+    @Test func `A retry of a failed task keeps the bytes and gives the task its full time`() throws {
+        var record = Self.record()
+        record.partial = PartialFile(path: "/p/a", bootID: "b")
+        record.received = 400
+        record.wrongSources = [1]
+        let failure = TransferFailure(.httpStatus, "gone")
+        _ = try record.apply(.fail(failure, file: nil, resumeData: "token"), now: Self.start)
+        var now = Self.start
+        now.bootSeconds += 100_000
+        let entries = try record.apply(.retry, now: now)
+        #expect(entries.map(\.decision) == [.retried])
+        #expect(record.state == .waiting && record.endedAt == nil && record.error == nil)
+        #expect(record.resumeData == nil && record.wrongSources.isEmpty)
+        #expect(record.received == 400 && record.partial?.path == "/p/a")
+        #expect(record.deadline == record.request.resourceTimeout.map { now.bootSeconds + $0 })
+        #expect(record.lastError == failure)
+    }
+
+    @Test func `A failed task whose bytes are all stored is not retried`() throws {
+        var record = Self.record()
+        _ = try record.apply(.finish(nil), now: Self.start)
+        _ = try record.apply(
+            .fail(TransferFailure(.destinationUnavailable, "no"), file: "/kept", resumeData: nil), now: Self.start)
+        #expect(throws: IllegalTransition.self) { try record.apply(.retry, now: Self.start) }
     }
 
     @Test func `A task counts equal waits in a row`() throws {
