@@ -45,6 +45,11 @@ extension TransferFailure {
             self.init(.connectionLost, "\(host) closed the connection without a response.")
         case .connectionLost:
             self = Self.lostConnection(end, host, words)
+        case .noTLS where words.contains("wrong version number"):
+            // OpenSSL's message for bytes that are no TLS record.
+            self.init(
+                .tlsFailure, "\(host) did not answer with TLS. The port may speak plain http instead of https. \(words)"
+            )
         case .noTLS:
             self.init(.tlsFailure, "A secure connection to \(host) could not be established. \(words)")
         case .certificate:

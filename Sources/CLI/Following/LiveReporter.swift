@@ -23,13 +23,21 @@ struct LiveReporter: TransferReporter {
     }
 
     mutating func decided(_ entry: JournalEntry, task: FollowedTask) {
-        tell(entry.error, task)
-        guard entry.decision == .restarted || entry.decision == .uploadRestarted else { return }
+        switch entry.decision {
+        case .held: tell(entry.error, task)
+        case .restarted, .uploadRestarted: report("starting again", entry, task)
+        case .mirrorDropped: report("a mirror is no longer used", entry, task)
+        default: break
+        }
+    }
+
+    private mutating func report(_ what: String, _ entry: JournalEntry, _ task: FollowedTask) {
         let reason = (entry.detail ?? entry.error?.message).map { ": " + TerminalText.escaped($0) } ?? ""
-        printAbove(style.warning("\(task.name): starting again\(reason)"))
+        printAbove(style.warning("\(task.name): \(what)\(reason)"))
     }
 
     mutating func learned(_ task: FollowedTask) {
+        guard let reason = task.wait?.reason, FailureAdvice.waits.contains(reason) else { return }
         tell(task.failure, task)
     }
 

@@ -21,6 +21,7 @@ struct PlainReporter: TransferReporter {
         case .continued: errors.line(head + "continued" + particulars(entry))
         case .restarted, .uploadRestarted: errors.line(head + "starting again" + particulars(entry))
         case .suspended: errors.line(head + "paused")
+        case .mirrorDropped: errors.line(head + "a mirror is no longer used" + particulars(entry))
         case .held:
             tell(entry.wait, entry.error ?? task.lastError, task)
         default: break
@@ -34,6 +35,7 @@ struct PlainReporter: TransferReporter {
     private mutating func tell(_ wait: Wait?, _ failure: TransferFailure?, _ task: FollowedTask) {
         guard let reason = wait?.reason, Self.worthTelling.contains(reason) else { return }
         errors.line("\(task.id) \(task.name): \(TaskText.waiting(wait, lastError: failure, now: now()))")
+        guard FailureAdvice.waits.contains(reason) else { return }
         if let failure, let advice = advice.next(failure, task: task.id) {
             errors.line("  \(TaskText.full(failure))")
             errors.line("  \(advice)")

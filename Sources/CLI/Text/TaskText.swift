@@ -88,21 +88,28 @@ enum TaskText {
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 
-    /// Returns advice about a failure that the service retries, or nil for a failure without advice. Most have none.
-    static func advice(_ failure: TransferFailure, task: TaskID) -> String? {
-        switch failure.code {
-        case .cannotResolveHost:
-            "Check the name of the host. If it is wrong, run 'nightshift cancel \(task)'. The transfer is retried "
-                + "automatically; 'nightshift retry \(task)' retries it now."
-        case .certificateOutOfDate:
-            "Check the clock of this machine. If it is right, the owner of the certificate has to renew it. The transfer "
-                + "is retried automatically; 'nightshift retry \(task)' retries it now."
-        case .diskFull:
-            "Free some space on the file system of the destination. Then the transfer continues automatically; "
-                + "'nightshift retry \(task)' continues it at once. 'nightshift why \(task)' prints how much space it "
-                + "needs."
-        default: nil
-        }
+    /// Returns advice about a failure that the service retries, or nil for a permanent failure.
+    ///
+    /// - Parameter saysUntilWhen: whether to say how long the service retries.
+    static func advice(_ failure: TransferFailure, task: TaskID, saysUntilWhen: Bool) -> String? {
+        guard !failure.isPermanent else { return nil }
+        let remedy: String? =
+            switch failure.code {
+            case .cannotResolveHost:
+                "Check the name of the host. If it is wrong, run 'nightshift cancel \(task)'."
+            case .cannotConnect:
+                "Check the host and the port of the URL, and whether the server runs. If the URL is wrong, run "
+                    + "'nightshift cancel \(task)'."
+            case .certificateOutOfDate:
+                "Check the clock of this machine. If it is right, the owner of the certificate has to renew it."
+            case .proxyFailure:
+                "Check the address of the proxy: --proxy, or the variables that 'nightshift doctor' lists."
+            case .diskFull: "Free some space on the file system of the destination."
+            default: nil
+            }
+        let limit = saysUntilWhen ? " until its time limit (--timeout, 7 days by default)" : ""
+        let retries = "The transfer is retried automatically\(limit); 'nightshift retry \(task)' retries it now."
+        return [remedy, retries].compactMap(\.self).joined(separator: " ")
     }
 
     /// Returns text such as "host not found" or "HTTP 503".
