@@ -81,5 +81,11 @@ struct AppReportTests {
     @Test func `R9: app install prints the background modes of the app`() {
         #expect(report.lines(installed: AppSamples.active).last?.hasSuffix("for: transfer, processing") == true)
         #expect(report.lines(installed: AppSamples.faulty).last?.contains("X-Nightshift-BackgroundModes") == true)
+        #expect(report.warnings(installed: AppSamples.active).isEmpty)
+        var app = AppSamples.active
+        app.missingProgram = "The program 'a\u{1b}[2J' is in no folder of the service's PATH (/usr/bin:/bin)."
+        let warnings = report.warnings(installed: app)
+        #expect(warnings.first?.contains("'a\\x1b[2J' is in no folder of the service's PATH (/usr/bin:/bin).") == true)
+        #expect(warnings.last?.hasSuffix("run: nightshift service stop; nightshift service start") == true)
     }
 }

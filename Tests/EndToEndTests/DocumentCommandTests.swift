@@ -48,6 +48,20 @@ import Testing
         await Self.slots.leave()
     }
 
+    @Test(arguments: [("README.md", "."), ("Examples/feeds/README.md", "Examples/feeds")])
+    func `The documented steps install an app whose program the service finds`(
+        _ document: String, _ folder: String
+    ) async throws {
+        let lines = try DocumentedCommand.all().filter { $0.document == document && $0.form == .block }.map(\.text)
+        let last = try #require(lines.firstIndex { $0.hasPrefix("nightshift app install ") })
+        let first = try #require(lines[...last].lastIndex { $0.hasPrefix("install ") })
+        let home = try DocumentedHome(hasExamples: false)
+        let steps = ["cd \(folder)"] + lines[first...last]
+        let outcome = try await home.run("set -e\n" + steps.joined(separator: "\n"), followed: false)
+        #expect(outcome.exit == .code(0) && !outcome.errors.contains("warning"), "\(outcome.output)\(outcome.errors)")
+        #expect(outcome.output.contains("org.example.Feeds: installed as Feeds"))
+    }
+
     private func check(_ line: DocumentedCommand) async throws {
         let home = try DocumentedHome()
         try await home.prepare(for: line.text)

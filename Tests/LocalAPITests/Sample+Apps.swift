@@ -132,6 +132,7 @@ extension Sample {
         app.startsPausedUntil = date
         app.snapshotTakenAt = date
         app.sessions = ["s"]
+        app.missingProgram = "The program 'a' is missing."
         return app
     }
 }

@@ -45,6 +45,13 @@ struct ExecutableSearch: Sendable {
         if case .program(let path) = find(program) { path } else { nil }
     }
 
+    /// Returns the reason why a search for a program finds nothing, without a period.
+    func absence(of program: String) -> String {
+        program.contains("/")
+            ? "The program '\(program)' does not exist or cannot be executed"
+            : "The program '\(program)' is in no folder of the service's PATH (\(folders.joined(separator: ":")))"
+    }
+
     /// Whether the file at `path`, after resolving symbolic links, is an interpreter. The program file of an
     /// interpreter does not identify an app.
     func isInterpreter(_ path: String) -> Bool {

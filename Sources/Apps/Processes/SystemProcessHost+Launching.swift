@@ -39,11 +39,12 @@ extension SystemProcessHost {
     /// respond would block the new process, and with it the service.
     private func findProgram(of plan: LaunchPlan) throws(LaunchFailure) -> String {
         let path: String
-        switch ExecutableSearch(environment: plan.environment, fileSystems: fileSystems).find(plan.program) {
+        let search = ExecutableSearch(environment: plan.environment, fileSystems: fileSystems)
+        switch search.find(plan.program) {
         case .program(let found): path = found
         case .silence(let silent): throw .silence(silent)
         case .nothing:
-            throw LaunchFailure(reason: ENOENT, "The program '\(plan.program)' does not exist or cannot be executed")
+            throw LaunchFailure(reason: ENOENT, search.absence(of: plan.program))
         }
         for (path, isProgram) in [(path, true), (plan.directory, false)] {
             guard fileSystems.answer(path, { isProgram ? FileLook.read(path) : FileLook.open(path) }) != nil else {

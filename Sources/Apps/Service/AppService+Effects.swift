@@ -252,7 +252,7 @@ extension AppService {
         return actions
     }
 
-    private func launchVariables(
+    func launchVariables(
         _ id: AppID, _ manifest: AppManifest, background: Bool, wakes: [WantedWake]
     ) -> [String: String] {
         var variables =

@@ -36,6 +36,8 @@ extension AppService {
     }
 
     /// Installs the desktop entry at an absolute path. It replaces an entry of the same id.
+    ///
+    /// - Returns: the status, which also says if a program of the entry cannot be found.
     package func install(_ entry: String) async throws(Problem) -> AppStatus {
         let manifest: AppManifest
         do {
@@ -47,7 +49,18 @@ extension AppService {
         await perform(manifest.id) { $0.installed(manifest.entry, now: $1) }
         await tellParts(manifest.id, installed: [manifest])
         await updateWantedWakes()
-        return try await status(manifest.id)
+        var answer = try await status(manifest.id)
+        answer.missingProgram = missingProgram(of: manifest)
+        return answer
+    }
+
+    /// Returns a sentence about the first command whose program a launch would not find; nil if there is none.
+    private func missingProgram(of manifest: AppManifest) -> String? {
+        let search = ExecutableSearch(
+            environment: launchVariables(manifest.id, manifest, background: true, wakes: []),
+            fileSystems: environment.entries.fileSystems)
+        let programs = [manifest.command.first, manifest.wakeCommand?.first].compactMap(\.self)
+        return programs.first { search.find($0) == .nothing }.map { "\(search.absence(of: $0))." }
     }
 
     /// Removes the app's desktop entry. The app must not be running. Its transfers and their messages stay.

@@ -8,7 +8,8 @@ struct AppInstallCommand: ClientCommand {
         abstract: "Install an app's desktop entry.",
         discussion: """
             The entry is checked and copied to your applications directory. An entry of the same name is replaced. \
-            For a mistake in the entry, the error gives the line and the key.
+            For a mistake in the entry, the error gives the line and the key. If the service cannot find a program of \
+            the entry, a warning names the folders that it searched.
 
             Examples:
               nightshift app install org.example.Photos.desktop
@@ -32,6 +33,7 @@ struct AppInstallCommand: ClientCommand {
             try invocation.json(app)
         } else {
             invocation.output.lines(invocation.appReport.lines(installed: app))
+            invocation.errors.lines(invocation.appReport.warnings(installed: app))
         }
         return .whole
     }

@@ -109,6 +109,16 @@ struct AppReport {
         return lines
     }
 
+    /// Returns lines about a program that the service cannot find.
+    func warnings(installed app: AppStatus) -> [String] {
+        guard let sentence = app.missingProgram else { return [] }
+        return [
+            "nightshift: warning: \(TerminalText.escaped(sentence))",
+            "Put the program into one of these folders, or write its absolute path into the entry. The service keeps the "
+                + "PATH of the command that started it. To use yours, run: nightshift service stop; nightshift service start",
+        ]
+    }
+
     /// Returns a line such as "org.example.Photos: active, process 4711".
     func line(changed app: AppStatus) -> String {
         AppText.id(app.id) + ": " + AppText.state(app.state) + (app.processID.map { ", process \($0)" } ?? "")

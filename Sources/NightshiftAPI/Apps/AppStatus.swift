@@ -85,6 +85,9 @@ package struct AppStatus: Hashable, Sendable, Codable {
     /// The identifiers that the app uses for its sessions.
     package var sessions: [String]
     package var background: BackgroundStatus
+    /// A sentence about a program of the entry that a launch would not find. It is present only in the response to an
+    /// installation.
+    package var missingProgram: String?
 
     package init(id: AppID, name: String, state: AppState, background: BackgroundStatus) {
         self.id = id

@@ -307,6 +307,26 @@ import Testing
         try await scene.end()
     }
 
+    @Test func `An installation names a program that the service cannot find, and the searched folders`() async throws {
+        let scene = try await ServiceScene(keys: Self.modes)
+        let path = scene.scratch.path + "/org.example.new.desktop"
+        func install(_ keys: String) async throws -> String? {
+            try "[Desktop Entry]\nType=Application\nName=New\n\(keys)\n".write(
+                toFile: path, atomically: true, encoding: .utf8)
+            return try await scene.service.install(path).missingProgram
+        }
+        #expect(try await install("Exec=true") == nil)
+        #expect(
+            try await install("Exec=no-such-program")
+                == "The program 'no-such-program' is in no folder of the service's PATH (/usr/bin:/bin).")
+        #expect(
+            try await install("Exec=true\nX-Nightshift-Wake=/nonexistent/program --now")
+                == "The program '/nonexistent/program' does not exist or cannot be executed.")
+        let id = AppID(rawValue: "org.example.new")
+        #expect(try await scene.service.app(id).missingProgram == nil)
+        try await scene.end()
+    }
+
     @Test func `R1: A process gets its refresh status after its hello message, and every later change`() async throws {
         let scene = try await ServiceScene(keys: Self.modes)
         _ = try await scene.service.launch(ServiceScene.app, LaunchRequest())

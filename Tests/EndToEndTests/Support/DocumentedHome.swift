@@ -20,7 +20,8 @@ final class DocumentedHome: Sendable {
     /// The programs that do nothing here, each with the part of a line that needs it.
     static let idlePrograms = ["restic": "restic ", "xdg-open": "nightshift page"]
 
-    init() throws {
+    /// - Parameter hasExamples: whether the programs of the examples are in `PATH`.
+    init(hasExamples: Bool = true) throws {
         files = try TemporaryDirectory()
         origin = try OriginServer(sendBuffer: 65_536)
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
@@ -32,6 +33,10 @@ final class DocumentedHome: Sendable {
         service = try Service(environment: common)
         environment = common.merging(["NIGHTSHIFT_HOME": service.home, "S": service.paths.socket.path]) { $1 }
         try prepareFiles()
+        guard hasExamples else { return }
+        for example in ["arrivals/arrivals.sh", "feeds/feeds.py"] {
+            try link("bin/\(URL(filePath: example).lastPathComponent)", to: "\(Programs.source)/Examples/\(example)")
+        }
     }
 
     deinit {
@@ -58,9 +63,6 @@ final class DocumentedHome: Sendable {
         try writeProgram("curl", "PATH=${PATH#*:} exec curl --fail-with-body --silent --show-error \"$@\"")
         // This app runs until it is ended, and handles every wake.
         try writeProgram("stub-app", "echo started; [ -n \"$NIGHTSHIFT_WAKE\" ] || exec sleep 300")
-        for example in ["arrivals/arrivals.sh", "feeds/feeds.py"] {
-            try link("bin/\(URL(filePath: example).lastPathComponent)", to: "\(Programs.source)/Examples/\(example)")
-        }
     }
 
     private func link(_ name: String, to target: String) throws {
