@@ -64,7 +64,7 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
         case .connectionLimit: "The host already has as many connections as the transfer's session allows."
         case .serviceLimit: "The service already runs the maximum number of transfers."
         case .beginDate: "The transfer was requested with a start time, which is in the future."
-        case .retry: "The last attempt failed. The delay before the next attempt grows with each failure."
+        case .retry: "The last attempt failed. The delay before the next attempt grows on average, up to 5 minutes."
         case .retryAfter: "The server asked for a delay before the next request."
         case .hostBackoff: "The host or its proxy is failing. All transfers that use this route wait together."
         case .network: "No network is available."

@@ -132,7 +132,8 @@ struct LiveReporterTests {
         #expect(
             screen(ear.text) == [
                 "/home/ada/Downloads/film one.mkv: 1.5 GiB, sha-256 verified",
-                "15 film one.mkv: failed: HTTP 404: The server answered 404 Not Found.",
+                "15 film one.mkv: failed: The server answered 404 Not Found.",
+                "  If the URL has expired, run: nightshift retarget 15 URL",
                 "data.tar: starting again: ETag changed\\x1b[2J", "1 of 3 completed, 2 ended incomplete, 1.5 GiB",
             ])
         #expect(paths.text == "/home/ada/Downloads/film one.mkv\n")
@@ -153,6 +154,6 @@ struct LiveReporterTests {
         #expect(tasks.update(failed) == true)
         reporter.ended(failed, of: tasks)
         reporter.finish(tasks)
-        #expect(screen(ear.text).count == 2)
+        #expect(screen(ear.text).count == 3)
     }
 }

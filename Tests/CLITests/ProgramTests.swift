@@ -669,6 +669,10 @@ struct ProgramTests {
         #expect(
             world.output.text
                 == "12: https://new.example/film.mkv; it is paused. Continue it with: nightshift resume 12\n")
+        let kept = "The 700 MiB on disk are kept if the file at the new URL is the same."
+        #expect(world.errors.text == "\(kept) 'nightshift why 12' says what happened.\n")
+        task.countOfBytesReceived = 0
+        #expect(RetargetCommand.note(task) == "No data is on disk, so the download starts from the beginning.")
         let request = try #require(service.requests.last)
         #expect(request.path == "/v1/tasks/12/retarget")
         let body = try JSON.decode(RetargetRequest.self, from: request.body)

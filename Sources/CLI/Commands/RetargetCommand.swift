@@ -5,7 +5,7 @@ import NightshiftClient
 struct RetargetCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "retarget",
-        abstract: "Give a transfer another URL, and keep its data.",
+        abstract: "Give a transfer another URL of the same file.",
         discussion: """
             Use this if the URL of a download has expired, even if the download has already failed, or if another \
             server has the same file. The data on disk is kept if it belongs to the file at the new URL: the entity \
@@ -55,11 +55,25 @@ struct RetargetCommand: ClientCommand {
         if format.json {
             try invocation.json(task)
         } else {
-            let place = TerminalText.escaped(TaskText.shown(url: task.url))
+            let place = TaskText.shown(url: task.url)
             invocation.output.line(
                 task.state == .suspended
                     ? "\(id): \(place); it is paused. Continue it with: nightshift resume \(id)" : "\(id): \(place)")
+            if let note = Self.note(task) { invocation.errors.line(note) }
         }
         return .whole
+    }
+
+    /// Returns what is known about the data on disk; nil for an upload. Only the response of the new URL shows whether
+    /// the file is the same.
+    static func note(_ task: TaskStatus) -> String? {
+        guard task.kind == .download else { return nil }
+        guard task.countOfBytesReceived > 0 else {
+            return "No data is on disk, so the download starts from the beginning."
+        }
+        let size = QuantityText.size(task.countOfBytesReceived)
+        return
+            "The \(size) on disk are kept if the file at the new URL is the same. 'nightshift why \(task.id)' says what "
+            + "happened."
     }
 }

@@ -19,7 +19,8 @@ struct StatusCommand: ClientCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         guard try invocation.serviceRuns() else {
             throw CommandFailure.unreachable(
-                "The service does not run. 'nightshift service start' and any command that needs the service start it.")
+                "The service does not run. 'nightshift service start' and any command that needs the service start it. "
+                    + "Unfinished transfers continue when it runs.")
         }
         let status = try await invocation.service.client.send(.status)
         if format.json {

@@ -57,6 +57,7 @@ struct LiveReporter: TransferReporter {
             printAbove("\(style.good(place)): \(TaskText.ending(task))")
         } else {
             printAbove(style.bad("\(task.id) \(TaskText.name(task)): \(TaskText.ending(task))"))
+            if let advice = TaskText.advice(ended: task) { printAbove("  \(advice)") }
         }
     }
 

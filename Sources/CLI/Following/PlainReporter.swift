@@ -48,6 +48,7 @@ struct PlainReporter: TransferReporter {
         // not printed.
         let place = (paths.output == nil ? nil : task.file).map { TerminalText.escaped($0) } ?? TaskText.name(task)
         errors.line("\(task.id) \(task.state == .completed ? place : TaskText.name(task)): \(TaskText.ending(task))")
+        if let advice = TaskText.advice(ended: task) { errors.line("  \(advice)") }
     }
 
     mutating func removed(_ task: FollowedTask) {

@@ -138,14 +138,6 @@ struct Facts {
     }
 }
 
-extension TaskStatus {
-    /// Whether a download failed with a status that usually means that its URL has expired.
-    fileprivate var hasWrongURL: Bool {
-        guard state == .failed, kind == .download, let status = error?.status else { return false }
-        return [401, 403, 404, 410].contains(status)
-    }
-}
-
 extension TaskState {
     /// The decision with which a task enters this state.
     fileprivate var entrance: Decision {

@@ -156,9 +156,20 @@ enum TaskText {
     }
 
     /// Returns escaped text such as "host not found: nxdomain.example has no address".
+    ///
+    /// If the message names the HTTP status, it is not repeated.
     static func full(_ failure: TransferFailure) -> String {
         let message = TerminalText.escaped(failure.message)
+        if let status = failure.status, message.hasPrefix("The server answered \(status)") { return message }
         return message.isEmpty ? phrase(failure) : "\(phrase(failure)): \(message)"
+    }
+
+    /// Returns advice about a download that failed because of its URL or its login; nil for other tasks.
+    static func advice(ended task: TaskStatus) -> String? {
+        guard task.hasWrongURL else { return nil }
+        return task.error?.status == 401
+            ? "To log in, run: nightshift retarget \(task.id) URL --user NAME"
+            : "If the URL has expired, run: nightshift retarget \(task.id) URL"
     }
 
     /// Returns escaped text that says how a task ended, for its last line.
@@ -187,5 +198,13 @@ enum TaskText {
 
     static func lastComponent(_ path: String) -> String {
         path.split(separator: "/").last.map { String($0) } ?? path
+    }
+}
+
+extension TaskStatus {
+    /// Whether a download failed with a status that usually means that its URL has expired.
+    var hasWrongURL: Bool {
+        guard state == .failed, kind == .download, let status = error?.status else { return false }
+        return [401, 403, 404, 410].contains(status)
     }
 }

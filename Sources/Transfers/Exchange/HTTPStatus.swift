@@ -23,11 +23,13 @@ package enum HTTPStatus {
 
     /// Returns an explanation for display: what happened, and what the reader can do.
     ///
-    /// - Parameter hasCondition: whether the request had a condition.
-    static func explanation(_ status: Int, hasCondition: Bool) -> String {
+    /// - Parameters:
+    ///   - hasCondition: whether the request had a condition.
+    ///   - hasLogin: whether the task has a user name and a password for the server.
+    static func explanation(_ status: Int, hasCondition: Bool, hasLogin: Bool) -> String {
         let answer = "The server answered \(name(status))"
         return switch status {
-        case 401: "\(answer): it requires a user name and a password, or rejected those that were sent."
+        case 401: loginExplanation(hasLogin: hasLogin)
         case 403: "\(answer): it does not permit this request."
         case 202: "\(answer): the file is not ready yet. Try again later."
         case 204, 205: "\(answer): there is no content at this URL, so there is no file to save."
@@ -42,6 +44,14 @@ package enum HTTPStatus {
         case 600...: "\(answer), which is not a valid HTTP status."
         default: "\(answer)."
         }
+    }
+
+    /// Returns the explanation of 401 Unauthorized, for downloads and uploads.
+    static func loginExplanation(hasLogin: Bool) -> String {
+        "The server answered \(name(401)): "
+            + (hasLogin
+                ? "it rejected the user name or the password."
+                : "it requires a user name and a password, and the transfer has none.")
     }
 
     private static let phrases: [Int: String] = [

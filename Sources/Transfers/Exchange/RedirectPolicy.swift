@@ -39,7 +39,9 @@ package enum RedirectPolicy {
         } catch {
             return .refuse(
                 TransferFailure(
-                    .redirectRefused, "The server redirected to an unusable URL: \(error.message)",
+                    .redirectRefused,
+                    "The server redirected to \(Redaction.url(String(location.prefix(shownLength)))). The server chose "
+                        + "that URL, not you. \(error.message)",
                     status: status))
         }
         if base.isSecure, !target.isSecure {
@@ -54,6 +56,9 @@ package enum RedirectPolicy {
         return .follow(
             url: target.string, method: nextMethod, keepsBody: nextMethod == method && status != 303)
     }
+
+    /// The number of characters of a refused `Location` that are shown.
+    private static let shownLength = 200
 
     /// Returns the header fields for a redirect that changes the method. Fields that describe a body are removed,
     /// because no body is sent.

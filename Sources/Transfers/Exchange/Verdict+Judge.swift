@@ -54,7 +54,8 @@ extension Verdict {
         case .notReady: return question.retryLater("the file is not ready yet")
         case .passing: return question.retryLater("the error may be temporary")
         case .refused:
-            let words = HTTPStatus.explanation(head.status, hasCondition: policy.asksConditionally)
+            let words = HTTPStatus.explanation(
+                head.status, hasCondition: policy.asksConditionally, hasLogin: policy.hasLogin)
             return .fail(TransferFailure(.httpStatus, words, status: head.status))
         case .invalid:
             let words = "The server answered with the status \(head.status)."

@@ -19,6 +19,8 @@ package struct ResponsePolicy: Hashable, Sendable {
     package var asksConditionally = false
     /// Whether the request has a method other than GET, or a body. If so, every success is the result of the task.
     package var hasOwnMethod = false
+    /// Whether the task has a user name and a password, or an `Authorization` of its own.
+    package var hasLogin = false
     /// Whether the service decodes a body with a content coding. The library decodes the files of apps.
     package var decodes = true
 

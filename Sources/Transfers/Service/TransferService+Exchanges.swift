@@ -153,6 +153,7 @@ extension TransferService {
         policy.asksOwnURL = transfer.round.isOwn
         policy.asksConditionally = record.request.asksConditionally
         policy.hasOwnMethod = record.method != "GET" || record.request.body?.isEmpty == false
+        policy.hasLogin = record.request.hasLogin
         policy.decodes = record.decodes
         return policy
     }

@@ -23,4 +23,9 @@ extension TaskRequest {
     var asksConditionally: Bool {
         headers?.contains { RequestFields.conditional.contains($0.name.lowercased()) } ?? false
     }
+
+    /// Whether the request has a user name and a password, or an `Authorization` field of its own.
+    var hasLogin: Bool {
+        credential != nil || headers?.contains { $0.name.lowercased() == "authorization" } ?? false
+    }
 }

@@ -11,6 +11,8 @@ final class DocumentedHome: Sendable {
     /// The gate that keeps transfers 12 and 17 running while it is closed.
     private let gate = Gate()
     private let environment: [String: String]
+    /// The content of every file at the origin.
+    private static let content = Content.seeded(size: 300_000, seed: 34)
 
     /// The files in the working directory, each with its source; nil for a file that is written here.
     static let inputs: [String: String?] = [
@@ -78,9 +80,8 @@ final class DocumentedHome: Sendable {
 
     /// Starts the service, and creates the transfers and apps that `text` may name.
     func prepare(for text: String) async throws {
-        let content = Content.seeded(size: 300_000, seed: 34)
-        origin.serve("/", Resource(content: content))
-        origin.serve("/held/big.iso", Resource(content: content, behaviours: [.holdFrom(150_000, gate)]))
+        origin.serve("/", Resource(content: Self.content))
+        origin.serve("/held/big.iso", Resource(content: Self.content, behaviours: [.holdFrom(150_000, gate)]))
         try await service.start()
         try await addTransfers(for: text)
         for match in text.matches(of: /[\w.\/-]*\/?(org\.example\.\w+)\.desktop/) {
@@ -145,6 +146,7 @@ final class DocumentedHome: Sendable {
     private func adapted(_ text: String) -> String {
         text.replacing(/https:\/\/(?:[a-z]+\.)?(?:example\.org|mirror\.example)/, with: origin.url(""))
             .replacing("/home/ada/", with: files.path("home/"))
+            .replacing(/sha-256:[0-9a-f]{64}/, with: "sha-256:\(Self.content.sha256().hex)")
     }
 
     /// Runs the line in a shell.

@@ -74,6 +74,15 @@ import Transfers
         #expect(!failure.message.contains("hunter2"))
     }
 
+    @Test func `The refusal of a redirect to another scheme says that the server chose the URL`() {
+        guard case .refuse(let failure) = next(302, "ftp://user:hunter2@example.org/x") else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(failure.message.hasPrefix("The server redirected to ftp://example.org/x. The server chose that URL"))
+        #expect(!failure.message.contains("hunter2"))
+    }
+
     @Test func `An endless chain of redirects is refused at the limit`() {
         var url = "https://example.org/0"
         var hop = 0

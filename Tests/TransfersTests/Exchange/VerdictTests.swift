@@ -294,6 +294,17 @@ import Transfers
         #expect(HTTPStatus.name(299) == "299")
     }
 
+    @Test(arguments: [(false, "requires a user name and a password"), (true, "rejected the user name or the password")])
+    func `The message about a refused login says whether the transfer has one`(_ hasLogin: Bool, _ words: String) {
+        var policy = strict
+        policy.hasLogin = hasLogin
+        guard case .fail(let failure) = judge(head(401), nil, policy) else {
+            Issue.record("not failed")
+            return
+        }
+        #expect(failure.message.hasPrefix("The server answered 401 Unauthorized: it \(words)"))
+    }
+
     @Test(arguments: [404, 429, 503])
     func `An error status is the result unless the task is set to fail on HTTP errors`(status: Int) {
         let answer = head(status, ["ETag": "\"page\"", "Content-Length": "9"])

@@ -19,8 +19,11 @@ extension TransferRun {
         _ head: ResponseHead, _ answer: UploadAnswer, _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
         let request = record.request
-        let failure = TransferFailure(
-            .httpStatus, "The server answered \(HTTPStatus.name(head.status)).", status: head.status)
+        let words =
+            head.status == 401
+            ? HTTPStatus.loginExplanation(hasLogin: request.hasLogin)
+            : "The server answered \(HTTPStatus.name(head.status))."
+        let failure = TransferFailure(.httpStatus, words, status: head.status)
         let policy = ResponsePolicy(
             retry: request.retryPolicy ?? .never, failsOnHTTPError: request.failsOnHTTPError ?? false)
         let meaning = ResponseMeaning(status: head.status, isPart: false, asked: .answer, policy: policy)
