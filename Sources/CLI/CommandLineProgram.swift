@@ -50,6 +50,9 @@ package enum CommandLineProgram {
     private static func report(parserError error: any Error, _ invocation: Invocation) -> ExitStatus {
         switch NightshiftCommand.exitCode(for: error) {
         case .success:
+            if let message = UnknownWord.message(aboutHelp: invocation.arguments) {
+                return report(.usage(message), invocation)
+            }
             invocation.output.line(HelpText.message(for: error, columns: invocation.output.helpColumns))
             return .whole
         case .validationFailure:

@@ -26,6 +26,14 @@ enum UnknownWord {
         return nil
     }
 
+    /// Returns a message about the first unknown command in a request for help, such as `help app kil`; nil if all
+    /// commands are known.
+    static func message(aboutHelp arguments: [String]) -> String? {
+        let words = arguments.prefix { !$0.hasPrefix("-") }
+        guard let place = words.firstIndex(of: "help") else { return nil }
+        return message(Array(words[..<place] + words[(place + 1)...]))
+    }
+
     private static func commandMessage(_ word: String, _ path: String, _ known: [String]) -> String {
         // The message does not repeat the word, because the word may contain a password.
         if word.contains("://") {

@@ -83,6 +83,18 @@ struct DeviceCommandTests {
         #expect(String(decoding: request.body, as: UTF8.self) == body)
     }
 
+    @Test func `L6: device set prints the overrides, even before the conditions follow`() {
+        var device = Self.device
+        device.settings.overrides = [.power: "external", .battery: "42", .location: DeviceKey.hiddenPlace]
+        let lines = DeviceStatusReport(times: Samples.times, style: Style(isEnabled: false)).lines(settings: device)
+        #expect(
+            lines.suffix(3) == [
+                "  power        external, set by 'nightshift device set'",
+                "  battery      42 %, set by 'nightshift device set'",
+                "  location     set, set by 'nightshift device set'",
+            ])
+    }
+
     @Test func `L6: device unset --all removes every override`() async throws {
         let world = try World()
         let service = try service(world)

@@ -31,6 +31,13 @@ struct FamiliarWordsTests {
 
     @Test(arguments: [
         ("get", "nightshift: Give URLs, -i FILE or --continue ID.\nUsage: nightshift get "),
+        ("get -o http://a/1", "nightshift: -o took 'http://a/1' as its value. Give a file name: -o FILE"),
+        ("get -d http://a/1", "nightshift: -d took 'http://a/1' as its value. Give a directory: -d DIRECTORY"),
+        (
+            "get --user http://u:secret@a/1",
+            "nightshift: --user took 'http://a/1' as its value. Give a user name: --user"
+        ),
+        ("put -o http://a/1 f", "nightshift: -o took 'http://a/1' as its value. Give a file name: -o FILE"),
         ("app show", "nightshift: Missing expected argument '<id>'.\nUsage: nightshift app show <id> [--json]\nSee "),
         ("list --state lost", "nightshift: The value 'lost' is invalid for '--state <state>'."),
     ])

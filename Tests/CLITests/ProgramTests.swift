@@ -33,7 +33,7 @@ struct ProgramTests {
         let world = try World()
         #expect(await world.run("--version") == .whole)
         #expect(world.output.text == NightshiftVersion.current + "\n")
-        for arguments in [["help", "get"], ["get", "--help"], ["service"], []] {
+        for arguments in [["help", "get"], ["help"], ["help", "app", "kill"], ["get", "--help"], ["service"], []] {
             let world = try World()
             #expect(await CommandLineProgram.run(world.invocation(arguments)) == .whole)
             #expect(world.output.text.contains("USAGE:") && world.errors.text.isEmpty)
@@ -45,7 +45,7 @@ struct ProgramTests {
         ["get", "-H", "Authorization: Bearer secret\u{1}", "https://a.example/x"],
         ["get", "-H", "Authorization Bearer secret", "https://a.example/x"],
         ["get", "--json", "--header=Authorization Bearer secret", "https://a.example/x"],
-        ["retarget", "https://ada:secret@a.example/x", "12"], ["watch", "https://ada:secret@a.example/"],
+        ["retarget", "https://ada:secret@a.example/x", "12"], ["pause", "https://ada:secret@a.example/"],
         ["put", "f", "https://a.example/x", "https://ada:secret@b.example/x"],
     ])
     func `Errors about arguments do not repeat passwords`(_ arguments: [String]) async throws {
@@ -76,6 +76,11 @@ struct ProgramTests {
         ("shw 1", "There is no command 'shw'. Did you mean 'nightshift show'? 'nightshift --help'"),
         ("app kil x", "There is no command 'kil'. Did you mean 'nightshift app kill'? 'nightshift app --help' lists"),
         ("device sohw", "There is no command 'sohw'. Did you mean 'nightshift device show'?"),
+        ("help shw", "There is no command 'shw'. Did you mean 'nightshift show'? 'nightshift --help'"),
+        (
+            "help app kil",
+            "There is no command 'kil'. Did you mean 'nightshift app kill'? 'nightshift app --help' lists"
+        ),
         ("stat", "Did you mean 'nightshift status'?"), ("lst", "Did you mean 'nightshift list' or 'nightshift set'?"),
         ("frobnicate", "There is no command 'frobnicate'. 'nightshift --help' lists the commands."),
         ("http://a/1", "'nightshift get URL' downloads"),

@@ -38,6 +38,16 @@ struct RefreshReportTests {
         #expect(apps.count == 7 && apps.allSatisfy { TerminalText.width($0) <= columns })
     }
 
+    @Test func `R1: app refresh does not show a running fetch as a refusal`() {
+        var app = AppRefreshStatus(app: AppSamples.id, name: "", availability: .available, interval: .minimum)
+        func verdict(_ hold: String?, _ sentence: String) -> Bool {
+            (app.hold, app.sentence) = (hold, sentence)
+            return report.lines(app).contains("  fetch now    " + (hold == "later" ? "no. " : "") + sentence)
+        }
+        #expect(verdict("underWay", "The app is fetching now."))
+        #expect(verdict("later", "A later time is better."))
+    }
+
     @Test func `R1: app refresh escapes control characters in texts of an app`() {
         let lines =
             report.lines(RefreshSamples.photos) + report.section(RefreshSamples.feeds)

@@ -30,11 +30,11 @@ struct SubjectTests {
             matches.add(Self.task(Int64(id), url))
         }
         #expect(matches.ids.map(\.rawValue) == [1, 3])
-        guard case .task(let id, let others) = matches.subject else {
+        guard case .task(let id, let note) = matches.subject else {
             Issue.record("nothing is found")
             return
         }
-        #expect(id == TaskID(3) && others == [TaskID(1)])
+        #expect(id == TaskID(3) && note == "2 transfers match 'Big.iso'. The newest is chosen. The others: 1")
     }
 
     @Test func `A search finds a transfer by a part of its name, its URL and its file`() {
@@ -111,6 +111,18 @@ struct SubjectTests {
         #expect(await world.run("why", id, "HOME") == .whole, "\(world.errors.text)")
         #expect(world.output.text.contains("A push for org.example.Mail\n"))
         #expect(world.output.text.contains("home of org.example.Arrivals\n"))
+    }
+
+    @Test func `wait and watch accept the names of transfers`() async throws {
+        let world = try World()
+        let service = try service(world)
+        defer { service.stop() }
+        let invocation = world.invocation([])
+        let subjects = try ["s", "12", "big", "http://a/s"].map(SubjectArgument.parse)
+        #expect(try await invocation.taskIDs(subjects, json: false) == [TaskID(12), TaskID(14)])
+        #expect(await world.run("wait", "nonsense") == .failed)
+        #expect(await world.run("watch", "nonsense") == .failed)
+        #expect(world.errors.text.contains("There is no transfer 'nonsense'. 'nightshift list --all' lists all"))
     }
 
     @Test func `The error about an unknown name contains advice`() async throws {

@@ -12,6 +12,10 @@ enum SubjectArgument: Hashable, Sendable {
         "The number, name or URL of a transfer, the id or name of an app, the id of a push, or the identifier of a region.",
         valueName: "id")
 
+    /// The help of commands that accept only transfers.
+    static let taskHelp = ArgumentHelp(
+        "The number, name or URL of a transfer, or a range of numbers such as 12-20.", valueName: "id")
+
     static func parse(_ text: String) throws -> SubjectArgument {
         guard !text.isEmpty else { throw ValidationError("a name must not be empty") }
         let digits = text.hasPrefix("#") ? String(text.dropFirst()) : text

@@ -91,7 +91,10 @@ struct GetCommand: ClientCommand {
 
     func validate() throws {
         let sources = [!urls.isEmpty, inputFile != nil, continued != nil].filter { $0 }.count
-        if sources == 0 { throw ValidationError("Give URLs, -i FILE or --continue ID.") }
+        if sources == 0 {
+            let options: [TakenURL] = [.output(output), .directory(directory), .user(request.login.user)]
+            throw TakenURL.mistake(options) ?? ValidationError("Give URLs, -i FILE or --continue ID.")
+        }
         if sources > 1 { throw ValidationError("URLs, -i and --continue cannot be combined.") }
         if output == "-" && (watching.detach || watching.json || continued != nil || owner.app != nil) {
             throw ValidationError("-o - cannot be combined with --detach, --json, --continue or --app.")

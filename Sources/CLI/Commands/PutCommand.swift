@@ -94,7 +94,8 @@ struct PutCommand: ClientCommand {
             return
         }
         if file == nil || form.isEmpty == (url == nil) {
-            throw ValidationError("Give a file and a URL, --form and a URL, or --continue ID.")
+            throw TakenURL.mistake([.output(output), .user(request.login.user)])
+                ?? ValidationError("Give a file and a URL, --form and a URL, or --continue ID.")
         }
         if let mistake = URLArgument.mistake(in: target) {
             throw ValidationError("'\(TaskText.shown(url: target))': \(mistake).")

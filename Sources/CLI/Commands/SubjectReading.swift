@@ -105,12 +105,8 @@ struct SubjectReading {
         if !isURL, let answer = try await answer(ofApp: name) { return answer }
         switch try await subject(name, isURL: isURL) {
         case .app(let id): return try await app(id)
-        case .task(let id, let others):
-            if !others.isEmpty && !json {
-                invocation.errors.line(
-                    "\(others.count + 1) transfers match '\(TerminalText.escaped(name))'. The newest is shown. The others: "
-                        + TaskRange.text(others))
-            }
+        case .task(let id, let note):
+            if let note, !json { invocation.errors.line(note) }
             return try await task(id)
         case .push(let push, let app):
             let report = invocation.pushReport

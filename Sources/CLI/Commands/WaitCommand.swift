@@ -12,25 +12,25 @@ struct WaitCommand: ClientCommand {
             Examples:
               nightshift wait 12 && mpv film.mkv
               nightshift wait 12-20 --json
+              nightshift wait film.mkv
             """)
 
     @Argument(
-        help: ArgumentHelp("Transfer numbers, or ranges such as 12-20.", valueName: "id"),
-        completion: DynamicCompletion.tasks.kind,
-        transform: TaskRange.parse)
-    var ranges: [TaskRange]
+        help: SubjectArgument.taskHelp, completion: DynamicCompletion.tasks.kind, transform: SubjectArgument.parse)
+    var tasks: [SubjectArgument]
 
     @OptionGroup var format: JSONOption
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        let ids = TaskRange.ids(ranges)
-        var tasks = FollowedTasks()
+        let ids = try await invocation.taskIDs(tasks, json: format.json)
+        var followed = FollowedTasks()
         for id in ids {
             let status = try await invocation.service.task(id)
-            tasks.add(FollowedTask(id: id, kind: status.kind, name: TaskText.name(status)))
+            followed.add(FollowedTask(id: id, kind: status.kind, name: TaskText.name(status)))
         }
         let follower = Follower(
-            service: invocation.service, reporter: SilentReporter(), tasks: tasks, lastEntry: nil, now: invocation.now)
+            service: invocation.service, reporter: SilentReporter(), tasks: followed, lastEntry: nil,
+            now: invocation.now)
         try await follower.run()
         if format.json {
             var ended: [TaskStatus] = []

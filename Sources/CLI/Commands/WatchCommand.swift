@@ -12,27 +12,26 @@ struct WatchCommand: ClientCommand {
             Examples:
               nightshift watch
               nightshift watch 12
+              nightshift watch big.iso
               nightshift watch 12-20 --json
             """)
 
     @Argument(
-        help: ArgumentHelp("Transfer numbers, or ranges such as 12-20.", valueName: "id"),
-        completion: DynamicCompletion.tasks.kind,
-        transform: TaskRange.parse)
-    var ranges: [TaskRange] = []
+        help: SubjectArgument.taskHelp, completion: DynamicCompletion.tasks.kind, transform: SubjectArgument.parse)
+    var tasks: [SubjectArgument] = []
 
     @Flag(help: "Write JSON to standard output, one object per line.")
     var json = false
 
     func run(_ invocation: Invocation) async throws -> ExitStatus {
-        var tasks = FollowedTasks()
-        tasks.includesNewTasks = ranges.isEmpty
-        for id in TaskRange.ids(ranges) {
+        var followed = FollowedTasks()
+        followed.includesNewTasks = tasks.isEmpty
+        for id in try await invocation.taskIDs(tasks, json: json) {
             let status = try await invocation.service.task(id)
-            tasks.add(FollowedTask(id: id, kind: status.kind, name: TaskText.name(status)))
+            followed.add(FollowedTask(id: id, kind: status.kind, name: TaskText.name(status)))
         }
         let result = try await Following(
-            invocation: invocation, tasks: tasks, reporter: invocation.reporter(json: json, quiet: false)
+            invocation: invocation, tasks: followed, reporter: invocation.reporter(json: json, quiet: false)
         ).run()
         if result.tasks.count == 0 && !json { invocation.errors.line("There are no unfinished transfers.") }
         return result.status

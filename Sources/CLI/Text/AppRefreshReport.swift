@@ -43,15 +43,25 @@ struct AppRefreshReport {
         var facts = Facts()
         facts.add("refresh", availability(status))
         facts.add("interval", interval(status))
-        facts.add(status.hold == nil ? "now" : "not now", TerminalText.escaped(status.sentence))
+        facts.add("fetch now", verdict(status))
         facts.add("next", next(status))
-        for sentence in status.inFavour { facts.add("for it", TerminalText.escaped(sentence)) }
+        for sentence in status.inFavour { facts.add("in favour", TerminalText.escaped(sentence)) }
         for sentence in status.against where sentence != status.sentence {
-            facts.add("against it", TerminalText.escaped(sentence))
+            facts.add("against", TerminalText.escaped(sentence))
         }
         facts.add("last use", status.lastUse.map { times.both($0) })
         facts.add("opened", RefreshText.openings(status.openings))
         return facts.lines
+    }
+
+    /// Returns whether the service would fetch now, and why.
+    private func verdict(_ status: AppRefreshStatus) -> String {
+        let sentence = TerminalText.escaped(status.sentence)
+        return switch status.hold {
+        case nil: "yes. \(sentence)"
+        case "underWay": sentence
+        default: "no. \(sentence)"
+        }
     }
 
     private func availability(_ status: AppRefreshStatus) -> String {

@@ -102,8 +102,11 @@ struct DeviceStatusReport {
         facts.add("policy", AppText.policy(device.settings.backgroundPolicy))
         facts.add("warning time", lead(device))
         facts.add("follow front", windows(device.settings))
-        for value in device.values where value.source == .override {
-            facts.add(value.key.rawValue, TerminalText.escaped(text(value)) + ", " + source(.override))
+        // The conditions may follow later. The settings are stored already.
+        for key in DeviceKey.allCases {
+            guard let value = device.settings.overrides[key] else { continue }
+            let text = text(DeviceValue(key: key, value: value, source: .override))
+            facts.add(key.rawValue, TerminalText.escaped(text) + ", " + source(.override))
         }
         return [line(device.doze)] + facts.lines
     }

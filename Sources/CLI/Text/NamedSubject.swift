@@ -3,8 +3,8 @@ import NightshiftAPI
 /// The result of a search for a name.
 enum NamedSubject: Sendable {
     case app(AppID)
-    /// The newest transfer with this name, and the other transfers with it.
-    case task(TaskID, others: [TaskID])
+    /// The newest transfer with this name, and a sentence about the others.
+    case task(TaskID, note: String?)
     case push(PushRecord, of: AppPushStatus)
     /// The regions of all apps that have this identifier.
     case regions([WatchedRegion])
@@ -48,6 +48,7 @@ extension NamedSubject {
 
 /// A collector of the transfers that match a name best.
 struct TaskMatches {
+    private let name: String
     private let wanted: String
     private let path: String?
     private let url: String?
@@ -65,6 +66,7 @@ struct TaskMatches {
     ///
     /// - Parameter path: `name` as an absolute path.
     init(name: String, path: String?) {
+        self.name = name
         wanted = name.lowercased()
         self.path = path
         url = name.contains("://") ? try? TransferURL(parsing: name).string : nil
@@ -86,7 +88,15 @@ struct TaskMatches {
         return name.contains(wanted) ? .part : .none
     }
 
+    /// A sentence about the choice of the newest transfer; nil if only one matches.
+    var note: String? {
+        guard ids.count > 1 else { return nil }
+        let shown = TerminalText.escaped(name.contains("://") ? Redaction.url(name) : name)
+        return "\(ids.count) transfers match '\(shown)'. The newest is chosen. The others: "
+            + TaskRange.text(ids.dropLast())
+    }
+
     var subject: NamedSubject? {
-        ids.last.map { .task($0, others: ids.dropLast()) }
+        ids.last.map { .task($0, note: note) }
     }
 }
