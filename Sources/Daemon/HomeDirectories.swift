@@ -35,7 +35,7 @@ enum HomeDirectories {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw .home("The directory \(path) cannot be created or used: \(error.localizedDescription)")
+            throw .home("The directory \(path) cannot be created or used: \(error.systemReason).")
         }
         let facts = try facts(of: path)
         try check(facts.flaw(for: viewer))

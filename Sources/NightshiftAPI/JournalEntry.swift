@@ -172,7 +172,7 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
         case .suspended: "The transfer was paused."
         case .resumed: "The transfer was resumed."
         case .changed: "The settings of the transfer were changed."
-        case .finishing: "All bytes have arrived. The file is being checked and moved to its destination."
+        case .finishing: "All bytes were transferred. The transfer is being finished."
         case .completed: "The transfer completed."
         case .failed: "The transfer failed."
         case .cancelled: "The transfer was cancelled."

@@ -37,6 +37,7 @@ struct FamiliarWordsTests {
             "get --user http://u:secret@a/1",
             "nightshift: --user took 'http://a/1' as its value. Give a user name: --user"
         ),
+        ("get --user https://a/1", "nightshift: --user took 'https://a/1' as its value. Give a user name: --user NAME"),
         ("put -o http://a/1 f", "nightshift: -o took 'http://a/1' as its value. Give a file name: -o FILE"),
         ("app show", "nightshift: Missing expected argument '<id>'.\nUsage: nightshift app show <id> [--json]\nSee "),
         ("list --state lost", "nightshift: The value 'lost' is invalid for '--state <state>'."),

@@ -91,6 +91,8 @@ struct ReportTests {
         try Fixture.check(
             "status", StatusCommand.lines(Samples.status, times: Samples.times).joined(separator: "\n"))
         try Fixture.check("limit", LimitCommand.lines(Samples.status.settings).joined(separator: "\n"))
+        #expect(LimitCommand.transfers(ServiceSettings(maximumTransfers: 1)) == "at most 1 transfer")
+        #expect(LimitCommand.transfers(ServiceSettings(maximumTransfers: 2)) == "at most 2 transfers")
     }
 
     @Test func findings() throws {

@@ -355,10 +355,14 @@ import Testing
         scene.result = .failed
         try scene.step { try $0.fetchNow(Scene.app, now: $1) }
         scene.pass(to: scene.hour + 0.1)
+        #expect(scene.status()?.against.contains("The app's last fetch failed.") == true)
         try scene.step { try $0.forget(Scene.app, now: $1) }
         let status = try #require(scene.status())
         let sentences = [status.sentence] + status.inFavour + status.against
-        #expect(!sentences.contains { $0.contains("habits") || $0.contains("of the app's last") })
+        #expect(
+            !sentences.contains {
+                $0.contains("habits") || $0.contains("the app's last") || $0.contains("The app's last")
+            })
     }
 
     @Test func `R1 R2: An app whose use is not known counts as not used within the last hour`() throws {

@@ -93,7 +93,7 @@ extension EntryDirectories {
                 atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
             throw EntryError(
-                .inputOutput, file: directory, "the directory cannot be created: \(error.localizedDescription)")
+                .inputOutput, file: directory, "the directory cannot be created: \(error.systemReason)")
         }
         // The name is hidden, so that the draft is not read as an entry.
         let draft = hiddenName(in: directory)

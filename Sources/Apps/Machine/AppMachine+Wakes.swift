@@ -66,7 +66,10 @@ extension AppMachine {
             if faultPauseEnd != nil {
                 guard !hasToldPause else { return [] }
                 hasToldPause = true
-                return [.note(.appLaunchPaused, "\(record.faults) launches of the app failed in a row.")]
+                let failures =
+                    record.faults == 1
+                    ? "The last launch of the app failed." : "\(record.faults) launches of the app failed in a row."
+                return [.note(.appLaunchPaused, failures)]
             }
             hasToldPause = false
             begin(wakes, now)

@@ -158,7 +158,7 @@ extension AppService {
         do {
             try Data(png).write(to: URL(filePath: path(id, "png")), options: .atomic)
         } catch {
-            throw .unavailable("The snapshot could not be stored: \(error.localizedDescription)")
+            throw .unavailable("The snapshot could not be stored: \(error.systemReason).")
         }
         let now = now
         await perform(id) { machine, _ in

@@ -139,8 +139,9 @@ extension AppStatus {
                 return ("It has no desktop entry, so nothing can launch it. \(reasons)", "you starting it by hand")
             }
             if let until = launchesPausedUntil {
+                let failures = faults == 1 ? "its last launch failed" : "failed \(faults) times in a row"
                 return (
-                    "It should be woken, but failed \(faults) times in a row, so its next launch is delayed.\(last) \(reasons)",
+                    "It should be woken, but \(failures), so its next launch is delayed.\(last) \(reasons)",
                     "time, at \(until.formatted(.iso8601))"
                 )
             }

@@ -19,7 +19,10 @@ enum SecretArguments {
         var words: [(secret: String, shown: String)] = []
         for (index, argument) in arguments.enumerated() {
             let parts = argument.split(separator: "=", maxSplits: 1)
-            if index > 0, options.contains(arguments[index - 1]) {
+            if index > 0, ["--user", "-u"].contains(arguments[index - 1]), argument.hasPrefix("http") {
+                // The value is missing, and the option took the URL.
+                words.append((argument, argument.contains("://") ? Redaction.url(argument) : shown(argument)))
+            } else if index > 0, options.contains(arguments[index - 1]) {
                 words.append((argument, shown(argument)))
             } else if parts.count == 2, options.contains(String(parts[0])) {
                 words.append((String(parts[1]), shown(String(parts[1]))))

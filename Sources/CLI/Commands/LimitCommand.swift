@@ -58,6 +58,7 @@ struct LimitCommand: ClientCommand {
     }
 
     static func transfers(_ settings: ServiceSettings) -> String {
-        settings.maximumTransfers.map { "at most \($0) transfers" } ?? "the service's default number of transfers"
+        settings.maximumTransfers.map { "at most \($0) transfer\($0 == 1 ? "" : "s")" }
+            ?? "the service's default number of transfers"
     }
 }

@@ -46,7 +46,9 @@ struct TransferView: Sendable {
                 task.failure == nil ? style.faint($0) : style.warning($0)
             }
         case .suspended: return coloured(text, "paused (nightshift resume \(task.id))") { style.faint($0) }
-        case .finishing: return coloured(text, "checking and moving to its destination") { $0 }
+        case .finishing:
+            let step = task.kind == .upload ? "storing the response" : "checking and moving to its destination"
+            return coloured(text, step) { $0 }
         case .completed, .failed, .cancelled: return coloured(text, TaskText.state(task.state)) { $0 }
         }
     }

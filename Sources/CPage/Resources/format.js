@@ -102,7 +102,8 @@ export function taskSentence(task) {
     case "running":
       return task.kind === "upload" ? "Uploading." : "Downloading.";
     case "finishing":
-      return "All bytes have arrived. The file is being checked and moved to its destination.";
+      return task.kind === "upload" ? "All bytes were transferred. The server has answered. Its response is being stored." :
+        "All bytes were transferred. The file is being checked and moved to its destination.";
     case "suspended":
       return "It is paused. Press Resume to continue.";
     case "completed":

@@ -21,7 +21,7 @@ struct DeviceTrace: Sendable {
         } catch let error as TraceSyntaxError {
             throw UnreadableTrace(path: path, reason: error.description)
         } catch {
-            throw UnreadableTrace(path: path, reason: error.localizedDescription)
+            throw UnreadableTrace(path: path, reason: error.systemReason)
         }
         self.init(trace)
     }

@@ -130,12 +130,17 @@ extension RefreshState {
         let ended = (apps[app]?.fetches ?? []).compactMap(\.result)
         let fruitless = ended.count { $0 == .noData }
         if fruitless > 0 {
-            sentences.append("\(fruitless) of the app's last \(ended.count) fetches brought no new data.")
+            sentences.append(Self.share(fruitless, of: ended.count, "brought no new data"))
         }
         let failed = ended.count { $0 == .failed }
-        if failed > 0 { sentences.append("\(failed) of the app's last \(ended.count) fetches failed.") }
+        if failed > 0 { sentences.append(Self.share(failed, of: ended.count, "failed")) }
         if !conditions.isAwake { sentences.append("The device would have to be woken for a fetch.") }
         return sentences
+    }
+
+    /// Returns a sentence about some of the last fetches, such as "2 of the app's last 5 fetches failed."
+    private static func share(_ count: Int, of total: Int, _ what: String) -> String {
+        total == 1 ? "The app's last fetch \(what)." : "\(count) of the app's last \(total) fetches \(what)."
     }
 
     private func status(of task: StoredScheduledTask, _ now: LocalMoment) -> ScheduledTaskStatus {

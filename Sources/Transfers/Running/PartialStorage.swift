@@ -285,6 +285,7 @@ enum DiskTrouble {
     }
 
     static func noSpace(needed: Int64, free: Int64) -> TransferFailure {
-        TransferFailure(.diskFull, "\(needed) more bytes are needed and \(free) are free.")
+        TransferFailure(
+            .diskFull, "\(QuantityText.size(needed)) more are needed, and \(QuantityText.size(free)) are free.")
     }
 }

@@ -64,9 +64,9 @@ struct SourceCopies: Sendable {
         guard isShort || PartialStorage.reserve(copy, from: 0, to: size) != nil else { return nil }
         return TransferFailure(
             .diskFull,
-            "\(folder) has too little free space for a copy of \(file.path): the copy needs \(size) bytes, "
-                + "\(free ?? 0) are free, and "
-                + "\(Self.spared) of them are reserved for the service itself.")
+            "\(folder) has too little free space for a copy of \(file.path): the copy needs "
+                + "\(QuantityText.size(size)), \(QuantityText.size(free ?? 0)) are free, and "
+                + "\(QuantityText.size(Self.spared)) of them are reserved for the service itself.")
     }
 
     /// Syncs the folder, so that the names of new copies survive a power cut.

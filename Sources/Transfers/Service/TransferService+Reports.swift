@@ -201,7 +201,7 @@ extension TaskStatus {
             [wait?.reason.sentence, wait?.detail].compactMap(\.self).joined(separator: " ")
         case .running: "It is running."
         case .finishing:
-            (["All bytes have arrived. The file is being checked and moved to its destination."]
+            (["All bytes were transferred. \(kind.finishingSentence)"]
                 + [wait?.reason.sentence, wait?.detail].compactMap(\.self)).joined(separator: " ")
         case .completed: file.map { "It is complete: \($0)" } ?? "It is complete."
         case .failed: "It failed. \(error?.message ?? "")"

@@ -121,7 +121,8 @@ extension TransferService {
         let (changed, order) = try await change { transaction -> Result<(ServiceLimits, Int64), Problem> in
             let changed = try transaction.limits().changed(by: settings)
             try transaction.put(rateLimit: changed.rateLimit, maximumTransfers: changed.maximumTransfers)
-            try transaction.record(JournalEntry(time: now.date, decision: .settingsChanged))
+            try transaction.record(
+                JournalEntry(time: now.date, decision: .settingsChanged, detail: changed.sentence))
             return .success((changed, try transaction.order()))
         }
         apply(changed, order)

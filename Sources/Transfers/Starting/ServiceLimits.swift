@@ -21,6 +21,12 @@ package struct ServiceLimits: Hashable, Sendable {
         ServiceSettings(rateLimit: rateLimit, maximumTransfers: maximumTransfers)
     }
 
+    /// The limits for the journal, for example "Rate limit: 1.0 MiB/s. At most 32 transfers at once."
+    package var sentence: String {
+        let rate = rateLimit.map { QuantityText.rate(Double($0)) } ?? "none"
+        return "Rate limit: \(rate). At most \(maximumTransfers) transfer\(maximumTransfers == 1 ? "" : "s") at once."
+    }
+
     /// Returns the limits after a change.
     ///
     /// - Parameter settings: nil values leave a limit unchanged; a rate limit of 0 removes the limit.

@@ -158,7 +158,7 @@ extension TaskRecord {
             wait = nil
             question = nil
             response = summary ?? response
-            return [entry(.finishing, now)]
+            return [entry(.finishing, now, detail: kind.finishingSentence)]
         case .publish(let intent):
             publication = intent
             return []

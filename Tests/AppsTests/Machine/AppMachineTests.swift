@@ -222,7 +222,11 @@ import Testing
         #expect(pauses.prefix(6) == [1, 2, 4, 8, 16, 32])
         #expect(pauses.last == 3_600)
         #expect(app.machine.record.faults == 20)
-        #expect(app.all.contains { if case .note(.appLaunchPaused, _, _) = $0 { true } else { false } })
+        let notes = app.all.compactMap { action -> String? in
+            if case .note(.appLaunchPaused, let detail, _) = action { detail } else { nil }
+        }
+        #expect(notes.first == "The last launch of the app failed.")
+        #expect(notes.dropFirst().first == "2 launches of the app failed in a row.")
         // A launch by the user clears the recorded crashes.
         app.feed { $0.launch(background: false, arguments: [], now: $1) }
         #expect(app.machine.record.faults == 0)

@@ -249,6 +249,9 @@ import Testing
     @Test func `A name that the file system does not allow fails the task permanently`() {
         #expect(DiskTrouble.renaming(EINVAL, to: "/media/stick/a:b").code == .destinationUnavailable)
         #expect(DiskTrouble.renaming(EIO, to: "/media/stick/a").code == .inputOutput)
+        #expect(
+            DiskTrouble.noSpace(needed: 1_610_612_736, free: 512).message
+                == "1.5 GiB more are needed, and 512 B are free.")
     }
 
     @Test func `B2: A partial file is created exclusively, even if another file had its path`() throws {

@@ -383,6 +383,17 @@ import Transfers
         #expect(record.lastError == failure)
     }
 
+    @Test(arguments: [
+        (TaskKind.download, "The file is being checked and moved to its destination."),
+        (.upload, "The server has answered. Its response is being stored."),
+    ])
+    func `The journal says how a download or an upload is finished`(_ kind: TaskKind, _ detail: String) throws {
+        var record = Self.record()
+        record.request.kind = kind
+        let entries = try record.apply(.finish(nil), now: Self.start)
+        #expect(entries.map(\.decision) == [.finishing] && entries.first?.detail == detail)
+    }
+
     @Test func `A failed task whose bytes are all stored is not retried`() throws {
         var record = Self.record()
         _ = try record.apply(.finish(nil), now: Self.start)
