@@ -54,7 +54,7 @@ extension AppService {
         return answer
     }
 
-    /// Returns a sentence about the first command whose program a launch would not find; nil if there is none.
+    /// Returns a sentence about the first command whose program a launch would not find; nil if all are found.
     private func missingProgram(of manifest: AppManifest) -> String? {
         let search = ExecutableSearch(
             environment: launchVariables(manifest.id, manifest, background: true, wakes: []),

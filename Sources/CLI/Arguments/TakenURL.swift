@@ -8,7 +8,7 @@ struct TakenURL {
     /// The value that the option needs, such as "a file name: -o FILE".
     var needs: String
 
-    /// Returns the error for the first option whose value is a URL; nil if there is none.
+    /// Returns the error for the first option whose value is a URL; nil if no value is one.
     static func mistake(_ options: [TakenURL]) -> ValidationError? {
         for option in options {
             guard let value = option.value, value.contains("://") else { continue }

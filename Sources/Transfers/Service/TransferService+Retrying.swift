@@ -14,8 +14,8 @@ extension TransferService {
         return try await task(id)
     }
 
-    /// Ends the waits of the given tasks, and starts failed downloads among them again. Without tasks, ends the waits of
-    /// all tasks that wait after a failure. If one task cannot be retried, the other tasks still are.
+    /// Ends the waits of the given tasks, and starts failed downloads among them again. Without tasks, ends the waits
+    /// of all tasks that wait after a failure. If one task cannot be retried, the other tasks still are.
     package func retry(_ request: RetryRequest) async throws(Problem) -> RetryResponse {
         guard let tasks = request.tasks else { return try await retryAll() }
         guard (1...Limits.tasksPerRequest).contains(tasks.count) else {

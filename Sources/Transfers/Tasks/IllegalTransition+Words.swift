@@ -30,7 +30,7 @@ extension IllegalTransition {
 }
 
 extension TaskRecord {
-    /// Whether the task has failed, and a retry can start it again. The bytes of an upload are not kept, and an app that
-    /// was notified of the failure decides itself.
+    /// Whether the task has failed, and a retry can start it again. The bytes of an upload are not kept, and an app
+    /// that was notified of the failure decides itself.
     var isRetryable: Bool { state == .failed && kind == .download && file == nil && app == nil }
 }
