@@ -36,7 +36,7 @@ extension TransferFailure {
             self.init(.proxyFailure, "Could not connect to the proxy for \(host). \(words)")
         case .noConnection:
             let reason = Self.reason(end.systemError).map { ": \($0)." } ?? ". \(words)"
-            self.init(.cannotConnect, "No connection to \(host)\(reason)")
+            self.init(.cannotConnect, "No connection to \(Self.hostWithPort(request.url))\(reason)")
         case .silence:
             self.init(.idleTimeout, Self.timeoutSentence(end.phase, host, request.idleTimeout))
         case .cutOff:
@@ -167,6 +167,14 @@ extension TransferFailure {
         let authority = url[start.upperBound...].prefix { !"/?#".contains($0) }
         let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority
         return host.isEmpty ? "the server" : String(host)
+    }
+
+    /// Returns the host and port of a URL for display in messages, also if the port is the default of the scheme.
+    private static func hostWithPort(_ url: String) -> String {
+        let host = host(url)
+        let port = host.lastIndex(of: "]").map { host[$0...] } ?? host[...]
+        guard url.contains("://"), !port.contains(":") else { return host }
+        return host + (url.prefix(8).lowercased() == "https://" ? ":443" : ":80")
     }
 
     /// Removes secrets from libcurl's messages. Some messages quote URLs and proxies. Only the scheme and host of these

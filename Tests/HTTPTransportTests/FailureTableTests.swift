@@ -53,6 +53,17 @@ import Transfers
         #expect(TransferFailure(end, of: missing).code == .untrustedServer)
     }
 
+    @Test(arguments: [
+        ("https://example.org/", "example.org:443"), ("http://example.org/a:b", "example.org:80"),
+        ("http://example.org:8080/", "example.org:8080"), ("https://u:p@[::1]/", "[::1]:443"),
+        ("https://[::1]:8443/", "[::1]:8443"),
+    ])
+    func `T8: The message about a refused connection names the host and the port`(_ url: String, _ place: String) {
+        let failure = TransferFailure(
+            CurlEnd(code: Int32(CURLE_COULDNT_CONNECT.rawValue)), of: CurlRequest(url: url))
+        #expect(failure.message.hasPrefix("No connection to \(place)"), "\(failure.message)")
+    }
+
     @Test func `T8: Only OpenSSL's errors of time and of this machine are temporary`() {
         let waits: [Int: TransferFailure.Code] = [
             // These are UNABLE_TO_GET_CRL, CERT_NOT_YET_VALID, CERT_HAS_EXPIRED, CRL_NOT_YET_VALID, CRL_HAS_EXPIRED and

@@ -29,7 +29,7 @@ extension Simulations {
                     await world.advance(by: 2)
                     #expect(world.ledger.open.isEmpty)
                     let entries = await world.journal().filter { $0.decision == .retried }
-                    #expect(entries.map(\.detail) == [answer.map { "\($0.count) tasks." }])
+                    #expect(entries.map(\.detail) == [answer.map { "\($0.count) transfers." }])
                 }
             }
         }
