@@ -191,7 +191,7 @@ package struct ServiceLauncher: Sendable {
         } catch {
             throw ServiceUnusable(
                 message: "The directory \(paths.state.path(percentEncoded: false)) could not be created: "
-                    + error.localizedDescription)
+                    + error.systemReason)
         }
         let log = paths.log.path(percentEncoded: false)
         if size(of: log) > Self.largestLog { _ = rename(log, log + ".1") }

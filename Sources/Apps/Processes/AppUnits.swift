@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-package import NightshiftAPI
+import NightshiftAPI
 
 /// The units of systemd in which apps run, so that they are independent of the service's own unit: a restart of the service
 /// does not affect them, and they do not inherit its restrictions.

@@ -1,5 +1,6 @@
 import CNightshift
 import Clock
+import Dispatch
 import Foundation
 import Glibc
 import Mounts
