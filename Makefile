@@ -12,14 +12,22 @@ bindir := $(PREFIX)/bin
 unitdir := $(PREFIX)/share/systemd/user
 # Where desktops look for programs, and GeoClue's agent for who asks it.
 applicationsdir := $(PREFIX)/share/applications
+iconsdir := $(PREFIX)/share/icons/hicolor/scalable/apps
+# Where software centres look for descriptions of programs.
+metainfodir := $(PREFIX)/share/metainfo
 # Where systemd looks for system units.
 systemunitdir := $(PREFIX)/lib/systemd/system
 docdir := $(PREFIX)/share/doc/nightshift
+# The line in user units that names what is installed with them.
+documentation := Documentation=man:nightshiftd(1) file:$(docdir)/docs/operations.md
 gatewaydocdir := $(PREFIX)/share/doc/nightshift-gateway
 bashdir := $(PREFIX)/share/bash-completion/completions
 zshdir := $(PREFIX)/share/zsh/site-functions
 fishdir := $(PREFIX)/share/fish/vendor_completions.d
 mandir := $(PREFIX)/share/man/man1
+version := $(shell sed -n 's/.*current = "\(.*\)".*/\1/p' Sources/NightshiftAPI/Version.swift)
+# The day of the release in the metainfo: that of the manual pages.
+releasedate = $(shell date -u -d "@$${SOURCE_DATE_EPOCH:-$$(date +%s)}" +%Y-%m-%d)
 
 # Static, so that what is installed does not need the toolchain that built it.
 static := --configuration release --static-swift-stdlib
@@ -28,9 +36,12 @@ release-build = options=$$(scripts/link-options.sh) && $(SWIFT) build $$options
 # Without this trait the package is the library for apps alone.
 service := --traits Service
 release := $(service) $(static)
-binaries := $(shell pwd)/.build/release
+# With BINARIES= and GATEWAYBINARIES=, folders of programs that are built already, nothing is built.
+binaries := $(if $(BINARIES),$(abspath $(BINARIES)),$(shell pwd)/.build/release)
+built := $(if $(BINARIES),,release)
 gateway := --package-path Gateway --scratch-path .build-gateway-release $(static)
-gatewaybinaries := $(shell pwd)/.build-gateway-release/release
+gatewaybinaries := $(if $(GATEWAYBINARIES),$(abspath $(GATEWAYBINARIES)),$(shell pwd)/.build-gateway-release/release)
+gatewaybuilt := $(if $(GATEWAYBINARIES),,gateway-release)
 # Whether a benchmark's parts need the gateway: all of them, or that of pushes.
 gatewaybench := $(if $(findstring --only,$(BENCH)),$(if $(findstring push,$(BENCH)),gateway-bench),gateway-bench)
 # The documents and the files that they link to. They are installed with their paths, so that the links between them work.
@@ -40,7 +51,7 @@ formatted := Sources Tests Examples Benchmarks Gateway Package.swift
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo demo-push test test-all gateway-test bench release install uninstall format lint clean
-.PHONY: gateway-release gateway-bench install-gateway uninstall-gateway
+.PHONY: gateway-release gateway-bench install-gateway uninstall-gateway deb deb-test
 
 help:
 	@echo "make demo              watch an app's download survive its suspension, kill -9 and cut connections (a minute, no internet)"
@@ -49,6 +60,8 @@ help:
 	@echo 'make uninstall PREFIX= take them away again; state and downloads stay'
 	@echo 'make install-gateway PREFIX=, make uninstall-gateway PREFIX='
 	@echo '                       the same for the push gateway, a service of the system on a machine of its own'
+	@echo 'make deb               build Debian packages of both, and an archive of the library, into .build-deb/'
+	@echo 'make deb-test          install, upgrade, remove and purge the packages in a bare Debian 12 (needs root)'
 	@echo 'make test LOAD=        the tests that show the most, in a third of the time; with LOAD=8, beside eight busy loops'
 	@echo 'make test-all LOAD=    every test, those of the push gateway included'
 	@echo 'make gateway-test      build the push gateway, and test it with provider libraries from PyPI'
@@ -103,20 +116,25 @@ bench: release $(gatewaybench)
 	$(SWIFT) build --package-path Benchmarks --scratch-path .build-bench --configuration release
 	.build-bench/release/nightshift-bench --binaries $(binaries) --gateway $(gatewaybinaries) --output docs/benchmarks.md $(BENCH)
 
-install: release
+install: $(built)
 	install -D -m 755 $(binaries)/nightshift $(DESTDIR)$(bindir)/nightshift
 	# One program under two names.
 	ln -sf nightshift $(DESTDIR)$(bindir)/nightshiftd
-	install -d $(DESTDIR)$(unitdir) $(DESTDIR)$(applicationsdir) $(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir) $(DESTDIR)$(fishdir) \
-		$(DESTDIR)$(mandir) $(DESTDIR)$(docdir)
+	install -d $(DESTDIR)$(unitdir) $(DESTDIR)$(applicationsdir) $(DESTDIR)$(metainfodir) $(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir) \
+		$(DESTDIR)$(fishdir) $(DESTDIR)$(mandir) $(DESTDIR)$(docdir)
 	sed 's|^Exec=nightshift|Exec=$(bindir)/nightshift|' packaging/applications/nightshift.desktop \
 		>$(DESTDIR)$(applicationsdir)/nightshift.desktop
 	chmod 644 $(DESTDIR)$(applicationsdir)/nightshift.desktop
+	install -D -m 644 packaging/icons/nightshift.svg $(DESTDIR)$(iconsdir)/nightshift.svg
+	sed 's|@VERSION@|$(version)|; s|@DATE@|$(releasedate)|' packaging/metainfo/org.example.nightshift.metainfo.xml \
+		>$(DESTDIR)$(metainfodir)/org.example.nightshift.metainfo.xml
+	chmod 644 $(DESTDIR)$(metainfodir)/org.example.nightshift.metainfo.xml
 	for unit in nightshiftd.service nightshiftd.socket; do \
-		sed 's|^ExecStart=[^ ]*nightshiftd|ExecStart=$(bindir)/nightshiftd|' packaging/systemd/$$unit \
+		sed 's|^ExecStart=[^ ]*nightshiftd|ExecStart=$(bindir)/nightshiftd|; /^Documentation=/d; /^Description=/a $(documentation)' \
+			packaging/systemd/$$unit \
 			>$(DESTDIR)$(unitdir)/$$unit && chmod 644 $(DESTDIR)$(unitdir)/$$unit || exit 1; \
 	done
-	$(binaries)/nightshift completions bash >$(DESTDIR)$(bashdir)/nightshift
+	$(binaries)/nightshift completions bash | sed '1{/^#!/d;}' >$(DESTDIR)$(bashdir)/nightshift
 	$(binaries)/nightshift completions zsh >$(DESTDIR)$(zshdir)/_nightshift
 	$(binaries)/nightshift completions fish >$(DESTDIR)$(fishdir)/nightshift.fish
 	$(binaries)/nightshift manual >$(DESTDIR)$(mandir)/nightshift.1
@@ -130,19 +148,20 @@ install: release
 uninstall:
 	rm -f $(DESTDIR)$(bindir)/nightshift $(DESTDIR)$(bindir)/nightshiftd
 	rm -f $(DESTDIR)$(unitdir)/nightshiftd.service $(DESTDIR)$(unitdir)/nightshiftd.socket
-	rm -f $(DESTDIR)$(applicationsdir)/nightshift.desktop
+	rm -f $(DESTDIR)$(applicationsdir)/nightshift.desktop $(DESTDIR)$(iconsdir)/nightshift.svg
+	rm -f $(DESTDIR)$(metainfodir)/org.example.nightshift.metainfo.xml
 	rm -f $(DESTDIR)$(bashdir)/nightshift $(DESTDIR)$(zshdir)/_nightshift $(DESTDIR)$(fishdir)/nightshift.fish
 	rm -f $(DESTDIR)$(mandir)/nightshift.1 $(DESTDIR)$(mandir)/nightshiftd.1
 	rm -rf $(DESTDIR)$(docdir)
 
-install-gateway: gateway-release
+install-gateway: $(gatewaybuilt)
 	install -D -m 755 $(gatewaybinaries)/nightshift-gateway $(DESTDIR)$(bindir)/nightshift-gateway
 	install -d $(DESTDIR)$(systemunitdir) $(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir) $(DESTDIR)$(fishdir) \
 		$(DESTDIR)$(mandir) $(DESTDIR)$(gatewaydocdir)
-	sed 's|^ExecStart=[^ ]*nightshift-gateway|ExecStart=$(bindir)/nightshift-gateway|; s|^Documentation=.*|Documentation=file:$(gatewaydocdir)/docs/push-gateway.md|' \
+	sed 's|^ExecStart=[^ ]*nightshift-gateway|ExecStart=$(bindir)/nightshift-gateway|; s|^Documentation=.*|Documentation=man:nightshift-gateway(1) file:$(gatewaydocdir)/docs/push-gateway.md|' \
 		packaging/systemd/nightshift-gateway.service >$(DESTDIR)$(systemunitdir)/nightshift-gateway.service
 	chmod 644 $(DESTDIR)$(systemunitdir)/nightshift-gateway.service
-	$(gatewaybinaries)/nightshift-gateway --generate-completion-script bash >$(DESTDIR)$(bashdir)/nightshift-gateway
+	$(gatewaybinaries)/nightshift-gateway --generate-completion-script bash | sed '1{/^#!/d;}' >$(DESTDIR)$(bashdir)/nightshift-gateway
 	$(gatewaybinaries)/nightshift-gateway --generate-completion-script zsh >$(DESTDIR)$(zshdir)/_nightshift-gateway
 	$(gatewaybinaries)/nightshift-gateway --generate-completion-script fish >$(DESTDIR)$(fishdir)/nightshift-gateway.fish
 	$(gatewaybinaries)/nightshift-gateway manual >$(DESTDIR)$(mandir)/nightshift-gateway.1
@@ -158,6 +177,15 @@ uninstall-gateway:
 	rm -f $(DESTDIR)$(fishdir)/nightshift-gateway.fish $(DESTDIR)$(mandir)/nightshift-gateway.1
 	rm -rf $(DESTDIR)$(gatewaydocdir)
 
+# DEB_BUILD_PROFILES=pkg.nightshift.nogateway leaves the gateway out.
+deb: $(built) $(if $(findstring nogateway,$(DEB_BUILD_PROFILES)),,$(gatewaybuilt))
+	@scripts/packages.sh deb
+	@BINARIES='$(binaries)' GATEWAYBINARIES='$(gatewaybinaries)' scripts/deb.sh
+
+deb-test: deb
+	@scripts/packages.sh deb-test
+	@BINARIES='$(binaries)' packaging/test-in-chroot.sh
+
 format:
 	$(SWIFT) format --in-place --recursive $(formatted)
 
@@ -166,4 +194,4 @@ lint:
 	@scripts/commit-subjects.sh
 
 clean:
-	rm -rf .build .build-bench .build-consumers .build-icu .build-gateway .build-gateway-release .build-gateway-clients Benchmarks/.build
+	rm -rf .build .build-bench .build-consumers .build-deb .build-icu .build-gateway .build-gateway-release .build-gateway-clients Benchmarks/.build

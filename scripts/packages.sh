@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sees to it that the system packages of the named groups are there: installs what is missing where it may, and
-# otherwise prints the command that does. Usage: scripts/packages.sh build|test|bench|gateway|push|cluster ...
+# otherwise prints the command that does. Usage: scripts/packages.sh build|test|bench|gateway|push|cluster|deb|deb-test ...
 set -euo pipefail
 
 build=(
@@ -21,16 +21,19 @@ gateway=(
 # What the gateway is linked with; its tests and its demo are built with it, too.
 cluster=(libnats-dev libsystemd-dev)
 push=(dbus-daemon dbus-bin python3 python3-dbusmock openssl curl libnats-dev libsystemd-dev)
+# For the Debian packages, and for their test.
+deb=(dpkg-dev debhelper lintian pkg-config systemd python3)
+debtest=(debootstrap util-linux appstream desktop-file-utils)
 
 wanted=()
 for group in "$@"; do
     case "$group" in
-        build | test | bench | gateway | push | cluster)
-            declare -n members="$group"
+        build | test | bench | gateway | push | cluster | deb | deb-test)
+            declare -n members="${group/-/}"
             wanted+=("${members[@]}")
             ;;
         *)
-            echo "packages: no group '$group'; there are build, test, bench, gateway, push and cluster" >&2
+            echo "packages: no group '$group'; there are build, test, bench, gateway, push, cluster, deb and deb-test" >&2
             exit 2
             ;;
     esac
