@@ -71,7 +71,7 @@ rm -rf "$output/build"
 name=nightshift-swift-$version
 library=$output/library/$name
 mkdir -p "$library/Sources"
-cat Package.swift packaging/library/manifest.swift >"$library/Package.swift"
+{ cat Package.swift && echo && cat packaging/library/manifest.swift; } >"$library/Package.swift"
 sed "s/@VERSION@/$version/g" packaging/library/README.md >"$library/README.md"
 cp LICENSE "$library"
 targets=$(swift package --package-path "$library" dump-package |

@@ -1,4 +1,3 @@
-
 // The package of the library alone: scripts/deb.sh adds these lines to the manifest of the whole project.
 var names: Set<String> = []
 var pending = package.products.compactMap { $0 as? Product.Library }.flatMap(\.targets)
