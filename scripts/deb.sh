@@ -53,6 +53,17 @@ nightshift ($version-1) unstable; urgency=medium
 
  -- $maintainer  $date
 CHANGELOG
+# NEWS of the gateway refers to this entry.
+if dpkg --compare-versions "$version" gt 0.2.0; then
+    cat >>"$output/build/debian/changelog" <<CHANGELOG
+
+nightshift (0.2.0-1) unstable; urgency=medium
+
+  * The first version with packages.
+
+ -- $maintainer  Sat, 28 Nov 2026 00:00:00 +0000
+CHANGELOG
+fi
 (
     cd "$output/build"
     # Make's own variables are for this project's Makefile, and not for debian/rules.
