@@ -33,16 +33,12 @@ private final class ScriptedManager: Sendable {
                 let group = "\(root)/\(name)"
                 guard mkdir(group, 0o755) == 0 else { return "mkdir failed" }
                 started.withLock { $0.append(name) }
-                let process = Process()
-                process.executableURL = URL(filePath: "/bin/sh")
-                process.arguments =
-                    [
-                        "-c", #"echo $$ >"$1/cgroup.procs"; shift; exec setsid -f "$@""#, "sh", group,
-                        Programs.processHostProbe,
-                    ] + arguments
-                process.standardInput = FileHandle(fileDescriptor: input)
-                do { try process.run() } catch { return "\(error)" }
-                process.waitUntilExit()
+                let words =
+                    ["-c", #"echo $$ >"$1/cgroup.procs"; shift; exec setsid -f "$@""#, "sh", group]
+                    + [Programs.processHostProbe] + arguments
+                // The process itself is a child of init.
+                let starting = try? ChildProcess("/bin/sh", arguments: words, input: input, diesWithParent: false)
+                guard starting?.blockUntilExit(within: .seconds(20)) == .code(0) else { return "it did not start" }
                 return nil
             },
             end: { [self] _ in ends.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] } },
@@ -51,7 +47,7 @@ private final class ScriptedManager: Sendable {
 }
 
 extension ProcessTests {
-    /// Tests of apps in units of systemd (decision 0074).
+    /// Tests of apps in units of systemd (decision 0073).
     @Suite(.enabled(if: ProcessTests.ThawTests.mount != nil, "No cgroup v2 can be made here.")) struct AppUnitsTests {
         @Test func `L1: An app in a unit gets the attributes of its launch plan, and systemd's report of its end`()
             async throws

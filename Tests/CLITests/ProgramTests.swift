@@ -98,7 +98,7 @@ struct ProgramTests {
     }
 
     @Test(arguments: [
-        "get", "watch x", "app show", "list --state lost", "get -H", "get -o x http://a/1 http://a/2",
+        "get", "app show", "list --state lost", "get -H", "get -o x http://a/1 http://a/2",
         "get -- --limit", "get --priority -1 http://a/1",
     ])
     func `Errors of the argument parser have exit code 2 and show the usage`(_ line: String) async throws {
