@@ -143,7 +143,7 @@ install: $(built)
 	for file in $(documents); do install -D -m 644 $$file $(DESTDIR)$(docdir)/$$file || exit 1; done
 	@echo
 	@echo 'Installed. The service starts with the first "nightshift get URL". To let systemd keep it:'
-	@echo '    systemctl --user daemon-reload && systemctl --user enable --now nightshiftd.service'
+	@echo '    nightshift service install'
 
 uninstall:
 	rm -f $(DESTDIR)$(bindir)/nightshift $(DESTDIR)$(bindir)/nightshiftd
