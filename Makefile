@@ -51,7 +51,7 @@ formatted := Sources Tests Examples Benchmarks Gateway Package.swift
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo demo-push test test-all gateway-test bench release install uninstall format lint clean
-.PHONY: gateway-release gateway-bench install-gateway uninstall-gateway deb deb-test
+.PHONY: gateway-release gateway-bench install-gateway uninstall-gateway deb deb-test machine-test
 
 help:
 	@echo "make demo              watch an app's download survive its suspension, kill -9 and cut connections (a minute, no internet)"
@@ -68,6 +68,9 @@ help:
 	@echo 'make bench             measure against curl, wget2, aria2 and axel; writes docs/benchmarks.md'
 	@echo "make bench BENCH='--only push'"
 	@echo '                       a part of it alone, here the push gateway; only prints'
+	@echo 'make machine-test DEBS= install the packages on a Debian machine in qemu, and check it; writes docs/machine-test.md (needs root)'
+	@echo "make machine-test MACHINE=--short"
+	@echo '                       the shortest form; --only NAME runs one check, and --list names them'
 	@echo 'make format            rewrite to the house format'
 	@echo 'make lint              check the format, and the subjects of new commits'
 	@echo 'make clean             remove what was built'
@@ -186,6 +189,11 @@ deb-test: deb
 	@scripts/packages.sh deb-test
 	@BINARIES='$(binaries)' packaging/test-in-chroot.sh
 
+# DEBS names packages. Without it they are built.
+machine-test: $(if $(DEBS),,deb)
+	@scripts/packages.sh machine
+	@DEBS='$(DEBS)' Tests/Machine/run.py --output docs/machine-test.md $(MACHINE)
+
 format:
 	$(SWIFT) format --in-place --recursive $(formatted)
 
@@ -194,4 +202,4 @@ lint:
 	@scripts/commit-subjects.sh
 
 clean:
-	rm -rf .build .build-bench .build-consumers .build-deb .build-icu .build-gateway .build-gateway-release .build-gateway-clients Benchmarks/.build
+	rm -rf .build .build-bench .build-consumers .build-deb .build-icu .build-machine .build-gateway .build-gateway-release .build-gateway-clients Benchmarks/.build

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sees to it that the system packages of the named groups are there: installs what is missing where it may, and
-# otherwise prints the command that does. Usage: scripts/packages.sh build|test|bench|gateway|push|cluster|deb|deb-test ...
+# otherwise prints the command that does. Usage: scripts/packages.sh build|test|bench|gateway|push|cluster|deb|deb-test|machine ...
 set -euo pipefail
 
 build=(
@@ -24,16 +24,17 @@ push=(dbus-daemon dbus-bin python3 python3-dbusmock openssl curl libnats-dev lib
 # For the Debian packages, and for their test.
 deb=(dpkg-dev debhelper lintian pkg-config systemd python3)
 debtest=(debootstrap util-linux appstream desktop-file-utils)
+machine=(qemu-system-x86 qemu-system-data seabios debootstrap e2fsprogs openssh-client openssl curl python3 dpkg)
 
 wanted=()
 for group in "$@"; do
     case "$group" in
-        build | test | bench | gateway | push | cluster | deb | deb-test)
+        build | test | bench | gateway | push | cluster | deb | deb-test | machine)
             declare -n members="${group/-/}"
             wanted+=("${members[@]}")
             ;;
         *)
-            echo "packages: no group '$group'; there are build, test, bench, gateway, push, cluster, deb and deb-test" >&2
+            echo "packages: no group '$group'; there are build, test, bench, gateway, push, cluster, deb, deb-test and machine" >&2
             exit 2
             ;;
     esac

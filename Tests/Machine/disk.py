@@ -4,6 +4,9 @@
 What the machine writes stays in memory until the machine flushes it. When the machine loses power (its connection ends without a
 goodbye), each block that was not flushed is lost, kept, or kept in an older version, at random, as on a real disk.
 
+SIGUSR1 cuts the power: after some more writes, so that cuts often find something in the cache, or soon if there are none. The disk
+then kills the machine's process, which is its client.
+
 Below it lie layers, which are never written: an image, and the layers that earlier runs have added. A layer is a sparse file next to
 a map of the blocks that it has.
 
@@ -13,6 +16,7 @@ Usage: disk.py SOCKET LAYER REPORT SEED IMAGE [LOWER-LAYER ...]
 import json
 import os
 import random
+import signal
 import socket
 import struct
 import sys
@@ -25,6 +29,10 @@ CACHE_LIMIT = 64 << 20
 READ, WRITE, GOODBYE, FLUSH, TRIM = 0, 1, 2, 3, 4
 FORCE_UNIT_ACCESS = 1
 HAS_FLAGS, CAN_FLUSH, CAN_FORCE = 1, 4, 8
+
+
+class PowerCut(Exception):
+    """The end of the machine at this write."""
 
 
 class Layers:
@@ -86,7 +94,9 @@ class Disk:
         self.random = random.Random(seed)
         self.cache = {}
         self.held = 0
-        self.report = {"writes": 0, "written": 0, "flushes": 0, "lost": 0, "kept": 0, "older": 0, "cut": False}
+        # The number of writes until the power goes; None while no cut was requested.
+        self.writes_left = None
+        self.report = {"writes": 0, "written": 0, "forced": 0, "flushes": 0, "held": 0, "lost": 0, "kept": 0, "older": 0, "cut": False}
 
     def read(self, offset, length):
         first, end = offset // BLOCK, (offset + length + BLOCK - 1) // BLOCK
@@ -113,6 +123,11 @@ class Disk:
             block = (offset + position) // BLOCK
             self.cache.setdefault(block, []).append(data[position:position + BLOCK])
             self.held += BLOCK
+        self.report["held"] = max(self.report["held"], self.held)
+        if self.writes_left is not None:
+            self.writes_left -= 1
+            if self.writes_left <= 0:
+                raise PowerCut
         while self.held > CACHE_LIMIT:
             # The block that has waited longest: dictionaries keep their order.
             self.store(next(iter(self.cache)))
@@ -144,6 +159,7 @@ class Disk:
 
     def lose_power(self):
         self.report["cut"] = True
+        self.report["pending"] = len(self.cache)
         # Of each cut, another part survives: from nearly nothing to nearly everything.
         share = self.random.random()
         for block, versions in self.cache.items():
@@ -199,6 +215,7 @@ class Connection:
                 elif kind == WRITE:
                     self.disk.write(offset, self.take(length))
                     if flags & FORCE_UNIT_ACCESS:
+                        self.disk.report["forced"] += 1
                         self.disk.store_range(offset, length)
                 elif kind == FLUSH:
                     self.disk.flush()
@@ -207,8 +224,19 @@ class Connection:
                 self.stream.sendall(struct.pack(">IIQ", 0x67446698, 0, handle))
                 if data:
                     self.stream.sendall(data)
-        except (EOFError, ConnectionError, BrokenPipeError):
+        except PowerCut:
+            self.kill_client()
             return False
+        except (EOFError, ConnectionError):
+            return False
+
+    def kill_client(self):
+        credentials = self.stream.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        os.kill(struct.unpack("3i", credentials)[0], signal.SIGKILL)
+
+    def request_cut(self, *_):
+        self.disk.writes_left = self.disk.random.randrange(1, 60)
+        signal.setitimer(signal.ITIMER_REAL, 2)
 
 
 def main():
@@ -223,7 +251,10 @@ def main():
     stream, _ = listener.accept()
     listener.close()
     stream.settimeout(None)
-    if not Connection(stream, disk).serve():
+    connection = Connection(stream, disk)
+    signal.signal(signal.SIGUSR1, connection.request_cut)
+    signal.signal(signal.SIGALRM, lambda *_: connection.kill_client())
+    if not connection.serve():
         disk.lose_power()
     else:
         disk.flush()

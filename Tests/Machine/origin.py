@@ -10,6 +10,7 @@ import json
 import random
 import re
 import socket
+import struct
 import threading
 import time
 import urllib.parse
@@ -52,6 +53,21 @@ class Request:
         self.offset, self.sent, self.time = offset, 0, time.time()
 
 
+class Pace:
+    """A rate in bytes per second that all connections of one file share."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.next = 0
+
+    def wait(self, count, rate):
+        with self.lock:
+            now = time.monotonic()
+            start = max(now, self.next)
+            self.next = start + count / rate
+        time.sleep(start - now)
+
+
 class Upload:
     """What the server has of one upload."""
 
@@ -65,6 +81,7 @@ class Origin:
     def __init__(self):
         self.lock = threading.Lock()
         self.requests = collections.defaultdict(list)
+        self.paces = collections.defaultdict(Pace)
         self.uploads = {}
         # Every byte of an upload's bodies, and the digests of the uploads that were complete, by name.
         self.received = collections.Counter()
@@ -73,6 +90,8 @@ class Origin:
         # While it is true, every request gets a log-in page, as in a hotel.
         self.portal = False
         self.portal_answers = 0
+        # What the machine has said by /signal/NAME.
+        self.signals = set()
         self.place = None
         self.place_requests = 0
 
@@ -101,6 +120,10 @@ class Origin:
         with self.lock:
             return max((request.offset + request.sent for request in self.requests[name]), default=0)
 
+    def disconnect(self):
+        """Resets every connection, as a server that has waited long enough."""
+        self.server.reset_connections()
+
     def close(self):
         self.server.shutdown()
         self.server.server_close()
@@ -109,6 +132,26 @@ class Origin:
 class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
+
+    def __init__(self, *arguments):
+        self.connections = set()
+        super().__init__(*arguments)
+
+    def process_request_thread(self, request, client_address):
+        self.connections.add(request)
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.connections.discard(request)
+
+    def reset_connections(self):
+        for connection in list(self.connections):
+            try:
+                # Closing then sends a reset instead of an orderly end.
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
 
     def handle_error(self, request, client_address):
         # A connection that ended with the power of its machine.
@@ -145,6 +188,9 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200, b"<html><body>Please log in.</body></html>", Content_Type="text/html")
         if path == "/connectivity":
             return self.answer(200, b"NetworkManager is online\n", X_NetworkManager_Status="online", Content_Type="text/plain")
+        if path.startswith("/signal/"):
+            self.origin.signals.add(path.removeprefix("/signal/"))
+            return self.answer(204)
         if path.startswith("/file/"):
             return self.file(path.removeprefix("/file/"), int(options["size"]), int(options.get("rate", 0)))
         self.answer(404, b"not here")
@@ -176,20 +222,19 @@ class Handler(BaseHTTPRequestHandler):
         request = Request(start)
         with self.origin.lock:
             self.origin.requests[name].append(request)
-        self.send_file(Content(name, size), request, end, rate)
+        self.send_file(Content(name, size), request, end, rate, self.origin.paces[name])
 
-    def send_file(self, content, request, end, rate):
-        began = time.monotonic()
+    def send_file(self, content, request, end, rate, pace):
         chunk = max(4096, min(64 << 10, rate // 20)) if rate else 64 << 10
         offset = request.offset
         try:
             while offset < end:
                 data = content.read(offset, min(chunk, end - offset))
+                if rate:
+                    pace.wait(len(data), rate)
                 self.wfile.write(data)
                 offset += len(data)
                 request.sent = offset - request.offset
-                if rate:
-                    time.sleep(max(0, request.sent / rate - (time.monotonic() - began)))
         except OSError:
             self.close_connection = True
 
@@ -199,7 +244,6 @@ class Handler(BaseHTTPRequestHandler):
         """Reads a request's body, and hands over its parts. Returns whether all of it came."""
         left = int(self.headers.get("Content-Length", 0))
         rate = int(dict(urllib.parse.parse_qsl(self.path.partition("?")[2])).get("rate", 0))
-        began, total = time.monotonic(), 0
         while left:
             try:
                 data = self.rfile.read1(min(left, 64 << 10))
@@ -209,12 +253,11 @@ class Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
                 return False
             left -= len(data)
-            total += len(data)
             with self.origin.lock:
                 self.origin.received[name] += len(data)
             take(data)
             if rate:
-                time.sleep(max(0, total / rate - (time.monotonic() - began)))
+                self.origin.paces[name].wait(len(data), rate)
         return True
 
     def do_PUT(self):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Installs Nightshift on a whole Debian machine in qemu, and checks what only a whole machine can show.
 
-Usage: run.py [--only NAME ...] [--short] [--rounds N] [--debs FILE ...] [--binaries DIR] [--seed N] [--output FILE] [--list]
+Usage: run.py [--only NAME ...] [--short] [--rounds N] [--debs FILE ...] [--seed N] [--output FILE] [--list]
 """
 
 import argparse
@@ -26,7 +26,7 @@ import report
 from image import Image
 from machine import Failure, Machine, Trouble, processes
 from origin import Origin
-from packages import ROOT, Packages, stand_in
+from packages import ROOT, Packages
 
 CACHE = ROOT / ".build-machine"
 
@@ -51,16 +51,9 @@ class Run:
         self.machine = None
         self.logs = CACHE / "logs"
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.key)], check=True)
-        self.packages = Packages(self._find_packages())
+        self.packages = Packages(options.debs)
         for path in self.packages.files.values():
             self.origin.packages[path.name] = path
-
-    def _find_packages(self):
-        if self.options.debs:
-            return [Path(path).resolve() for path in self.options.debs]
-        if self.options.binaries:
-            return stand_in(Path(self.options.binaries), self.room)
-        raise SystemExit("machine-test: no packages. Name them with DEBS='FILE ...', or programs with BINARIES=DIR.")
 
     def fresh_machine(self, name, **options):
         """Boots a machine on which nothing is installed."""
@@ -105,7 +98,7 @@ class Run:
         try:
             if not self.machine.is_running():
                 self.machine.start()
-            journal = self.machine.run("root", "journalctl --no-pager --output=short-precise --merge", check=False, timeout=300)
+            journal = self.machine.run("root", "journalctl --no-pager --output=short-precise", check=False, timeout=300)
             (target / "journal.txt").write_text(journal.output)
             for name, command in [("decisions.jsonl", "nightshift journal --json"), ("transfers.json", "nightshift list --all --json"),
                                   ("apps.json", "nightshift app list --json")]:
@@ -161,9 +154,8 @@ def options():
     parser.add_argument("--only", nargs="+", metavar="NAME", help="run these checks, and those that they build on")
     parser.add_argument("--short", action="store_true", help="boot, install, a download, and one power cut")
     parser.add_argument("--rounds", type=int, default=50, help="power cuts (50)")
-    parser.add_argument("--debs", nargs="+", default=os.environ.get("DEBS", "").split(), metavar="FILE")
-    parser.add_argument("--binaries", default=os.environ.get("BINARIES"), metavar="DIR",
-                        help="programs to install by a stand-in package, for work on the programs")
+    parser.add_argument("--debs", nargs="+", type=Path, metavar="FILE", help="the packages to install (.build-deb/*.deb)",
+                        default=[Path(name) for name in os.environ.get("DEBS", "").split()] or sorted((ROOT / ".build-deb").glob("*.deb")))
     parser.add_argument("--hold", action="store_true", help="leave the machine running after a failure, until ^C")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--output", metavar="FILE", help="write a table of the results")
@@ -173,6 +165,8 @@ def options():
     unknown = [name for name in chosen.only or [] if name not in known]
     if unknown:
         parser.error(f"no check {unknown[0]}; there are {', '.join(known)}")
+    if not chosen.debs and not chosen.list:
+        parser.error("no packages: run 'make deb', or name them with --debs")
     if chosen.seed is None:
         chosen.seed = random.SystemRandom().randrange(1 << 32)
     if chosen.short:

@@ -23,4 +23,4 @@ def check(name, claim, needs=("nightshift",), in_short_form=False, is_required=F
     return register
 
 
-from checks import install, power_cut  # noqa: E402, F401 (registers them)
+from checks import install, sessions, failures, sleep, device, location, gateway, upgrade, power_cut  # noqa: E402, F401 (registers them)

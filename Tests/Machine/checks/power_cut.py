@@ -145,12 +145,11 @@ def power_cut(run):
         # Some cuts hit the start of the service, and some find it well under way.
         time.sleep(random.uniform(0, 30) if not run.short else 12)
         worker.off.set()
-        before = under_way(run, ledger)
-        report = machine.cut_power()
+        machine.cut_power()
         worker.join(120)
         if worker.is_alive():
             raise Failure("a request did not end with the power")
-        for name in before:
+        for name in interrupted(run, ledger):
             ledger.cuts[name] = ledger.cuts.get(name, 0) + 1
         if number % 10 == 0:
             print(f"        round {number}: {len(ledger.downloads)} downloads, {len(ledger.resumable) + len(ledger.plain)} uploads, "
@@ -174,13 +173,12 @@ def prepare(run, machine, ada):
     return source.digest()
 
 
-def under_way(run, ledger):
-    """Returns the names of the transfers that a cut now interrupts after their first byte."""
-    names = {name for name, size in ledger.downloads.values() if 0 < run.origin.furthest(name) and run.origin.sent(name) < size}
-    for name in [*ledger.resumable.values(), *ledger.plain.values()]:
-        if 0 < run.origin.received[name] and not run.origin.complete[name]:
-            names.add(name)
-    return names
+def interrupted(run, ledger):
+    """Returns the names of the transfers that the cut has interrupted after their first byte."""
+    sent = {number: run.origin.sent(name) for number, (name, _) in ledger.downloads.items()}
+    sent |= {number: run.origin.received[name] for number, name in [*ledger.resumable.items(), *ledger.plain.items()]}
+    names = {number: name for number, (name, _) in ledger.downloads.items()} | ledger.resumable | ledger.plain
+    return [names[number] for number, count in sent.items() if count > 0 and number not in ledger.completed]
 
 
 def verify(run, machine, ada, gateway, ledger, source):
@@ -279,13 +277,13 @@ def fetched_again(run, ledger):
 
 def figures(run, machine, ledger, boots):
     again = fetched_again(run, ledger)
-    interrupted = {name: count for name, count in ledger.cuts.items() if name in again}
-    worst = max((again[name] / count for name, count in interrupted.items()), default=0)
+    hit = {name: count for name, count in ledger.cuts.items() if name in again}
+    worst = max((again[name] / count for name, count in hit.items()), default=0)
     disk = {key: sum(report[key] for report in machine.disk_reports if report["cut"]) for key in ["lost", "kept", "older"]}
     sends = sum(len(run.origin.complete[name]) for name in ledger.plain.values())
     return (f"{run.rounds} cuts; accepted: {len(ledger.downloads)} downloads, {len(ledger.resumable) + len(ledger.plain)} uploads, "
             f"{len(ledger.sessions)} sessions, {len(ledger.pushes)} pushes, {ledger.fetches} fetches; "
-            f"{sum(interrupted.values())} interruptions cost {sum(again[name] for name in interrupted) / MIB:.1f} MiB, "
+            f"{sum(hit.values())} interruptions cost {sum(again[name] for name in hit) / MIB:.1f} MiB, "
             f"at most {worst / MIB:.1f} MiB per transfer and cut; {len(ledger.plain)} uploads that cannot resume arrived {sends} times; "
             f"of the blocks that were not flushed the disk lost {disk['lost']}, kept {disk['kept']}, and kept {disk['older']} in an older "
             f"version; boots took {statistics.median(boots):.0f} s")
