@@ -47,7 +47,7 @@ def location(run):
                 "-e '/^\\[wifi\\]/,/^\\[/ s|^enable=true|enable=false|' /etc/geoclue/geoclue.conf && "
                 "systemctl daemon-reload && systemctl enable --now receiver.socket")
     ada = Service(machine)
-    # A desktop's session starts an agent, which speaks for its user.
+    # A desktop's session starts an agent, which answers for the user.
     ada.run("systemd-run --user --quiet --unit=agent /usr/libexec/geoclue-2.0/demos/agent")
     machine.put("/home/ada/arrivals", SCRIPT, user="ada", mode="755")
     machine.put(f"/home/ada/{APP}.desktop", "[Desktop Entry]\nType=Application\nName=Arrivals\nExec=/home/ada/arrivals\n"
