@@ -4,6 +4,9 @@
 Foundation contains ICU with the data of all languages, 34 MB. The programs of Nightshift speak English, so this copy has the
 data of the root locale and of English, and everything that does not depend on a language (4 MB).
 
+The copy has a name of its own. A linker replaces the original with --defsym, and leaves the original out with --gc-sections,
+because nothing refers to it any longer. The script prints the name of the original.
+
 Usage: icu-data.py ARCHIVE ASSEMBLY
   ARCHIVE   lib_FoundationICU.a of the toolchain
   ASSEMBLY  the assembler file to write; its data file is written next to it
@@ -18,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 
+NAME = "nightshift_icu_data"
 LOCALES = {"root", "en", "en_001", "en_US", "en_US_POSIX", "pool", "res_index", "supplementalData", "tzdbNames"}
 
 
@@ -85,15 +89,16 @@ def main(archive, assembly):
     data.write_bytes(package(header, kept))
     assembly.write_text(
         f"""    .section .rodata
-    .globl {symbol[1]}
-    .type {symbol[1]}, @object
+    .globl {NAME}
+    .type {NAME}, @object
     .balign 16
-{symbol[1]}:
+{NAME}:
     .incbin "{data.resolve()}"
-    .size {symbol[1]}, . - {symbol[1]}
+    .size {NAME}, . - {NAME}
     .section .note.GNU-stack, "", @progbits
 """
     )
+    print(symbol[1])
 
 
 if __name__ == "__main__":

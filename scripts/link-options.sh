@@ -15,11 +15,11 @@ if [ -e "$archive" ] && command -v python3 >/dev/null; then
     object=$PWD/$folder/icu-data.o
     if [ ! -e "$object" ] || [ "$archive" -nt "$object" ] || [ scripts/icu-data.py -nt "$object" ]; then
         mkdir -p "$folder"
-        scripts/icu-data.py "$archive" "$folder/icu-data.s" >&2
+        scripts/icu-data.py "$archive" "$folder/icu-data.s" >"$folder/original"
         cc -c "$folder/icu-data.s" -o "$object.new"
         mv "$object.new" "$object"
     fi
-    options+=(-Xlinker "$object")
+    options+=(-Xlinker "$object" -Xlinker "--defsym=$(cat "$folder/original")=nightshift_icu_data")
 else
     echo "link-options: $archive or python3 is missing, so the programs contain the data of all languages" >&2
 fi
