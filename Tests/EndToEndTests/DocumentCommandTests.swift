@@ -9,6 +9,7 @@ import Testing
     private static let notRun = [
         "nightshift push enrol ": "It needs a push gateway.",
         "nightshift push token ": "It needs an enrolment at a push gateway.",
+        "nightshift service install": "It concerns the systemd units of a default home.",
         "nightshift service uninstall": "It concerns the systemd units of a default home.",
     ]
 
