@@ -82,6 +82,8 @@ class Origin:
         self.lock = threading.Lock()
         self.requests = collections.defaultdict(list)
         self.paces = collections.defaultdict(Pace)
+        # Rates by name that replace those of the URLs.
+        self.rates = {}
         self.uploads = {}
         # Every byte of an upload's bodies, and the digests of the uploads that were complete, by name.
         self.received = collections.Counter()
@@ -222,16 +224,18 @@ class Handler(BaseHTTPRequestHandler):
         request = Request(start)
         with self.origin.lock:
             self.origin.requests[name].append(request)
-        self.send_file(Content(name, size), request, end, rate, self.origin.paces[name])
+        self.send_file(name, Content(name, size), request, end, rate)
 
-    def send_file(self, content, request, end, rate, pace):
-        chunk = max(4096, min(64 << 10, rate // 20)) if rate else 64 << 10
+    def send_file(self, name, content, request, end, rate):
+        pace = self.origin.paces[name]
         offset = request.offset
         try:
             while offset < end:
+                now = self.origin.rates.get(name, rate)
+                chunk = max(4096, min(64 << 10, now // 20)) if now else 64 << 10
                 data = content.read(offset, min(chunk, end - offset))
-                if rate:
-                    pace.wait(len(data), rate)
+                if now:
+                    pace.wait(len(data), now)
                 self.wfile.write(data)
                 offset += len(data)
                 request.sent = offset - request.offset
@@ -256,8 +260,9 @@ class Handler(BaseHTTPRequestHandler):
             with self.origin.lock:
                 self.origin.received[name] += len(data)
             take(data)
-            if rate:
-                self.origin.paces[name].wait(len(data), rate)
+            now = self.origin.rates.get(name, rate)
+            if now:
+                self.origin.paces[name].wait(len(data), now)
         return True
 
     def do_PUT(self):

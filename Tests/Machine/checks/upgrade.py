@@ -20,18 +20,20 @@ def upgrade(run):
     ada.run(f"mkdir -p downloads; nightshift app install {APP}.desktop; head -c {8 * MIB} /dev/urandom >source", timeout=180)
     app = ada.ask("POST", f"/v1/apps/{APP}/launch", {})["processID"]
     digest = ada.digest("source")
-    [number] = ada.add([download(run.origin.file_url("upgrade.bin", size, MIB), "upgrade.bin")])
-    [upload] = ada.add([{"url": run.origin.url(f"/tus/upgrade-source?rate={MIB // 4}"), "kind": "upload", "source": "/home/ada/source",
+    [number] = ada.add([download(run.origin.file_url("upgrade.bin", size, MIB // 8), "upgrade.bin")])
+    [upload] = ada.add([{"url": run.origin.url(f"/tus/upgrade-source?rate={MIB // 32}"), "kind": "upload", "source": "/home/ada/source",
                          "resumption": "tus", "retryPolicy": "transientResponses"}])
     eve.run("nightshift list")
     before = daemons_of(machine, "ada") + daemons_of(machine, "eve")
     if len(before) != 2:
         raise Failure(f"these services run before the upgrade: {before}")
-    ada.await_bytes(number, 2 * MIB)
+    ada.await_bytes(number, MIB)
     package = newer(run.packages["nightshift"], run.room)
     seconds = put_packages(run, machine, [package])
-    if run.origin.sent("upgrade.bin") >= size:
-        raise Failure("the download was complete before the upgrade; nothing was tested")
+    if run.origin.sent("upgrade.bin") >= size or run.origin.complete["upgrade-source"]:
+        raise Failure("a transfer was complete before the upgrade; nothing was tested")
+    for name in ["upgrade.bin", "upgrade-source"]:
+        run.origin.rates[name] = 4 * MIB
 
     def replaced():
         return all(daemons_of(machine, user) and not set(daemons_of(machine, user)) & set(before) for user in ["ada", "eve"])
