@@ -22,7 +22,8 @@ extension AppUnits {
                     }
                 }
             },
-            remove: { manager.remove(unit: $0) }, ended: { manager.endedUnits(like: $0) })
+            remove: { manager.remove(unit: $0) }, ended: { manager.endedUnits(like: $0) },
+            gather: { manager.gather($1, into: $0, description: "Logs of apps that Nightshift launched") })
     }
 
     /// The absolute path of the service's program. After an upgrade it is the path of the new version.

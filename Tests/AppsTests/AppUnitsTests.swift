@@ -13,6 +13,7 @@ private final class ScriptedManager: Sendable {
     let root: String
     let started = Mutex<[String]>([])
     let removed = Watched<[String]>([])
+    let gathered = Watched<[Int32]>([])
     /// The answers about the end of a unit, in order; the last one stays.
     let ends = Mutex<[ProcessEnd?]>([.exited(7)])
 
@@ -42,7 +43,8 @@ private final class ScriptedManager: Sendable {
                 return nil
             },
             end: { [self] _ in ends.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] } },
-            remove: { [self] name in removed.update { $0.append(name) } }, ended: { _ in [] })
+            remove: { [self] name in removed.update { $0.append(name) } }, ended: { _ in [] },
+            gather: { [self] _, process in gathered.update { $0.append(process) } })
     }
 }
 
@@ -68,6 +70,7 @@ extension ProcessTests {
             try await eventually("the end") { scene.ends.read { $0[process] == .exited(7) } }
             let log = try String(contentsOfFile: plan.log, encoding: .utf8)
             #expect(log.hasSuffix("x /usr 0027 1\n"), "\(log.suffix(40))")
+            #expect(manager.gathered.read(\.count) == 1, "The log keeper leaves the unit of the service.")
             // The unit is removed after its last process has ended.
             try await eventually("the removal") { manager.removed.read { $0 == [name] } }
         }

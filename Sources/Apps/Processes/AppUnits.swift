@@ -19,15 +19,20 @@ package struct AppUnits: Sendable {
     /// Returns the units that match a pattern of glob(7) and whose programs have ended.
     package var ended: @Sendable (_ pattern: String) -> [String]
 
+    /// Moves a process into a scope, which systemd creates if it does not exist.
+    package var gather: @Sendable (_ scope: String, _ process: Int32) -> Void
+
     package init(
         start: @escaping @Sendable (String, String, [String], Int32) -> String?,
         end: @escaping @Sendable (String) -> ProcessEnd?, remove: @escaping @Sendable (String) -> Void,
-        ended: @escaping @Sendable (String) -> [String]
+        ended: @escaping @Sendable (String) -> [String],
+        gather: @escaping @Sendable (String, Int32) -> Void = { _, _ in }
     ) {
         self.start = start
         self.end = end
         self.remove = remove
         self.ended = ended
+        self.gather = gather
     }
 
     /// The arguments with which the service's program becomes the program of an app.
@@ -41,6 +46,9 @@ package struct AppUnits: Sendable {
         let random = String(UInt64.random(in: 0...UInt64.max), radix: 36)
         return "\(prefix)\(escaped(app.shortFileName))@\(AppID.tag(of: home))-\(random)\(suffix)"
     }
+
+    /// Returns the name of the scope of a home's log keepers.
+    static func logScope(home: String) -> String { "nightshift-logs-\(AppID.tag(of: home)).scope" }
 
     /// Returns a pattern of the names of all units of a home.
     static func pattern(home: String) -> String { "\(prefix)*@\(AppID.tag(of: home))-*\(suffix)" }

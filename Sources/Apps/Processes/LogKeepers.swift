@@ -11,8 +11,12 @@ struct LogKeepers {
     /// The bit that marks the tokens of keepers. The other bits of a token are the pid.
     private static let tokenBit: UInt64 = 1 << 62
 
-    init(watcher: DescriptorWatcher) {
+    /// A function that is called with the pid of each new keeper.
+    private let started: @Sendable (pid_t) -> Void
+
+    init(watcher: DescriptorWatcher, started: @escaping @Sendable (pid_t) -> Void = { _ in }) {
         self.watcher = watcher
+        self.started = started
     }
 
     static func owns(_ token: UInt64) -> Bool { !Guardian.owns(token) && token & tokenBit != 0 }
@@ -32,6 +36,7 @@ struct LogKeepers {
             return
         }
         watched[process] = (pidfd, output)
+        started(process)
     }
 
     /// Handles the end of a keeper, which ended with its app or was killed.

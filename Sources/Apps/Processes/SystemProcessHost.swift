@@ -18,6 +18,7 @@ package final class SystemProcessHost: ProcessHost {
     let bootID: String
     let groups: ControlGroups?
     let units: AppUnits?
+    let home: String
     /// The queue for waiting until systemd has noticed the end of a program.
     let unitQueue = DispatchQueue(label: "nightshift.units")
     let paths: ServicePaths
@@ -82,6 +83,7 @@ package final class SystemProcessHost: ProcessHost {
         self.bootID = bootID
         self.fileSystems = fileSystems ?? FileSystems(home: paths.state.path(percentEncoded: false))
         self.paths = paths
+        home = paths.state.path(percentEncoded: false)
         switch suspension {
         case .signals:
             groups = nil
@@ -99,20 +101,25 @@ package final class SystemProcessHost: ProcessHost {
                 name = "SIGSTOP to the process group, because \(error.message)"
             }
         }
-        self.units = groups == nil ? nil : units
+        let units = groups == nil ? nil : units
+        self.units = units
         (exits, continuation) = AsyncStream.makeStream()
         let watcher = DescriptorWatcher()
+        let keeperStarted: @Sendable (pid_t) -> Void = { [unitQueue, home] process in
+            // In the service's own unit, a keeper would be left over when the service restarts.
+            if let units { unitQueue.async { units.gather(AppUnits.logScope(home: home), process) } }
+        }
         state = Mutex(
-            State(watcher: watcher, guardian: Guardian(watcher: watcher), keepers: LogKeepers(watcher: watcher)))
+            State(
+                watcher: watcher, guardian: Guardian(watcher: watcher),
+                keepers: LogKeepers(watcher: watcher, started: keeperStarted)))
         watcher.start { self.descriptorBecameReadable($0) }
-        if let units = self.units {
+        if let units {
             // The programs of these units ended while no service was running.
             let pattern = AppUnits.pattern(home: home)
             unitQueue.async { for name in units.ended(pattern) { units.remove(name) } }
         }
     }
-
-    var home: String { paths.state.path(percentEncoded: false) }
 
     /// The pid of the guardian, which thaws all frozen processes if the service dies; nil while no process is frozen.
     package var guardian: Int32? { state.withLock { $0.guardian.pid } }

@@ -46,12 +46,18 @@ extension SessionManager {
     /// The number of microseconds to wait until the manager accepts a unit.
     private static let startTimeout: UInt64 = 5_000_000
 
+    private static func property(
+        _ name: String, _ type: String, _ arguments: Arguments, _ write: () throws -> Void
+    ) throws {
+        try arguments.container("r", "sv") {
+            try arguments.append(name)
+            try arguments.container("v", type, write)
+        }
+    }
+
     private static func properties(of unit: TransientUnit, _ arguments: Arguments) throws {
         func property(_ name: String, _ type: String, _ write: () throws -> Void) throws {
-            try arguments.container("r", "sv") {
-                try arguments.append(name)
-                try arguments.container("v", type, write)
-            }
+            try Self.property(name, type, arguments, write)
         }
         let texts = [
             // The main process alone gets signals of systemd, because the service manages the others.
@@ -71,6 +77,32 @@ extension SessionManager {
                     try arguments.append(false)
                 }
             }
+        }
+    }
+
+    /// Moves a process into a scope in `background.slice`, and creates the scope if it does not exist. A scope ends with
+    /// its last process. If systemd refuses, the process stays where it is.
+    package func gather(_ process: Int32, into scope: String, description: String) {
+        func attach() throws {
+            try call(Self.path, "org.freedesktop.systemd1.Manager", "AttachProcessesToUnit") { arguments in
+                try arguments.append(scope)
+                try arguments.append("")
+                try arguments.append(processes: [process])
+            } read: { _ in
+            }
+        }
+        if (try? attach()) != nil { return }
+        try? call(Self.path, "org.freedesktop.systemd1.Manager", "StartTransientUnit") { arguments in
+            try arguments.append(scope)
+            try arguments.append("fail")
+            try arguments.container("a", "(sv)") {
+                for (name, text) in [("Description", description), ("Slice", "background.slice")] {
+                    try Self.property(name, "s", arguments) { try arguments.append(text) }
+                }
+                try Self.property("PIDs", "au", arguments) { try arguments.append(processes: [process]) }
+            }
+            try arguments.container("a", "(sa(sv))") {}
+        } read: { _ in
         }
     }
 

@@ -104,6 +104,15 @@ package struct SessionManager: Sendable {
             try BusFailure.check(sd_bus_message_append_basic(message, Self.code("b"), &value))
         }
 
+        func append(processes: [Int32]) throws {
+            try container("a", "u") {
+                for process in processes {
+                    var value = UInt32(bitPattern: process)
+                    try BusFailure.check(sd_bus_message_append_basic(message, Self.code("u"), &value))
+                }
+            }
+        }
+
         /// Appends a descriptor, which is duplicated.
         func append(descriptor: Int32) throws {
             var value = descriptor
