@@ -185,9 +185,11 @@ deb: $(built) $(if $(findstring nogateway,$(DEB_BUILD_PROFILES)),,$(gatewaybuilt
 	@scripts/packages.sh deb
 	@BINARIES='$(binaries)' GATEWAYBINARIES='$(gatewaybinaries)' scripts/deb.sh
 
-deb-test: deb
+deb-test:
+	@packaging/test-in-chroot.sh --can-run
+	@$(MAKE) --no-print-directory deb
 	@scripts/packages.sh deb-test
-	@BINARIES='$(binaries)' packaging/test-in-chroot.sh
+	@BINARIES='$(binaries)' GATEWAYBINARIES='$(gatewaybinaries)' packaging/test-in-chroot.sh
 
 # DEBS names packages. Without it they are built.
 machine-test: $(if $(DEBS),,deb)

@@ -2,9 +2,9 @@
 # Installs the Debian packages in a bare Debian 12 without the Swift toolchain, uses them, upgrades under a running
 # download, removes, purges and installs again. Prints one line per result, and fails at the first that does not hold.
 #
-# Called by `make deb-test`. Needs root, for debootstrap and chroot, and a mirror of Debian (MIRROR). All mounts and
-# processes are in namespaces of the test, and end with it. PREVIOUS is the version to upgrade from: the same programs in
-# packages with that number.
+# Called by `make deb-test`; after `make deb`, sudo packaging/test-in-chroot.sh tests the packages in .build-deb. Needs root,
+# for debootstrap and chroot, and a mirror of Debian (MIRROR). All mounts and processes are in namespaces of the test, and
+# end with it. PREVIOUS is the version to upgrade from: the same programs in packages with that number.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,17 +20,28 @@ previous=${PREVIOUS:-0.1.9}
 # 1. Outside: packages, a folder, and namespaces.
 if [ "${1:-}" != --inside ]; then
     [ "$(id -u)" -eq 0 ] || fail "this test needs root, for debootstrap and chroot: sudo make deb-test"
+    [ "${1:-}" != --can-run ] || exit 0
+    export BINARIES=${BINARIES:-$PWD/.build/release} GATEWAYBINARIES=${GATEWAYBINARIES:-$PWD/.build-gateway-release/release}
     mapfile -t packages < <(ls "$PWD"/.build-deb/*.deb 2>/dev/null || true)
     [ "${#packages[@]}" -gt 0 ] || fail "there are no packages in .build-deb; make deb builds them"
-    scripts/deb.sh --version "$previous" --output .build-deb/previous
+    [[ ${packages[*]} = *nightshift-gateway_* ]] || export DEB_BUILD_PROFILES=pkg.nightshift.nogateway
+    mkdir -p .build-deb/archives
     # Not in /tmp, which may forbid devices and programs.
     room=$(mktemp -d /var/tmp/nightshift-deb-test.XXXXXX)
-    trap 'rm -rf --one-file-system "$room"' EXIT
-    trap 'kill "$inside" 2>/dev/null; wait "$inside"; exit 130' INT TERM
+    inside=
+    tidy() {
+        if [ -n "$inside" ] && kill "$inside" 2>/dev/null; then wait "$inside" || true; fi
+        rm -rf --one-file-system "$room"
+        chown -R --reference=.build-deb .build-deb/archives
+    }
+    trap tidy EXIT
+    trap 'exit 130' INT TERM
+    scripts/deb.sh --version "$previous" --output "$room/previous"
     unshare --mount --propagation private --pid --fork --kill-child "$0" --inside "$room" "${packages[@]}" &
     inside=$!
     status=0
     wait "$inside" || status=$?
+    inside=
     ! grep -q "$room" /proc/self/mounts || fail "mounts are left over below $room"
     exit "$status"
 fi
@@ -44,7 +55,6 @@ architecture=$(dpkg --print-architecture)
 
 # 2. A bare Debian 12.
 ok "installing Debian 12 into $root"
-mkdir -p .build-deb/archives
 debootstrap --variant=minbase --cache-dir="$PWD/.build-deb/archives" bookworm "$root" \
     "${MIRROR:-http://deb.debian.org/debian}" >"$room/log" 2>&1 || { tail -n 20 "$room/log" >&2; fail "debootstrap"; }
 mount -t proc proc "$root/proc"
@@ -101,7 +111,7 @@ origin=http://127.0.0.1:$port
 
 # 3. The earlier version, with nothing but what it depends on.
 mkdir "$root/root/old" "$root/root/new"
-cp .build-deb/previous/*.deb "$root/root/old"
+cp "$room"/previous/*.deb "$root/root/old"
 cp "$@" "$root/root/new"
 apt install --no-install-recommends "/root/old/nightshift_$previous-1_$architecture.deb"
 installed "$previous-1"
@@ -158,7 +168,7 @@ exists /usr/share/zsh/site-functions/_nightshift
 exists /usr/share/fish/vendor_completions.d/nightshift.fish
 exists /usr/share/icons/hicolor/scalable/apps/nightshift.svg
 desktop-file-validate "$root/usr/share/applications/nightshift.desktop" || fail "nightshift.desktop"
-appstreamcli validate --no-net --pedantic "$root"/usr/share/metainfo/*nightshift*.xml || fail "the metainfo is not valid"
+appstreamcli validate --no-net --pedantic "$root"/usr/share/metainfo/*nightshift*.xml >"$room/out" || fail "the metainfo: $(cat "$room/out")"
 for link in default.target.wants/nightshiftd.service sockets.target.wants/nightshiftd.socket; do
     exists "/etc/systemd/user/$link"
 done
