@@ -68,7 +68,8 @@ import Testing
         // One piece arrives every 54 seconds.
         for second in 1...500 {
             let pieces = Int64(saturating: Double(second) * 300 / Pace.pieceBytes)
-            _ = limited.read(pieces * Int64(saturating: Pace.pieceBytes), at: Double(second), minimum: minimum, gap: gap)
+            _ = limited.read(
+                pieces * Int64(saturating: Pace.pieceBytes), at: Double(second), minimum: minimum, gap: gap)
             _ = silent.read(0, at: Double(second), minimum: minimum, gap: gap)
             #expect(!limited.isSlow, "second \(second)")
         }
