@@ -278,7 +278,7 @@ class Machine:
     def put(self, path, text, user="root", mode=None):
         """Writes a file in the machine."""
         quoted = shlex.quote(path)
-        self.run(user, f"cat >{quoted}" + (f" && chmod {mode} {quoted}" if mode else ""), input=text.encode())
+        self.run(user, f"mkdir -p {shlex.quote(os.path.dirname(path))} && cat >{quoted}" + (f" && chmod {mode} {quoted}" if mode else ""), input=text.encode())
 
     def output(self, user, command, **options):
         return self.run(user, command, **options).output.strip()

@@ -80,23 +80,8 @@ class Origin:
 
     def __init__(self):
         self.lock = threading.Lock()
-        self.requests = collections.defaultdict(list)
-        self.paces = collections.defaultdict(Pace)
-        # Rates by name that replace those of the URLs.
-        self.rates = {}
-        self.uploads = {}
-        # Every byte of an upload's bodies, and the digests of the uploads that were complete, by name.
-        self.received = collections.Counter()
-        self.complete = collections.defaultdict(list)
         self.packages = {}
-        # While it is true, every request gets a log-in page, as in a hotel.
-        self.portal = False
-        self.portal_answers = 0
-        # What the machine has said by /signal/NAME.
-        self.signals = set()
-        self.place = None
-        self.place_requests = 0
-
+        self.reset()
         origin = self
 
         class BoundHandler(Handler):
@@ -107,12 +92,35 @@ class Origin:
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
+    def reset(self):
+        """Forgets what earlier checks have transferred."""
+        self.requests = collections.defaultdict(list)
+        self.paces = collections.defaultdict(Pace)
+        # Rates by name that replace those of the URLs.
+        self.rates = {}
+        self.uploads = {}
+        # Every byte of an upload's bodies, and the digests of the uploads that were complete, by name.
+        self.received = collections.Counter()
+        self.complete = collections.defaultdict(list)
+        # While it is true, every request gets a log-in page, as in a hotel.
+        self.portal = False
+        self.portal_answers = 0
+        # What the machine has said by /signal/NAME.
+        self.signals = set()
+        self.place = None
+        self.place_requests = 0
+
     def url(self, path):
         return f"http://10.0.2.2:{self.port}{path}"
 
     def file_url(self, name, size, rate=None):
         """Returns the URL of a file of a size, sent at a rate in bytes per second."""
         return self.url(f"/file/{name}?size={size}" + (f"&rate={int(rate)}" if rate else ""))
+
+    def hurry(self, *names):
+        """Sends the rest of these files quickly. Until then, their URLs' rates keep them under way."""
+        for name in names:
+            self.rates[name] = 8 << 20
 
     def sent(self, name):
         with self.lock:

@@ -124,6 +124,7 @@ def perform(check, run):
         missing = [name for name in check.needs if name not in run.packages]
         if missing:
             raise NotRun(f"the package {missing[0]} was not given")
+        run.origin.reset()
         result, figures = "ok", check.function(run) or ""
     except NotRun as error:
         result, figures = "not run", str(error)

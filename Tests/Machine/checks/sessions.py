@@ -48,10 +48,10 @@ def socket_activation(run):
 def linger(run):
     machine = run.installed_machine("linger")
     ada = Service(machine)
-    size, rate = 24 * MIB, MIB // 2
+    size, rate = 24 * MIB, MIB // 8
     ada.run("mkdir -p downloads")
     [first] = ada.add([download(run.origin.file_url("logout.bin", size, rate), "logout.bin")])
-    ada.await_bytes(first, MIB)
+    ada.await_bytes(first, MIB // 2)
     machine.log_out("ada")
     started = time.monotonic()
     wait_until("the service ends after the log-out", lambda: not daemons_of(machine, "ada"), 120)
@@ -65,6 +65,7 @@ def linger(run):
     # The next login starts it again.
     ada.run("true")
     wait_until("the login starts the service", lambda: daemons_of(machine, "ada"), 120)
+    run.origin.hurry("logout.bin")
     task = ada.await_task(first)
     check_file(run, ada, task, "logout.bin", size)
     again = run.origin.sent("logout.bin") - size
@@ -73,11 +74,11 @@ def linger(run):
 
     machine.run("root", "loginctl enable-linger ada")
     [second] = ada.add([download(run.origin.file_url("linger.bin", size, rate), "linger.bin")])
-    ada.await_bytes(second, MIB)
+    ada.await_bytes(second, MIB // 2)
     before = daemons_of(machine, "ada")
     machine.log_out("ada")
     progress = run.origin.sent("linger.bin")
-    wait_until("the transfer continues after the log-out", lambda: run.origin.sent("linger.bin") > progress + 2 * MIB, 120)
+    wait_until("the transfer continues after the log-out", lambda: run.origin.sent("linger.bin") > progress + MIB, 120)
     if daemons_of(machine, "ada") != before:
         raise Failure("the service was restarted by the log-out, although the user lingers")
 
@@ -89,6 +90,7 @@ def linger(run):
     progress = run.origin.sent("linger.bin")
     wait_until("the transfer continues after the reboot without a login",
                lambda: run.origin.sent("linger.bin") > progress, 120)
+    run.origin.hurry("linger.bin")
     wait_until("the file is complete without a login",
                lambda: machine.run("root", "test -e /home/ada/downloads/linger.bin", check=False).status == 0, 300, 1)
     sessions = machine.output("root", "loginctl list-sessions --no-legend | grep -w ada || true")
@@ -116,9 +118,9 @@ def enable_after_use(run):
     wait_until("no service of ada runs", lambda: not daemons_of(machine, "ada"), 120)
     size = 16 * MIB
     ada.run("systemctl --user daemon-reload; mkdir -p downloads")
-    url = run.origin.file_url("enable.bin", size, MIB // 2)
+    url = run.origin.file_url("enable.bin", size, MIB // 8)
     number = int(ada.output(f"nightshift get --detach -d downloads {shlex.quote(url)}").split()[0])
-    ada.await_bytes(number, MIB)
+    ada.await_bytes(number, MIB // 2)
     result = ada.run("systemctl --user enable --now nightshiftd.service", check=False, timeout=180)
     states = ada.output("systemctl --user is-active nightshiftd.service nightshiftd.socket", check=False).split()
     if result.status != 0 or states != ["active", "active"]:
@@ -128,6 +130,7 @@ def enable_after_use(run):
         raise Failure(f"the unit's service is {process}, and these run: {daemons_of(machine, 'ada')}")
     if "nightshiftd.service" not in ada.output(f"cat /proc/{process}/cgroup"):
         raise Failure("the service is not in its unit's cgroup")
+    run.origin.hurry("enable.bin")
     check_file(run, ada, ada.await_task(number), "enable.bin", size)
     # The manager of a user who does not linger ends with the last session.
     machine.log_out("ada")
@@ -184,9 +187,9 @@ def other_user(run):
     size = 8 * MIB
     ada.run("mkdir -p downloads")
     secret = "s3cret-token"
-    [number] = ada.add([download(run.origin.file_url("private.bin", size, MIB // 4), "private.bin",
+    [number] = ada.add([download(run.origin.file_url("private.bin", size, MIB // 16), "private.bin",
                                  headers=[{"name": "Authorization", "value": f"Bearer {secret}"}])])
-    ada.await_bytes(number, MIB // 2)
+    ada.await_bytes(number, MIB // 4)
     runtime = ada.output("echo $XDG_RUNTIME_DIR")
     page = ada.output("nightshift page --no-open", timeout=180)
     address = re.search(r"http://127\.0\.0\.1:(\d+)/\S*", page)
@@ -228,8 +231,8 @@ def other_user(run):
         raise Failure("eve's service has transfers")
     if not set(daemons_of(machine, "eve")).isdisjoint(daemons_of(machine, "ada")):
         raise Failure("ada and eve share a service")
-    task = ada.await_task(number)
-    check_file(run, ada, task, "private.bin", size)
+    run.origin.hurry("private.bin")
+    check_file(run, ada, ada.await_task(number), "private.bin", size)
     return f"{len(tries)} ways tried; eve's own journal has {lines} lines of her service"
 
 

@@ -13,13 +13,13 @@ from service import Service, download
 def suspend(run):
     machine = run.installed_machine("suspend")
     ada = Service(machine)
-    size, rate = 32 * MIB, MIB
+    size, rate = 32 * MIB, MIB // 4
     ada.run("mkdir -p downloads")
     process = ada.process()
     figures = []
     for name, breaks in [("asleep.bin", False), ("cut.bin", True)]:
         [number] = ada.add([download(run.origin.file_url(name, size, rate), name)])
-        ada.await_bytes(number, 2 * MIB)
+        ada.await_bytes(number, MIB)
         machine.suspend()
         if breaks:
             # As in another network: the server has forgotten the connection when the machine wakes.
@@ -27,6 +27,7 @@ def suspend(run):
         # The machine sleeps for some time; nothing is awaited.
         time.sleep(15)
         sent = run.origin.furthest(name)
+        run.origin.hurry(name)
         if sent >= size:
             raise Failure("the download was complete before the machine woke")
         woken = time.monotonic()

@@ -32,8 +32,7 @@ def upgrade(run):
     seconds = put_packages(run, machine, [package])
     if run.origin.sent("upgrade.bin") >= size or run.origin.complete["upgrade-source"]:
         raise Failure("a transfer was complete before the upgrade; nothing was tested")
-    for name in ["upgrade.bin", "upgrade-source"]:
-        run.origin.rates[name] = 4 * MIB
+    run.origin.hurry("upgrade.bin", "upgrade-source")
 
     def replaced():
         return all(daemons_of(machine, user) and not set(daemons_of(machine, user)) & set(before) for user in ["ada", "eve"])
