@@ -47,7 +47,7 @@ let package = Package(
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
-        // Links to folders of the main package: one source, compiled into either package.
+        // Links to folders of the main package: one source, compiled into either package. Version.swift is such a link too.
         .target(name: "PushProtocol", swiftSettings: strict),
         .target(name: "Manual", swiftSettings: strict),
         .target(name: "ServiceLog", dependencies: [logging], swiftSettings: strict),

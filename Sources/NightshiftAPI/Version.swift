@@ -1,3 +1,4 @@
+/// The version of all programs. The gateway's package has a link to this file.
 package enum NightshiftVersion {
-    package static let current = "0.1.0"
+    package static let current = "0.2.0"
 }

@@ -16,6 +16,7 @@ struct NightshiftGateway: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nightshift-gateway",
         abstract: "Accepts pushes from providers, stores them, and delivers them to devices.",
+        version: NightshiftVersion.current,
         subcommands: [
             Run.self, Team.self, Key.self, Topic.self, Device.self, Enrolment.self, PushCommands.self, Log.self,
             Status.self,

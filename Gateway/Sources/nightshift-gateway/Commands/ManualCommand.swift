@@ -14,7 +14,8 @@ struct ManualCommand: ParsableCommand {
         let date = ProcessInfo.processInfo.environment["SOURCE_DATE_EPOCH"].flatMap(Double.init)
             .map(Date.init(timeIntervalSince1970:))
         let page = try ManualPage(
-            dump: Data(NightshiftGateway._dumpHelp().utf8), date: date ?? Date(), version: "", related: [])
+            dump: Data(NightshiftGateway._dumpHelp().utf8), date: date ?? Date(), version: NightshiftVersion.current,
+            related: [])
         try FileHandle.standardOutput.write(contentsOf: Data(page.text.utf8))
     }
 }

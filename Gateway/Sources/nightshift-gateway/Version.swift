@@ -1,0 +1,1 @@
+../../../Sources/NightshiftAPI/Version.swift
