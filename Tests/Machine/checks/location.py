@@ -73,7 +73,7 @@ def location(run):
     wait_until("the app is woken for its arrival", lambda: '"kind":"entered"' in events(ada), 120)
     place(machine, AWAY)
     region("outside")
-    wait_until("the app is woken for its departure", lambda: '"kind":"exited"' in events(ada), 120)
+    wait_until("the app is woken for its departure", lambda: '"kind":"left"' in events(ada), 120)
     lines = events(ada).splitlines()
     if len(lines) != 2:
         raise Failure(f"two crossings woke the app {len(lines)} times: {lines}")
