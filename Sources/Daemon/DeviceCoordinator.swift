@@ -34,6 +34,8 @@ actor DeviceCoordinator {
     private var isAnnouncing = false
     /// Callers that wait to announce a newer decision.
     private var announcementWaiters: [CheckedContinuation<Void, Never>] = []
+    /// Callers that wait until all decisions are on disk.
+    private var decisionWaiters: [CheckedContinuation<Void, Never>] = []
     private var isStopping = false
     private let events: AsyncStream<Event>
     nonisolated private let continuation: AsyncStream<Event>.Continuation
@@ -205,6 +207,8 @@ actor DeviceCoordinator {
         monitor.setOverrides(settings.overrides)
         await parts.withLock(\.settings)(settings)
         await deviceChanged()
+        // The same change may have been noticed in the meantime, and its decision may still be under way to the disk.
+        await allDecisionsWritten()
         return status()
     }
 
@@ -303,6 +307,15 @@ actor DeviceCoordinator {
         } else if decided.decision > told.decision {
             told = decided
         }
+        guard told.decision == decisions else { return }
+        for waiter in decisionWaiters { waiter.resume() }
+        decisionWaiters = []
+    }
+
+    /// Suspends until ``status()`` includes all decisions so far.
+    private func allDecisionsWritten() async {
+        guard told.decision < decisions else { return }
+        await withCheckedContinuation { decisionWaiters.append($0) }
     }
 
     /// Announces the device state that is on disk. Announcements are serialized, so that no feature receives an older

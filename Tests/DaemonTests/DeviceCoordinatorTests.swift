@@ -51,6 +51,18 @@ import Transfers
     }
 
     /// logind does not announce `IdleHint` when somebody logs in on a terminal.
+    @Test func `L6: The response to a change of the settings contains the change`() async throws {
+        let scene = try DeviceCoordinatorScene()
+        try await scene.run {
+            // The monitor notices the same changes at the same time, and its decision can come first.
+            for number in 0..<200 {
+                let value = number.isMultiple(of: 2) ? "external" : "battery"
+                let status = try await scene.conductor.change(DeviceChange(overrides: [.power: value]))
+                #expect(status.values.first { $0.key == .power }?.value == value, "change \(number)")
+            }
+        }
+    }
+
     @Test(arguments: [true, false])
     func `L5: Doze does not begin because of an outdated report of logind`(isInUse: Bool) async throws {
         let bus = try await PrivateBus.started()
