@@ -240,7 +240,7 @@ ok "units that the administrator disabled stay disabled"
 if [ -e "$root/root/new/nightshift-gateway_$version-1_$architecture.deb" ]; then
     apt install "/root/old/nightshift-gateway_$previous-1_$architecture.deb"
     ! grep -qiE 'not found|swift' <<<"$(inside ldd /usr/bin/nightshift-gateway)" || fail "nightshift-gateway misses a library"
-    inside nightshift-gateway --help >/dev/null || fail "nightshift-gateway does not run"
+    [ "$(inside nightshift-gateway --version)" = "$version" ] || fail "nightshift-gateway --version is not $version"
     inside env MANPAGER=cat man -l /usr/share/man/man1/nightshift-gateway.1.gz | grep -q '^NAME' ||
         fail "nightshift-gateway has no manual page"
     unit=$(ls "$root"/lib/systemd/system/nightshift-gateway.service)
