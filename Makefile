@@ -46,7 +46,7 @@ gatewaybuilt := $(if $(GATEWAYBINARIES),,gateway-release)
 gatewaybench := $(if $(findstring --only,$(BENCH)),$(if $(findstring push,$(BENCH)),gateway-bench),gateway-bench)
 # The documents and the files that they link to. They are installed with their paths, so that the links between them work.
 documents := README.md CHANGELOG.md CONTRIBUTING.md .gitmessage LICENSE scripts/demo-push.sh \
-	$(sort $(shell find docs changelog/*.md Examples Sources/Nightshift/Nightshift.docc -type f -not -path '*/.*'))
+	$(sort $(shell find docs Examples Sources/Nightshift/Nightshift.docc -type f -not -path '*/.*'))
 formatted := Sources Tests Examples Benchmarks Gateway Package.swift
 
 .DEFAULT_GOAL := help

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Collects the fragments of the changelog for a release: changelog/unreleased/*.md become changelog/VERSION.md.
+"""Collects the fragments of the changelog for a release: changelog/unreleased/*.md become docs/releases/VERSION.md.
 
 Usage: scripts/release.py VERSION
 The script also writes the version into the sources. It commits nothing. See CONTRIBUTING.md, "Releases".
@@ -40,14 +40,14 @@ def main(version):
     for kind in KINDS:
         if items[kind]:
             text += f"\n## {kind}\n" + "\n".join(items[kind]) + "\n"
-    (root / f"changelog/{version}.md").write_text(text)
+    (root / f"docs/releases/{version}.md").write_text(text)
     for fragment in fragments:
         fragment.unlink()
     source = root / "Sources/NightshiftAPI/Version.swift"
     source.write_text(re.sub(r'(current = )"[^"]*"', rf'\1"{version}"', source.read_text()))
     document = root / "Sources/COpenAPI/openapi.json"
     document.write_text(re.sub(r'("version": )"[^"]*"', rf'\1"{version}"', document.read_text()))
-    print(f"Wrote changelog/{version}.md and the version. Write its summary into CHANGELOG.md, run the tests, commit, and tag v{version}.")
+    print(f"Wrote docs/releases/{version}.md and the version. Write its summary into CHANGELOG.md, run the tests, commit, and tag v{version}.")
 
 
 if __name__ == "__main__":

@@ -52,7 +52,8 @@ import Testing
         let commands = SourceTree.sources(below: "Sources/CLI").flatMap { CommandNames(in: $0.source).all } + ["help"]
         let targets = try tree.text("Makefile").matches(of: /(?m)^([a-z][a-z-]*):/).map { String($0.output.1) }
         try #require(commands.contains("get") && targets.contains("test"))
-        for path in try documents() where !path.hasPrefix("changelog/") {
+        // The changes of a release may name commands that a later one has renamed.
+        for path in try documents() where !path.hasPrefix("changelog/") && !path.hasPrefix("docs/releases/") {
             let page = Markdown(try tree.text(path))
             #expect(page.words(after: "nightshift").subtracting(commands) == [], "\(path)")
             #expect(page.words(after: "make").subtracting(targets) == [], "\(path)")
