@@ -11,7 +11,7 @@ package import Store
 /// `docs/decisions/0002`.
 ///
 /// All methods and their closures run on the actor that created the runner.
-package final class StateRunner<Kept: PartState> {
+package final class StateRunner<Kept: RunnerState> {
     package private(set) var book: Kept
     private var life = Life.new
     private var turns = StepTurns()
@@ -223,4 +223,16 @@ package final class StateRunner<Kept: PartState> {
             return false
         }
     }
+}
+
+/// The state of a feature that still uses a ``StateRunner``.
+package protocol RunnerState: Sendable {
+    associatedtype Moment: Sendable
+    associatedtype Changes: StateChanges
+    associatedtype Effect: Sendable
+
+    mutating func decide(at now: Moment)
+    mutating func takeChanges() -> Changes
+    mutating func takeEffects() -> [Effect]
+    mutating func notWritten(_ changes: Changes, now: Moment)
 }

@@ -2,7 +2,7 @@ import Books
 package import NightshiftAPI
 package import Store
 
-extension LocationState: PartState {}
+extension LocationState: RunnerState {}
 
 extension LocationChanges: StateChanges {
     package func write(

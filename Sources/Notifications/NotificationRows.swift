@@ -3,8 +3,6 @@ package import Foundation
 package import NightshiftAPI
 package import Store
 
-extension NotificationState: PartState {}
-
 extension [NotificationChange]: StateChanges {
     package func write(
         in transaction: StoreTransaction, at reading: ClockReading, each: (() throws -> Void) throws -> Void
@@ -16,19 +14,16 @@ extension [NotificationChange]: StateChanges {
 extension StoreTransaction {
     fileprivate func apply(_ change: NotificationChange, _ reading: ClockReading) throws {
         switch change {
-        case .put(let stored): try put(stored)
-        case .due(let identifier, let app): try notificationIsDue(identifier, of: app)
-        case .shown(let notification, let app, let place, let next):
-            try notificationShown(notification, of: app, place: place, next: next)
-        case .forgetPlace(let identifier, let app): try forgetPlace(identifier, of: app)
-        case .remove(let key): try deleteNotification(key)
+        case .forget(let app): try deleteNotifications(of: app)
         case .app(let record, let app): try putNotifications(record, of: app)
+        case .remove(let stored): try delete(stored)
+        case .update(let stored): try update(stored)
+        case .put(let stored): try put(stored)
         case .respond(let response, let app):
             // If the app has not received an earlier response to the same notification, the later response replaces it.
             try putWake(
                 app, .response, key: response.notification.identifier, payload: try response.payload(), now: reading)
         case .entry(let entry): try record(entry)
-        case .forget(let app): try deleteNotifications(of: app)
         }
     }
 }

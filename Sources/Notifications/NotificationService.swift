@@ -1,4 +1,4 @@
-import Books
+package import Books
 package import Clock
 package import Device
 package import Foundation
@@ -12,7 +12,7 @@ package import Store
 /// One ``NotificationState`` makes the decisions; this actor executes them. When a method returns, its effects are on
 /// disk. When it throws, nothing has changed. Methods that people and apps call throw only ``Problem``. See
 /// `docs/decisions/0045`.
-package actor NotificationService {
+package actor NotificationService: PartService {
     /// The store, clock and other dependencies of the service.
     package struct Environment: Sendable {
         package var store: Store
@@ -61,11 +61,10 @@ package actor NotificationService {
     }
 
     nonisolated let environment: Environment
-    private let kept: StateRunner<NotificationState>
-    /// The alarm for the next deadline, in seconds since 1970.
-    private var alarm = Alarm()
-    /// The time of the next attempt to read rows that other features have written, in seconds since 1970; nil if there
-    /// are no unread rows.
+    package let part: Part<NotificationState>
+    package var alarm = Alarm()
+    /// The time of the next attempt to read rows that other features have written, in boot seconds; nil if there are no
+    /// unread rows.
     private var readAgain: Double?
     /// The seconds before that attempt. The cause of a failure needs time to go away.
     private static let readingPause = 60.0
@@ -75,14 +74,14 @@ package actor NotificationService {
 
     package init(_ environment: Environment) {
         self.environment = environment
-        kept = StateRunner(
+        part = Part(
             NotificationState(), store: environment.store, clock: environment.clock,
             closed: "The notification service is not running.", logger: environment.logger
         ) { environment.clock.now().wallSeconds }
     }
 
-    private var book: NotificationState { kept.book }
-    private nonisolated var now: Double { environment.clock.now().wallSeconds }
+    package nonisolated var clock: any ServiceClock { environment.clock }
+    package var furtherDecision: Double? { readAgain }
 
     // MARK: - Start and stop
 
@@ -90,28 +89,28 @@ package actor NotificationService {
     ///
     /// - Throws: ``StoreError`` if the stored state cannot be read.
     package func prepare() async throws(StoreError) {
-        guard kept.isNew else { return }
+        guard part.isNew else { return }
         let rows = try await environment.store.read { try $0.notifications(NotificationAppRecord.self) }
         for what in rows.unreadable {
             environment.logger.error("A row cannot be read", metadata: ["row": "\(what)"])
         }
-        var book = book
-        book.load(rows)
-        await kept.open(book)
+        var state = state
+        state.load(rows)
+        await part.open(state, hooks)
     }
 
     /// Shows notifications until ``stop()``.
     package func run() async {
         environment.desktop.start()
-        await tell { _, _ in }
+        await look()
         await companions.run(by: self, beside: [{ await $0.followDesktop() }, { await $0.followClock() }])
     }
 
     package func stop() async {
-        guard !kept.isClosed else { return }
+        guard !part.isClosed else { return }
         // The questions are closed now, because the service will not receive their answers.
-        await tell { book, _ in book.withdrawAll() }
-        kept.close()
+        await tell { state, _ in state.withdrawAll() }
+        part.close()
         alarm.cancel()
         for waiter in askers.values.joined() { waiter.resume(returning: nil) }
         askers = [:]
@@ -129,49 +128,16 @@ package actor NotificationService {
         }
     }
 
-    /// Decides again after each change of the wall clock, because such a change affects all times.
-    private func followClock() async {
-        for await _ in environment.clock.wallClockChanges() {
-            alarm.set(for: nil, by: environment.clock) { _ in }
-            await look()
-        }
-    }
-
-    private func setAlarm() {
-        let next = kept.isClosed ? nil : [book.nextDeadline(after: now), readAgain].compactMap(\.self).min()
-        alarm.set(forWallSeconds: next, by: environment.clock) { await self.alarmRang($0) }
-    }
-
-    private func alarmRang(_ moment: Double) async {
-        alarm.rang(moment)
-        await look()
-    }
-
-    private func look() async {
-        if readAgain != nil { await wake() }
-        await tell { _, _ in }
-    }
-
     // MARK: - Steps
 
-    private var hooks: StateRunner<NotificationState>.Hooks { StateRunner.Hooks(decided: { self.setAlarm() }) }
-
-    /// Gives the state an input for which no caller waits, decides, and executes the effects.
-    private func tell(_ input: (inout NotificationState, Double) -> Void) async {
-        for effect in await kept.step(input, hooks).effects { await perform(effect) }
+    /// Reads unread rows again when their time has come.
+    package func decided() {
+        guard let time = readAgain, time <= clock.now().bootSeconds else { return }
+        readAgain = nil
+        companions.yield { await $0.wake() }
     }
 
-    /// Performs a request, and returns when its changes are on disk. If they cannot be written, the state stays
-    /// unchanged.
-    private func ask<Value>(
-        _ input: (inout NotificationState, Double) throws(Problem) -> Value
-    ) async throws(Problem) -> Value {
-        let (value, effects) = try await kept.change(input, hooks)
-        for effect in effects { await perform(effect) }
-        return value
-    }
-
-    private func perform(_ effect: NotificationEffect) async {
+    package func perform(_ effect: NotificationEffect) async {
         switch effect {
         case .present(let token, let app, let notification):
             // This runs in the background, because the app may take time to answer.
@@ -202,7 +168,7 @@ package actor NotificationService {
             companions.yield { await $0.tell { $0.cannotShow(token, now: $1) } }
             return
         }
-        guard let draft = book.draft(of: token, name: entry.name, icon: entry.icon) else { return }
+        guard let draft = state.draft(of: token, name: entry.name, icon: entry.icon) else { return }
         environment.desktop.show(draft, token: token)
     }
 
@@ -211,47 +177,30 @@ package actor NotificationService {
     /// Reads notifications that other features have written or unblocked in separate transactions.
     package func wake() async {
         readAgain = nil
-        while kept.isOpen {
-            await kept.written()
-            let revision = book.revision
-            do throws(StoreError) {
-                let rows = try await environment.store.read { try $0.notifications(NotificationAppRecord.self) }
-                // The state has changed since the rows were read, or its changes are not on disk. The rows lack these
-                // changes, so they are read again.
-                guard !kept.isBeingWritten, book.revision == revision else { continue }
-                if book.hasChanges {
-                    await tell { _, _ in }
-                    guard book.hasChanges else { continue }
-                    return readLater()
-                }
-                return await tell { book, _ in book.load(rows) }
-            } catch {
-                environment.logger.error("The store cannot be read", metadata: ["error": "\(error)"])
-                return readLater()
-            }
-        }
-    }
-
-    private func readLater() {
-        readAgain = now + Self.readingPause
+        guard part.isOpen else { return }
+        let step = await part.reload(
+            { try $0.notifications(NotificationAppRecord.self) }, { state, rows, _ in state.load(rows) }, hooks)
+        for effect in step.effects { await perform(effect) }
+        guard part.isOpen, !step.isWritten else { return }
+        readAgain = clock.now().bootSeconds + Self.readingPause
         setAlarm()
     }
 
     /// Handles an app's entry that was installed or changed, with its new content; nil if it was removed.
     package func installed(_ app: AppID, _ manifest: AppManifest?) async {
         guard manifest == nil else { return }
-        await tell { book, _ in book.forget(app) }
+        await tell { state, _ in state.forget(app) }
     }
 
     // MARK: - Requests of people and apps
 
-    package func permission(of app: AppID) -> NotificationPermission { book.permission(of: app) }
+    package func permission(of app: AppID) -> NotificationPermission { state.permission(of: app) }
 
     /// Sets the user's permission for an app.
     package func setPermission(_ permission: NotificationPermission, of app: AppID) async throws(Problem) {
-        try await ask { (book, now) throws(Problem) in
-            book.setPermission(permission, of: app, now: now)
-            book.withdraw(Self.purpose, of: app)
+        try await ask { (state, now) throws(Problem) in
+            state.setPermission(permission, of: app, now: now)
+            state.withdraw(Self.purpose, of: app)
         }
     }
 
@@ -259,9 +208,9 @@ package actor NotificationService {
     /// is a decision.
     package func requestAuthorization(isProvisional: Bool, for app: AppID) async throws(Problem) -> Bool {
         if isProvisional {
-            return try await ask { (book, now) throws(Problem) in
-                if book.permission(of: app) == .ask { book.setPermission(.provisional, of: app, now: now) }
-                return book.permission(of: app).shows
+            return try await ask { (state, now) throws(Problem) in
+                if state.permission(of: app) == .ask { state.setPermission(.provisional, of: app, now: now) }
+                return state.permission(of: app).shows
             }
         }
         let name = await environment.entry(app)?.name ?? app.rawValue
@@ -275,13 +224,13 @@ package actor NotificationService {
                 ])
         ) { !$0.permission(of: app).isDecided }
         // The user has not answered, or has set the permission in another way.
-        guard let choice else { return book.permission(of: app).shows }
-        return try await ask { (book, now) throws(Problem) in
+        guard let choice else { return state.permission(of: app).shows }
+        return try await ask { (state, now) throws(Problem) in
             // If the user has set the permission in the meantime, that setting takes precedence.
-            if !book.permission(of: app).isDecided {
-                book.setPermission(choice == "allow" ? .allowed : .denied, of: app, now: now)
+            if !state.permission(of: app).isDecided {
+                state.setPermission(choice == "allow" ? .allowed : .denied, of: app, now: now)
             }
-            return book.permission(of: app).shows
+            return state.permission(of: app).shows
         }
     }
 
@@ -312,17 +261,17 @@ package actor NotificationService {
     ///
     /// - Parameter isWanted: returns whether the question is still needed when its turn comes.
     private func ask(_ question: NotificationQuestion, where isWanted: (NotificationState) -> Bool) async -> String? {
-        guard kept.isOpen, let number = await kept.note({ isWanted($0) ? $0.ask(question) : nil }), kept.isOpen else {
+        guard part.isOpen, let number = await part.note({ isWanted($0) ? $0.ask(question) : nil }), part.isOpen else {
             return nil
         }
         return await withCheckedContinuation { continuation in
             askers[number, default: []].append(continuation)
-            companions.yield { await $0.tell { _, _ in } }
+            companions.yield { await $0.look() }
         }
     }
 
     package func add(_ request: NotificationRequest, for app: AppID) async throws(Problem) {
-        try await ask { (book, now) throws(Problem) in try book.add(request, for: app, now: now) }
+        try await ask { (state, now) throws(Problem) in try state.add(request, for: app, now: now) }
     }
 
     /// Removes notifications of the app with the given identifiers. If `identifiers` is nil, removes all of them.
@@ -331,20 +280,20 @@ package actor NotificationService {
     package func remove(_ identifiers: [String]?, of app: AppID, isShown: Bool? = nil) async throws(Problem) {
         // This reads notifications that were written since the last read, so that they are also removed.
         await wake()
-        try await ask { (book, _) throws(Problem) in book.remove(identifiers, of: app, isShown: isShown) }
+        try await ask { (state, _) throws(Problem) in state.remove(identifiers, of: app, isShown: isShown) }
     }
 
     package func setCategories(_ categories: NotificationCategories, for app: AppID) async throws(Problem) {
-        try await ask { (book, _) throws(Problem) in try book.set(categories, for: app) }
+        try await ask { (state, _) throws(Problem) in try state.set(categories, for: app) }
     }
 
     package func setBadge(_ count: Int, for app: AppID) async throws(Problem) {
-        try await ask { (book, _) throws(Problem) in try book.setBadge(count, of: app) }
+        try await ask { (state, _) throws(Problem) in try state.setBadge(count, of: app) }
     }
 
     package func processNotifications(of app: AppID) async -> ProcessNotifications {
-        await kept.written()
-        return book.notifications(of: app)
+        await part.written()
+        return state.notifications(of: app)
     }
 
     private static let purpose = "notifications"

@@ -2,7 +2,7 @@ import Books
 package import NightshiftAPI
 package import Store
 
-extension PushStates: PartState {}
+extension PushStates: RunnerState {}
 
 extension PushStates.Changes: StateChanges {
     package func write(

@@ -2,7 +2,7 @@ import Books
 package import NightshiftAPI
 package import Store
 
-extension RefreshState: PartState {}
+extension RefreshState: RunnerState {}
 
 extension RefreshChanges: StateChanges {
     package func write(

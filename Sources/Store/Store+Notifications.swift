@@ -54,51 +54,42 @@ extension StoreTransaction {
         ).execute(arguments: [stored.app.rawValue, stored.state == .shown, Limits.notifications])
     }
 
-    /// Records that a notification is shown. Its row replaces that of an older shown notification with the same
-    /// identifier. The row of the notification that was pending or due is deleted. With `next`, that row stays, and is
-    /// pending until that time.
-    ///
-    /// - Parameters:
-    ///   - place: The notification server that shows it, and its number there; nil if the notification server cannot
-    ///     report events about it.
-    ///   - next: The next time that a repeating notification is shown.
-    package func notificationShown(
-        _ notification: AppNotification, of app: AppID, place: StoredNotification.Place?, next: Double? = nil
-    ) throws {
-        if let next {
-            try db.cachedStatement(
-                sql: """
-                    UPDATE notifications SET due_at = ?, state = 'pending'
-                    WHERE app = ? AND identifier = ? AND state <> 'shown'
-                    """
-            ).execute(arguments: [next, app.rawValue, notification.identifier])
-        } else {
-            try deleteNotification(
-                StoredNotification.Key(app: app, identifier: notification.identifier, isShown: false))
-        }
-        var shown = StoredNotification(app: app, notification: notification, state: .shown)
-        shown.place = place
-        try put(shown)
-    }
-
-    /// Records that a notification is due. Later changes of the wall clock no longer affect it.
-    package func notificationIsDue(_ identifier: String, of app: AppID) throws {
-        try db.cachedStatement(
-            sql: "UPDATE notifications SET state = 'due' WHERE app = ? AND identifier = ? AND state = 'pending'"
-        ).execute(arguments: [app.rawValue, identifier])
-    }
-
-    /// Records that the server will report no more events about a shown notification.
-    package func forgetPlace(_ identifier: String, of app: AppID) throws {
+    /// Changes the row of a notification, which keeps its place in the order. If another feature has replaced the
+    /// notification in the meantime, nothing changes.
+    package func update(_ stored: StoredNotification) throws {
         try db.cachedStatement(
             sql: """
-                UPDATE notifications SET server = NULL, number = NULL
-                WHERE app = ? AND identifier = ? AND state = 'shown'
+                UPDATE notifications SET state = ?, due_at = ?, delay = ?, repeats = ?, server = ?, number = ?
+                WHERE \(Self.sameNotification)
                 """
-        ).execute(arguments: [app.rawValue, identifier])
+        ).execute(
+            arguments: [
+                stored.state.rawValue, stored.due, stored.delay, stored.repeats, stored.place?.server,
+                stored.place.map { Int64($0.number) },
+            ] + (try Self.arguments(stored)))
     }
 
-    package func deleteNotification(_ key: StoredNotification.Key) throws {
+    /// Deletes the row of a notification. If another feature has replaced the notification in the meantime, nothing
+    /// changes.
+    package func delete(_ stored: StoredNotification) throws {
+        try db.cachedStatement(sql: "DELETE FROM notifications WHERE \(Self.sameNotification)")
+            .execute(arguments: Self.arguments(stored))
+    }
+
+    /// The condition that a row contains a notification: the same key, and the same date.
+    private static let sameNotification = """
+        app = ? AND identifier = ? AND (state = 'shown') = ?
+            AND json_extract(record, '$.date') = json_extract(?, '$.date')
+        """
+
+    private static func arguments(_ stored: StoredNotification) throws -> StatementArguments {
+        [
+            stored.app.rawValue, stored.notification.identifier, stored.key.isShown,
+            try Columns.encode(stored.notification),
+        ]
+    }
+
+    private func deleteNotification(_ key: StoredNotification.Key) throws {
         try db.cachedStatement(
             sql: "DELETE FROM notifications WHERE app = ? AND identifier = ? AND (state = 'shown') = ?"
         ).execute(arguments: [key.app.rawValue, key.identifier, key.isShown])

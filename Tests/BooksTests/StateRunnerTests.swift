@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// A persistent state that consists of applied words, requested words and words on disk.
-private struct Words: PartState {
+private struct Words: RunnerState {
     struct Changes: StateChanges {
         var words: [String]
         var isEmpty: Bool { words.isEmpty }

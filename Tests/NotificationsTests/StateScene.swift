@@ -10,6 +10,8 @@ struct StateScene {
     static let all = NotificationServer(identity: "bus/:1.5", capabilities: ["actions", "body", "body-markup"])
 
     var book = NotificationState()
+    /// The state that the disk contains.
+    private var durable = NotificationState()
     var rows: [StoredNotification] = []
     var records: [AppID: NotificationAppRecord] = [:]
     var responses: [NotificationResponse] = []
@@ -45,19 +47,22 @@ struct StateScene {
 
     /// Writes a row as other features do, in its own transaction.
     mutating func put(_ notification: AppNotification, due: Double?, app: AppID = app) {
-        write(.put(StoredNotification(app: app, notification: notification, due: due)))
+        insert(StoredNotification(app: app, notification: notification, due: due))
         load()
     }
 
     mutating func load() {
         var kept = StoredNotifications<NotificationAppRecord>()
         (kept.apps, kept.notifications) = (records, rows)
-        step { [kept] book, _ in book.load(kept) }
+        book.load(kept)
+        durable = book
+        step { _, _ in }
     }
 
     /// Restarts the service after a crash.
     mutating func restart() {
         book = NotificationState()
+        durable = book
         load()
         step { $0.apply(.connected, now: $1) }
         serve(server)
@@ -86,7 +91,7 @@ struct StateScene {
         var isFirst = true
         while true {
             book.decide(at: now)
-            for change in book.takeChanges() { write(change) }
+            write()
             let todo = book.takeEffects()
             guard isFirst || !todo.isEmpty else { return }
             isFirst = false
@@ -95,14 +100,11 @@ struct StateScene {
     }
 
     /// Makes the write of `input` fail. During that write, `later` runs, and its changes are written.
-    mutating func fail(_ input: (inout NotificationState, Double) -> Void, later: (inout Self) -> Void) {
+    mutating func fail(_ input: (inout NotificationState, Double) -> Void, later: (inout Self) -> Void = { _ in }) {
         input(&book, now)
         book.decide(at: now)
-        let (changes, todo) = (book.takeChanges(), book.takeEffects())
-        for effect in todo { perform(effect) }
+        for effect in book.takeEffects() { perform(effect) }
         later(&self)
-        book.notWritten(changes, now: now)
-        step { _, _ in }
     }
 
     private mutating func perform(_ effect: NotificationEffect) {
@@ -122,36 +124,26 @@ struct StateScene {
         }
     }
 
+    /// Writes the difference between the state and the disk.
+    private mutating func write() {
+        for change in book.changes(since: durable) { write(change) }
+        book.wrote(book)
+        durable = book
+        assert(book.changes(since: durable).isEmpty)
+    }
+
     private mutating func write(_ change: NotificationChange) {
         switch change {
-        case .put(let stored): insert(stored)
-        case .due(let identifier, let app):
-            for index in rows.indices where rows[index].key == key(identifier, app, false) {
-                rows[index].state = .due
-            }
-        case .shown(let notification, let app, let place, let next):
-            let waiting = key(notification.identifier, app, false)
-            if let next {
-                for index in rows.indices where rows[index].key == waiting {
-                    (rows[index].state, rows[index].due) = (.pending, next)
-                }
-            } else {
-                rows.removeAll { $0.key == waiting }
-            }
-            var shown = StoredNotification(app: app, notification: notification, state: .shown)
-            shown.place = place
-            insert(shown)
-        case .forgetPlace(let identifier, let app):
-            for index in rows.indices where rows[index].key == key(identifier, app, true) {
-                rows[index].place = nil
-            }
-        case .remove(let key): rows.removeAll { $0.key == key }
-        case .app(let record, let app): records[app] = record
-        case .respond(let response, _): responses.append(response)
-        case .entry(let entry): entries.append(entry)
         case .forget(let app):
             rows.removeAll { $0.app == app }
             records[app] = nil
+        case .app(let record, let app): records[app] = record
+        case .remove(let stored): rows.removeAll { $0.key == stored.key }
+        case .update(let stored):
+            for index in rows.indices where rows[index].key == stored.key { rows[index] = stored }
+        case .put(let stored): insert(stored)
+        case .respond(let response, _): responses.append(response)
+        case .entry(let entry): entries.append(entry)
         }
     }
 
@@ -161,9 +153,5 @@ struct StateScene {
         let same = rows.filter { $0.app == stored.app && ($0.state == .shown) == (stored.state == .shown) }
         let old = Set(same.dropLast(Limits.notifications).map(\.key))
         rows.removeAll { old.contains($0.key) }
-    }
-
-    private func key(_ identifier: String, _ app: AppID, _ isShown: Bool) -> StoredNotification.Key {
-        StoredNotification.Key(app: app, identifier: identifier, isShown: isShown)
     }
 }

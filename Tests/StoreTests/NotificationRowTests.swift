@@ -51,48 +51,44 @@ import Testing
         }
         #expect(released == [true, false, false, false])
         #expect(try await Self.kept(store).notifications.map(\.due) == [9, 7.25])
-        try await store.write { transaction in
-            try transaction.notificationIsDue("a", of: Self.app)
-            try transaction.notificationShown(Self.notification("a"), of: Self.other, place: nil)
-        }
-        #expect(try await Self.kept(store).notifications.map(\.state) == [.due, .shown])
-        try await store.write { transaction in
-            try transaction.notificationShown(Self.notification("a"), of: Self.app, place: Self.place)
-            try transaction.putNotification(Self.notification("a", title: "New"), for: Self.app, due: nil)
-        }
-        var rows = try await store.read { try $0.notifications(of: Self.app) }
-        #expect(rows.map(\.state) == [.shown, .pending] && rows.map(\.place) == [Self.place, nil])
-        #expect(rows.map(\.notification.title) == ["Title", "New"])
-        try await store.write { transaction in
-            try transaction.notificationShown(Self.notification("a", title: "New"), of: Self.app, place: Self.place)
-            try transaction.forgetPlace("a", of: Self.app)
-        }
-        rows = try await store.read { try $0.notifications(of: Self.app) }
-        #expect(rows.map(\.state) == [.shown] && rows.map(\.place) == [nil])
-        #expect(rows.map(\.notification.title) == ["New"])
     }
 
-    @Test func `R3: A repeating notification still waits for its next time after it is shown`() async throws {
+    @Test func `R3: A changed notification keeps its place in the order, and an added one comes last`() async throws {
         let store = try await StoreFixture.inMemory()
-        var repeating = StoredNotification(app: Self.app, notification: Self.notification("a"), due: 60)
-        (repeating.delay, repeating.repeats) = (60, true)
-        try await store.write { [repeating] transaction in
-            try transaction.put(repeating)
-            try transaction.notificationIsDue("a", of: Self.app)
-            try transaction.notificationShown(repeating.notification, of: Self.app, place: nil, next: 120)
+        var first = StoredNotification(app: Self.app, notification: Self.notification("a"), due: 5)
+        let second = StoredNotification(app: Self.app, notification: Self.notification("b"), due: 6)
+        var shown = StoredNotification(app: Self.app, notification: Self.notification("a"), state: .shown)
+        shown.place = Self.place
+        try await store.write { [first, shown] transaction in
+            for stored in [first, second, shown] { try transaction.put(stored) }
         }
-        repeating.due = 120
-        var shown = StoredNotification(app: Self.app, notification: repeating.notification, state: .shown)
-        #expect(try await Self.kept(store).notifications == [repeating, shown])
-        try await store.write { [shown] transaction in
-            try transaction.deleteNotification(shown.key)
+        (first.state, first.due, first.delay, first.repeats, shown.place) = (.due, 7, 8, true, nil)
+        try await store.write { [first, shown] transaction in
+            for stored in [shown, first] { try transaction.update(stored) }
         }
-        #expect(try await Self.kept(store).notifications == [repeating])
-        shown.state = .pending
-        try await store.write { [shown] transaction in
-            try transaction.deleteNotification(shown.key)
+        #expect(try await Self.kept(store).notifications == [first, second, shown])
+        try await store.write { [first] in try $0.put(first) }
+        #expect(try await Self.kept(store).notifications == [second, shown, first])
+        try await store.write { [first] in try $0.delete(first) }
+        #expect(try await Self.kept(store).notifications == [second, shown])
+    }
+
+    @Test func `R3: A notification that another feature has replaced is neither changed nor deleted`() async throws {
+        let store = try await StoreFixture.inMemory()
+        var old = StoredNotification(app: Self.app, notification: Self.notification("a", title: "Old"), due: 5)
+        var new = Self.notification("a", title: "New")
+        new.date += 1
+        try await store.write { [old, new] transaction in
+            try transaction.put(old)
+            try transaction.putNotification(new, for: Self.app, due: 9)
         }
-        #expect(try await Self.kept(store).notifications.isEmpty)
+        old.state = .due
+        try await store.write { [old] transaction in
+            try transaction.update(old)
+            try transaction.delete(old)
+        }
+        #expect(
+            try await Self.kept(store).notifications == [StoredNotification(app: Self.app, notification: new, due: 9)])
     }
 
     @Test func `R3: The store deletes the oldest notifications when too many are pending or shown`()
@@ -101,9 +97,9 @@ import Testing
         let store = try await StoreFixture.inMemory()
         try await store.write { transaction in
             for number in 0..<(Limits.notifications + 3) {
-                let (waits, shown) = (Self.notification("\(number)"), Self.notification("\(number)"))
-                try transaction.notificationShown(shown, of: Self.app, place: nil)
-                try transaction.putNotification(waits, for: Self.app, due: nil)
+                let notification = Self.notification("\(number)")
+                try transaction.put(StoredNotification(app: Self.app, notification: notification, state: .shown))
+                try transaction.putNotification(notification, for: Self.app, due: nil)
             }
             try transaction.putNotification(Self.notification("x"), for: Self.other, due: nil)
         }

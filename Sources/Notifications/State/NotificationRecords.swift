@@ -14,19 +14,17 @@ package struct NotificationAppRecord: Hashable, Sendable, Codable {
 
 /// A change that a transaction writes. The changes of a transaction are written in order.
 package enum NotificationChange: Hashable, Sendable {
-    case put(StoredNotification)
-    /// The notification is due. It remains due if the wall clock is set back.
-    case due(String, AppID)
-    /// The notification is shown. `next` is the next time of a repeating notification.
-    case shown(AppNotification, AppID, StoredNotification.Place?, next: Double?)
-    case forgetPlace(String, AppID)
-    case remove(StoredNotification.Key)
+    /// The app was removed, so its data is deleted.
+    case forget(AppID)
     case app(NotificationAppRecord, AppID)
+    case remove(StoredNotification)
+    /// A notification that has changed. It keeps its place in the order.
+    case update(StoredNotification)
+    /// A notification that comes last in the order. It replaces the one with the same key.
+    case put(StoredNotification)
     /// The user has responded to a notification, so the app is woken.
     case respond(NotificationResponse, AppID)
     case entry(JournalEntry)
-    /// The app was removed, so its data is deleted.
-    case forget(AppID)
 }
 
 /// An effect of a decision on apps, the user or the notification server.

@@ -1,3 +1,4 @@
+import Books
 import Foundation
 package import NightshiftAPI
 import Store
@@ -20,7 +21,6 @@ extension NotificationState {
                 permission == .denied || stored.state == .shown || !stored.notification.isRemote
             }
         }
-        if let record = apps[app] { change(.app(record, app)) }
         effects.append(.permissionChanged(app))
         note(.notificationPermission, app, permission.rawValue, now)
     }
@@ -48,7 +48,6 @@ extension NotificationState {
         stored.repeats = request.repeats
         if let index = index(stored.key) { items.remove(at: index) }
         items.append(Item(stored: stored))
-        change(.put(stored))
         prune(app, isShown: false)
     }
 
@@ -68,7 +67,6 @@ extension NotificationState {
     private mutating func removeItems(of app: AppID, _ isMeant: (StoredNotification) -> Bool) {
         for item in items where item.stored.app == app && isMeant(item.stored) {
             if let place = item.stored.place { close(place) }
-            change(.remove(item.stored.key))
         }
         items.removeAll { $0.stored.app == app && isMeant($0.stored) }
     }
@@ -85,7 +83,6 @@ extension NotificationState {
         }
         guard apps[app]?.categories ?? [] != categories.categories else { return }
         apps[app, default: NotificationAppRecord()].categories = categories.categories
-        if let record = apps[app] { change(.app(record, app)) }
     }
 
     package mutating func setBadge(_ count: Int, of app: AppID) throws(Problem) {
@@ -103,7 +100,6 @@ extension NotificationState {
         let count = min(max(0, count), Limits.badge)
         guard apps[app]?.badge ?? 0 != count else { return }
         apps[app, default: NotificationAppRecord()].badge = count
-        if let record = apps[app] { change(.app(record, app)) }
         effects.append(.badge(app, count))
     }
 
@@ -132,7 +128,7 @@ extension NotificationState {
         items.removeAll { $0.stored.app == app }
         asked.remove(app)
         apps[app] = nil
-        change(.forget(app))
+        outbox.append(.forget(app))
     }
 
     // MARK: - Validation

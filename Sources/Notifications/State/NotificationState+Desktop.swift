@@ -1,3 +1,4 @@
+import Books
 package import Device
 import Foundation
 import NightshiftAPI
@@ -78,7 +79,6 @@ extension NotificationState {
         let stored = items[index].stored
         guard let choice = stored.notification.choice(key) else { return }
         items.remove(at: index)
-        change(.remove(stored.key))
         respond(stored, choice.action, now)
         if choice.isForeground { effects.append(.activate(stored.app)) }
     }
@@ -95,18 +95,16 @@ extension NotificationState {
         switch reason {
         case .dismissed:
             items.remove(at: index)
-            change(.remove(stored.key))
             guard category(of: stored.notification, stored.app)?.tellsOfDismissal == true else { return }
             respond(stored, NotificationResponse.dismissed, now)
         case .expired, .other:
             // The notification stays in the app's list. Its place is cleared, because the server may reuse the number.
             items[index].stored.place = nil
-            change(.forgetPlace(stored.notification.identifier, stored.app))
         }
     }
 
     private mutating func respond(_ stored: StoredNotification, _ action: String, _ now: Double) {
-        change(.respond(NotificationResponse(notification: stored.notification, action: action), stored.app))
+        outbox.append(.respond(NotificationResponse(notification: stored.notification, action: action), stored.app))
         let word =
             switch action {
             case NotificationResponse.opened: "opened"

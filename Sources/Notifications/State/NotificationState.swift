@@ -1,3 +1,4 @@
+package import Books
 package import Device
 import Foundation
 package import NightshiftAPI
@@ -5,9 +6,9 @@ package import Store
 
 /// The state of apps' notifications and the decisions about them, as a pure value.
 ///
-/// ``decide(at:)`` makes decisions based on the inputs. ``takeChanges()`` returns the changes for one transaction, and
+/// ``decide(at:)`` makes decisions based on the inputs. ``changes(since:)`` returns what a transaction has to write, and
 /// ``takeEffects()`` returns the effects to execute after that transaction. Times are seconds since 1970.
-package struct NotificationState: Sendable {
+package struct NotificationState: PartState {
     struct Item: Hashable, Sendable {
         var stored: StoredNotification
         var phase = Phase.waiting
@@ -44,16 +45,12 @@ package struct NotificationState: Sendable {
     /// again before the next start of the service.
     var asked: Set<AppID> = []
     var server: NotificationServer?
-    var changes: [NotificationChange] = []
+    var outbox = Outbox<Output>()
+    var journal = Outbox<JournalEntry>()
     var effects: [NotificationEffect] = []
     private var lastToken: Int64 = 0
-    /// The time of the next attempt to write changes, unless a step writes them earlier.
-    private var again: Double?
 
     package init() {}
-
-    /// A number that grows with every change.
-    package private(set) var revision = 0
 
     /// Replaces the state with the complete stored state. The progress of known notifications is kept.
     package mutating func load(_ kept: StoredNotifications<NotificationAppRecord>) {
@@ -82,64 +79,15 @@ package struct NotificationState: Sendable {
             .became(stored.app, stored.notification.identifier, .crowded, stored.notification.date))
     }
 
-    package mutating func takeChanges() -> [NotificationChange] {
-        defer { changes = [] }
-        again = nil
-        return changes
-    }
-
-    /// Handles a failed transaction. Its changes come first in the next transaction, and are written with their present
-    /// values, because later changes may have been written since.
-    package mutating func notWritten(_ changes: [NotificationChange], now: Double) {
-        self.changes = Array((changes.flatMap(asItIs) + self.changes).suffix(Self.mostChanges))
-        again = now + Self.pauseAfterFailure
-    }
-
-    /// The seconds before the next attempt. The disk needs time to recover.
-    private static let pauseAfterFailure = 60.0
-
-    private func asItIs(_ change: NotificationChange) -> [NotificationChange] {
-        switch change {
-        case .put(let stored): present(stored.key)
-        case .due(let identifier, let app):
-            present(StoredNotification.Key(app: app, identifier: identifier, isShown: false))
-        case .forgetPlace(let identifier, let app):
-            present(StoredNotification.Key(app: app, identifier: identifier, isShown: true))
-        case .shown(let notification, let app, _, _):
-            asItIs(.remove(StoredNotification.Key(app: app, identifier: notification.identifier, isShown: false)))
-                + present(StoredNotification.Key(app: app, identifier: notification.identifier, isShown: true))
-        case .remove(let key): index(key) == nil ? [change] : present(key)
-        case .app(_, let app): apps[app].map { [.app($0, app)] } ?? []
-        case .forget(let app):
-            // An app with the same id may have been added in the meantime.
-            [change] + asItIs(.app(NotificationAppRecord(), app))
-                + items.filter { $0.stored.app == app }.map { .put($0.stored) }
-        case .respond, .entry: [change]
-        }
-    }
-
-    /// Returns the change that writes a notification in its present state. If the notification is gone, returns no
-    /// change, because its removal is a separate change.
-    private func present(_ key: StoredNotification.Key) -> [NotificationChange] {
-        index(key).map { [.put(items[$0].stored)] } ?? []
-    }
-
-    /// Whether there are changes to write. After a step, this means that the step's transaction has failed.
-    package var hasChanges: Bool { !changes.isEmpty }
-
-    /// The maximum number of changes that are kept after failures. An ordinary disk failure leaves fewer.
-    private static let mostChanges = 1_000
-
     package mutating func takeEffects() -> [NotificationEffect] {
         defer { effects = [] }
         return effects
     }
 
-    /// Returns the time of the next due notification or of the next attempt to write, whichever is earlier.
-    package func nextDeadline(after now: Double) -> Double? {
-        let times = items.filter { $0.stored.state == .pending && !$0.phase.isUnderWay }.compactMap(\.stored.due)
-        return (times + [again].compactMap(\.self)).filter { $0 > now }.min()
-    }
+    /// The time of the next due notification.
+    package private(set) var nextDeadline: Double?
+
+    package var nextDecision: DecisionTime? { nextDeadline.map { .wallSeconds($0) } }
 
     package func permission(of app: AppID) -> NotificationPermission { apps[app]?.permission ?? .ask }
 
@@ -148,11 +96,6 @@ package struct NotificationState: Sendable {
     mutating func newToken() -> Int64 {
         lastToken += 1
         return lastToken
-    }
-
-    mutating func change(_ change: NotificationChange) {
-        changes.append(change)
-        revision += 1
     }
 
     // MARK: - Showing
@@ -197,6 +140,8 @@ package struct NotificationState: Sendable {
             }
         }
         lookAtQuestions()
+        nextDeadline = items.filter { $0.stored.state == .pending && !$0.phase.isUnderWay }.compactMap(\.stored.due)
+            .filter { $0 > now }.min()
     }
 
     /// Limits the remaining delay of notifications to their original delay after the clock was set back. Otherwise, the
@@ -208,7 +153,6 @@ package struct NotificationState: Sendable {
                 continue
             }
             items[index].stored.due = now + delay
-            change(.put(items[index].stored))
         }
     }
 
@@ -221,7 +165,6 @@ package struct NotificationState: Sendable {
     private mutating func becomesDue(at index: Int) -> Bool {
         guard items[index].stored.state == .pending else { return false }
         items[index].stored.state = .due
-        change(.due(items[index].stored.notification.identifier, items[index].stored.app))
         return true
     }
 
@@ -326,7 +269,7 @@ package struct NotificationState: Sendable {
         let stored = items[index].stored
         var notification = complete(stored.notification, of: stored.app)
         notification.date = Date(timeIntervalSince1970: now)
-        let next = reschedule(at: index, now)
+        finish(at: index, now)
         var shown = StoredNotification(app: stored.app, notification: notification, state: .shown)
         if let old = self.index(shown.key) {
             // If the server did not replace the old notification, it still shows it.
@@ -335,38 +278,23 @@ package struct NotificationState: Sendable {
         }
         shown.place = place
         items.append(Item(stored: shown))
-        change(.shown(notification, stored.app, place, next: next))
         if state == .shown { note(.notificationShown, stored.app, notification.identifier, now) }
         prune(stored.app, isShown: true)
     }
 
-    /// Removes a waiting notification that is not shown, or sets its next time if it repeats.
-    mutating func finish(at index: Int, _ now: Double) {
-        let stored = items[index].stored
-        if let next = reschedule(at: index, now) {
-            var later = stored
-            (later.state, later.due) = (.pending, next)
-            change(.put(later))
-        } else {
-            change(.remove(stored.key))
-        }
-    }
-
     /// Removes a waiting notification from the list. If it repeats, it gets its next time instead.
-    private mutating func reschedule(at index: Int, _ now: Double) -> Double? {
+    mutating func finish(at index: Int, _ now: Double) {
         let stored = items[index].stored
         guard stored.repeats, let delay = stored.delay, delay > 0 else {
             items.remove(at: index)
-            return nil
+            return
         }
         // Times that were missed are skipped.
         let planned = (stored.due ?? now) + delay
-        let next = planned > now ? planned : now + delay
         items[index].stored.state = .pending
-        items[index].stored.due = next
+        items[index].stored.due = planned > now ? planned : now + delay
         items[index].phase = .waiting
         items[index].state = nil
-        return next
     }
 
     /// Removes an app's oldest notifications beyond the limit, as the store does.
@@ -385,11 +313,10 @@ package struct NotificationState: Sendable {
     }
 
     mutating func note(_ decision: Decision, _ app: AppID, _ detail: String?, _ now: Double) {
-        change(
-            .entry(
-                JournalEntry(
-                    time: Date(timeIntervalSince1970: now), decision: decision, app: app,
-                    detail: detail.map(NotificationText.line))))
+        journal.note(
+            JournalEntry(
+                time: Date(timeIntervalSince1970: now), decision: decision, app: app,
+                detail: detail.map(NotificationText.line)))
     }
 }
 
