@@ -91,16 +91,17 @@ package final class Part<State: PartState> {
     ///
     /// - Parameters:
     ///   - durable: the state that was read.
-    ///   - begin: a closure that applies the start of the service, and events that arrived before it.
+    ///   - begin: a closure that applies the start of the service, and what the earlier state got by ``note(_:)``.
     package func open(
-        _ durable: State, _ hooks: Hooks, begin: (inout State, State.Moment) -> Void = { _, _ in }
+        _ durable: State, _ hooks: Hooks, begin: (inout State, _ earlier: State, State.Moment) -> Void = { _, _, _ in }
     ) async {
         await beginStep()
         defer { turns.end() }
         guard life == .new else { return }
+        let earlier = state
         self.durable = durable
         state = durable
-        begin(&state, now())
+        begin(&state, earlier, now())
         life = .open
         _ = await commit(hooks)
     }

@@ -28,6 +28,11 @@ package protocol PartState: Sendable {
     mutating func wrote(_ copy: Self)
 }
 
+extension PartState {
+    /// Empties the outboxes, because their rows are on disk, or there is no disk.
+    package mutating func countAsWritten() { wrote(self) }
+}
+
 /// The time of a decision, by one of the clocks.
 package enum DecisionTime: Hashable, Sendable {
     case bootSeconds(Double)

@@ -1,4 +1,4 @@
-import Books
+package import Books
 package import Clock
 package import Foundation
 package import Logging
@@ -12,7 +12,7 @@ package import Store
 /// One ``LocationState`` decides, and this actor executes. When a method returns, its effects are on disk. When a
 /// method throws, nothing has changed. Apps are notified only after their event is on disk, or could not be written.
 /// Methods that users and apps call throw only ``Problem``. See `docs/decisions/0043`.
-package actor LocationService {
+package actor LocationService: PartService {
     /// The store, clock and other dependencies of the service.
     package struct Environment: Sendable {
         /// A function that asks the user whether an app with this name may use the location, for the app's reason. It
@@ -62,10 +62,9 @@ package actor LocationService {
     }
 
     nonisolated let environment: Environment
-    let kept: StateRunner<LocationState>
+    package let part: Part<LocationState>
     private let entries: EntryReading
-    /// The alarm for the next deadline, in boot seconds.
-    private var alarm = Alarm()
+    package var alarm = Alarm()
     /// Callers waiting until the location sources are known.
     private var waitingForSources: [CheckedContinuation<Void, Never>] = []
     /// The number of reports of available sources so far.
@@ -78,13 +77,13 @@ package actor LocationService {
     package init(_ environment: Environment) {
         self.environment = environment
         entries = EntryReading(environment.manifests)
-        kept = StateRunner(
+        part = Part(
             LocationState(bootID: environment.clock.now().bootID), store: environment.store, clock: environment.clock,
             closed: "The location service is not running.", logger: environment.logger
         ) { environment.now }
     }
 
-    var book: LocationState { kept.book }
+    package nonisolated var clock: any ServiceClock { environment.clock }
     nonisolated var now: LocationMoment { environment.now }
 
     // MARK: - Start and stop
@@ -94,7 +93,7 @@ package actor LocationService {
     ///
     /// - Throws: ``StoreError`` if the stored state cannot be read.
     package func prepare() async throws(StoreError) {
-        guard kept.isNew else { return }
+        guard part.isNew else { return }
         let manifests = await environment.manifests()
         let (rows, seenBefore) = try await environment.store.read { transaction in
             (
@@ -105,10 +104,11 @@ package actor LocationService {
         for what in rows.unreadable {
             environment.logger.error("A row cannot be read", metadata: ["row": "\(what)"])
         }
-        let now = now
-        let book = LocationState(
-            rows, manifests: manifests, bootID: book.bootID, seenBefore: seenBefore, moment: book.moment, now: now)
-        await kept.open(book)
+        let bootID = environment.clock.now().bootID
+        await part.open(LocationState(rows), hooks) { state, earlier, now in
+            state.apply(earlier.moment)
+            state.begin(manifests, bootID: bootID, seenBefore: seenBefore, unreadable: rows.unreadable, now: now)
+        }
     }
 
     /// Makes decisions until ``stop()``.
@@ -116,12 +116,12 @@ package actor LocationService {
         await look()
         await companions.run(by: self, beside: [{ await $0.followSources() }])
         // The receiver's seconds are written here, because otherwise they are written only together with other changes.
-        await kept.flush { $0.writeAll() }
+        await part.flush { $0.writeAll() }
     }
 
     package func stop() {
-        guard !kept.isClosed else { return }
-        kept.close()
+        guard !part.isClosed else { return }
+        part.close()
         alarm.cancel()
         environment.source.shutdown()
         companions.finish()
@@ -132,36 +132,6 @@ package actor LocationService {
 
     private func followSources() async {
         for await update in environment.source.updates { await take(update) }
-    }
-
-    private func look() async { await tell { _, _ in } }
-
-    private func setAlarm() {
-        alarm.set(for: kept.isClosed ? nil : book.nextDeadline, by: environment.clock) { await self.alarmRang($0) }
-    }
-
-    private func alarmRang(_ moment: Double) async {
-        alarm.rang(moment)
-        await look()
-    }
-
-    // MARK: - Steps
-
-    private var hooks: StateRunner<LocationState>.Hooks { StateRunner.Hooks(decided: { self.follow() }) }
-
-    /// Applies an input that has no waiting caller to the state, decides, and executes the effects.
-    func tell(_ input: (inout LocationState, LocationMoment) -> Void) async {
-        for effect in await kept.step(input, hooks).effects { await perform(effect) }
-    }
-
-    /// Performs a request, and returns when its changes are on disk. If they cannot be written, nothing has changed.
-    func ask<Value>(
-        _ input: (inout LocationState, LocationMoment) throws(Problem) -> Value
-    ) async throws(Problem) -> Value {
-        let (value, effects) = try await kept.change(input, hooks)
-        for effect in effects { await perform(effect) }
-        await kept.written()
-        return value
     }
 
     // MARK: - Streams
@@ -180,8 +150,8 @@ package actor LocationService {
             of: LocationUpdate.self, bufferingPolicy: .bufferingNewest(Self.mostUnread))
         updates[number] = continuation
         do throws(Problem) {
-            try await ask { (book, now) throws(Problem) in
-                try book.follow(number, wanted, for: app, asksUser: asksUser, now: now)
+            try await ask { (state, now) throws(Problem) in
+                try state.follow(number, wanted, for: app, asksUser: asksUser, now: now)
             }
         } catch {
             updates[number] = nil
@@ -194,7 +164,7 @@ package actor LocationService {
 
     private func endUpdates(_ number: Int) async {
         guard updates.removeValue(forKey: number) != nil else { return }
-        await tell { book, _ in book.unfollow(number) }
+        await tell { state, _ in state.unfollow(number) }
     }
 
     /// The number of locations buffered for an app. If there are more, the oldest are dropped.
@@ -202,13 +172,12 @@ package actor LocationService {
 
     // MARK: - Effects of a step
 
-    /// Sets the alarm, sends requests to the sources, and delivers locations. These effects do not wait for the disk.
-    private func follow() {
-        setAlarm()
+    /// Sends requests to the sources, and delivers locations. These effects do not wait for the disk.
+    package func decided() {
         // The request is sent before the first suspension point. Otherwise a later request could be sent before an
         // earlier one.
-        if let wish = kept.take({ $0.takeWish() }) { environment.source.want(wish) }
-        for delivery in kept.take({ $0.takeDeliveries() }) {
+        if let wish = part.take({ $0.takeWish() }) { environment.source.want(wish) }
+        for delivery in part.take({ $0.takeDeliveries() }) {
             let stream = updates[delivery.number]
             stream?.yield(delivery.update)
             guard delivery.isLast else { continue }
@@ -217,11 +186,11 @@ package actor LocationService {
         }
     }
 
-    private func perform(_ effect: LocationEffect) async {
+    package func perform(_ effect: LocationEffect) async {
         switch effect {
         case .permission(let app):
             // The current permission is sent, because the notices of two changes could arrive in the wrong order.
-            if let notice = book.notice(for: app) { await environment.permissionChanged(app, notice) }
+            if let notice = state.notice(for: app) { await environment.permissionChanged(app, notice) }
         case .wakesChanged(let app): await environment.wakesChanged(app)
         case .ask(let app, let name, let reason, let permission):
             // The question runs in the background, because the caller does not wait for the user's answer.
@@ -231,9 +200,12 @@ package actor LocationService {
 
     private func askUser(_ app: AppID, _ name: String, _ reason: String?, _ permission: LocationPermission) async {
         let answer = await environment.ask(app, name, reason, permission)
-        guard let answer else { return await tell { $0.asked(app, nil, now: $1) } }
+        guard let answer else {
+            await tell { $0.asked(app, nil, now: $1) }
+            return
+        }
         do throws(Problem) {
-            try await ask { book, now in book.asked(app, answer, now: now) }
+            try await ask { state, now in state.asked(app, answer, now: now) }
         } catch {
             environment.logger.error("An answer could not be stored", metadata: ["app": "\(app)", "error": "\(error)"])
             // The stored answer was not changed, so the user can be asked again.
@@ -244,15 +216,15 @@ package actor LocationService {
     // MARK: - Events
 
     package func apply(_ moment: DeviceState) async {
-        guard !kept.isNew else { return await kept.note { $0.apply(moment) } }
-        await tell { book, _ in book.apply(moment) }
+        guard !part.isNew else { return await part.note { $0.apply(moment) } }
+        await tell { state, _ in state.apply(moment) }
     }
 
     /// Handles an update of a location source.
     package func take(_ update: FixUpdate) async {
         if case .sources = update { sourcesTold += 1 }
         await tell { $0.take(update, now: $1) }
-        if book.sources != nil { sourcesAreKnown() }
+        if state.sources != nil { sourcesAreKnown() }
     }
 
     /// Returns when the available sources are known and the report about them is at most a few seconds old. This takes
@@ -261,8 +233,8 @@ package actor LocationService {
     /// An app asks what can be monitored before it monitors anything, and the sources report changes unasked only while
     /// an app monitors something.
     func sourcesToBeKnown() async {
-        while book.sources == nil, !kept.isClosed { await withCheckedContinuation { waitingForSources.append($0) } }
-        guard !kept.isClosed, book.sourcesMayHaveChanged(now) else { return }
+        while state.sources == nil, !part.isClosed { await withCheckedContinuation { waitingForSources.append($0) } }
+        guard !part.isClosed, state.sourcesMayHaveChanged(now) else { return }
         let toldBefore = sourcesTold
         // If the sources have sent a report in the meantime, that report may be newer than this answer, which is then
         // ignored.
@@ -295,12 +267,12 @@ package actor LocationService {
 
     /// Reads all desktop entries again if the app is unknown, because its entry may have been installed by hand.
     func readEntries(for app: AppID) async throws(Problem) {
-        if book.manifests[app] == nil { try await readEntries() }
+        if state.manifests[app] == nil { try await readEntries() }
     }
 
     func readEntries() async throws(Problem) {
-        guard !kept.isNew, let manifests = await entries.read() else { return }
-        guard kept.isOpen else { throw kept.refusal }
+        guard !part.isNew, let manifests = await entries.read() else { return }
+        guard part.isOpen else { throw part.refusal }
         await tell { $0.read(manifests, now: $1) }
     }
 }

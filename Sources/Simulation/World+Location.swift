@@ -1,3 +1,4 @@
+import Books
 import Apps
 import Location
 import NightshiftAPI
@@ -137,21 +138,27 @@ extension World {
     }
 
     private mutating func carryOutLocation() -> Bool {
-        let (changes, effects) = (location.book.takeChanges(), location.book.takeEffects())
-        for entry in changes.entries { record(entry) }
+        let effects = location.book.takeEffects()
+        let (outputs, entries) = (location.book.outbox.rows, location.book.journal.rows)
+        location.book.countAsWritten()
+        for entry in entries { record(entry) }
         var touched: [AppID] = []
-        for cancellation in changes.cancelled {
-            let index = index(of: cancellation.app)
-            apps[index].locationWakes.removeAll { cancellation.covers($0) }
-            touched.append(cancellation.app)
-        }
-        for wake in changes.begun {
-            location.count(wake)
-            let index = index(of: wake.app)
-            // A new row replaces the row with the same key.
-            apps[index].locationWakes.removeAll { $0.source == wake.source && $0.key == wake.key }
-            apps[index].locationWakes.append(location.row(wake, now))
-            touched.append(wake.app)
+        for output in outputs {
+            switch output {
+            case .begin(let wake):
+                location.count(wake)
+                let index = index(of: wake.app)
+                // A new row replaces the row with the same key.
+                apps[index].locationWakes.removeAll { $0.source == wake.source && $0.key == wake.key }
+                apps[index].locationWakes.append(location.row(wake, now))
+                touched.append(wake.app)
+            case .cancel(let cancellation):
+                let index = index(of: cancellation.app)
+                apps[index].locationWakes.removeAll { cancellation.covers($0) }
+                touched.append(cancellation.app)
+            // Apps of a trace stay installed.
+            case .remove: break
+            }
         }
         for case .wakesChanged(let app) in effects { touched.append(app) }
         for app in touched {

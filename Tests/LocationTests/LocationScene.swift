@@ -8,6 +8,8 @@ import Store
 /// after a few seconds. Locations are metres east and north of a point in Berlin.
 struct LocationScene {
     var book = LocationState(bootID: "boot")
+    /// The state that the disk contains.
+    private var durable = LocationState(bootID: "boot")
     private(set) var rows = LocationRows()
     /// The events that the state has sent, with their times.
     private(set) var told: [(wake: LocationWake, at: Double)] = []
@@ -76,15 +78,17 @@ struct LocationScene {
             answer = wish.fix == nil ? nil : boot + delay
             if let accuracy = wish.fix { asked.append((boot, accuracy)) }
         }
-        write(book.takeChanges())
+        write()
         effects += book.takeEffects()
     }
 
-    private mutating func write(_ changes: LocationChanges) {
-        guard !changes.isEmpty else { return }
-        guard !isFull else { return book.notWritten(changes, now: now) }
+    private mutating func write() {
+        let changes = book.changes(since: durable)
+        guard !changes.isEmpty, !isFull else { return }
         rows.write(changes)
-        for wake in changes.begun { told.append((wake, boot)) }
+        for case .begin(let wake) in changes.outputs { told.append((wake, boot)) }
+        book.wrote(book)
+        durable = book
     }
 
     mutating func install(_ app: AppID = app, _ permission: LocationPermission = .always) {
@@ -154,9 +158,9 @@ struct LocationScene {
             boot = 10
         }
         let manifests = manifests ?? Array(book.manifests.values)
-        book = LocationState(
-            try rows.kept(), manifests: manifests, bootID: bootID, seenBefore: seenBefore,
-            moment: DeviceState(), now: now)
+        durable = LocationState(try rows.kept())
+        book = durable
+        book.begin(manifests, bootID: bootID, seenBefore: seenBefore, now: now)
         answer = nil
         wish = FixDemand()
         look()
@@ -186,17 +190,19 @@ struct LocationRows {
 
     mutating func write(_ changes: LocationChanges) {
         writes += 1
-        for app in changes.removed {
-            apps[app] = nil
-            wakes.removeAll { $0.app == app }
+        for output in changes.outputs {
+            switch output {
+            case .begin(let wake):
+                wakes.removeAll { ($0.app, $0.source, $0.key) == (wake.app, wake.source, wake.key) }
+                wakes.append(wake)
+            case .cancel(let cancellation): wakes.removeAll { cancellation.covers($0) }
+            case .remove(let app):
+                apps[app] = nil
+                wakes.removeAll { $0.app == app }
+            }
         }
-        for cancellation in changes.cancelled { wakes.removeAll { cancellation.covers($0) } }
         for (app, record) in changes.apps { apps[app] = try? JSON.encode(record) }
         if let record = changes.device { device = try? JSON.encode(record) }
-        for wake in changes.begun {
-            wakes.removeAll { ($0.app, $0.source, $0.key) == (wake.app, wake.source, wake.key) }
-            wakes.append(wake)
-        }
         journal += changes.entries
     }
 

@@ -106,20 +106,26 @@ package enum LocationCancellation: Hashable, Sendable {
     }
 }
 
+/// A row that is written, or a set of rows that is deleted, once.
+package enum LocationOutput: Hashable, Sendable {
+    case begin(LocationWake)
+    case cancel(LocationCancellation)
+    /// The app was removed, so its rows are deleted.
+    case remove(AppID)
+
+    var wake: LocationWake? {
+        if case .begin(let wake) = self { wake } else { nil }
+    }
+}
+
 /// The changes that one transaction writes, in the order of these properties.
 package struct LocationChanges: Sendable {
-    package var removed: Set<AppID> = []
-    package var cancelled: [LocationCancellation] = []
+    package var outputs: [LocationOutput]
     package var apps: [AppID: LocationRecord] = [:]
     package var device: DeviceLocationRecord?
-    package var begun: [LocationWake] = []
-    package var entries: [JournalEntry] = []
+    package var entries: [JournalEntry]
 
-    package init() {}
-
-    package var isEmpty: Bool {
-        removed.isEmpty && cancelled.isEmpty && apps.isEmpty && device == nil && begun.isEmpty && entries.isEmpty
-    }
+    package var isEmpty: Bool { outputs.isEmpty && apps.isEmpty && device == nil && entries.isEmpty }
 }
 
 /// An effect that is executed once the changes are on disk, or could not be written.

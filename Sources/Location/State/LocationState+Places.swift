@@ -1,3 +1,4 @@
+import Books
 import Foundation
 package import NightshiftAPI
 import Scheduler
@@ -31,18 +32,9 @@ extension LocationState {
         request?.isAnswered = true
         failures = 0
         deliver(followers.take(fix, now: now.bootSeconds), now)
-        let before = sides
         for event in plan.moved(to: fix, wanted: request?.accuracy) { cross(event, fix, now) }
-        if sides != before { marks.device = true }
         if let cell, fix.time >= cell.since { self.cell?.isPlaced = true }
         for app in watchingChanges { change(app, at: fix, now) }
-    }
-
-    /// The side of each region boundary on which the device is.
-    private var sides: [RegionState] {
-        order.flatMap { app in
-            (apps[app]?.regions ?? [:]).keys.sorted().map { plan.state(of: $0, of: app) }
-        }
     }
 
     private mutating func cross(_ event: LocationPlan.Event, _ fix: Fix, _ now: LocationMoment) {
@@ -86,7 +78,6 @@ extension LocationState {
                 // The first event of an app must have a location. After this, a change to another cell counts as a
                 // significant change.
                 _ = apps[app]?.change.moved(to: SignificantChange.Place(fix: fix, cell: cell.name))
-                marks.apps.insert(app)
                 continue
             }
             change(app, at: fix, cell: cell.name, now)
@@ -134,9 +125,8 @@ extension LocationState {
         // the foreground and must not be woken then.
         let timeout = apps[app]?.permission == .whenInUse ? Self.foregroundNoticeTimeout : nil
         let wake = LocationWake(app: app, source: source, key: key, event: event, timeout: timeout)
-        marks.begun.removeAll { $0.app == app && $0.source == source && $0.key == key }
-        marks.begun.append(wake)
-        marks.apps.insert(app)
+        outbox.removeAll { $0.wake.map { $0.app == app && $0.source == source && $0.key == key } ?? false }
+        outbox.append(.begin(wake))
     }
 
     func described(_ fix: Fix, _ now: LocationMoment) -> Place {
@@ -259,9 +249,8 @@ extension LocationState {
     private mutating func charge(_ seconds: Double, _ now: LocationMoment) {
         let sharers = charged.filter { apps[$0] != nil }
         guard seconds > 0, seconds.isFinite, !sharers.isEmpty else { return }
-        if marks.later.isEmpty { marks.laterSince = now.bootSeconds }
+        if receiverSince == nil { receiverSince = now.bootSeconds }
         for app in sharers { apps[app]?.receiver.add(seconds / Double(sharers.count), now.local) }
-        marks.later.formUnion(sharers)
     }
 
     /// The maximum number of seconds between a location and the change to a new cell, for the location to count as

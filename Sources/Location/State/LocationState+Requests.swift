@@ -27,8 +27,6 @@ extension LocationState {
         // Events of the old region must not be delivered for the new one.
         if known != nil { cancel(.region(app, region.identifier)) }
         putIntoPlan(app, now)
-        marks.apps.insert(app)
-        marks.device = true
         note(.regionAdded, app, region.identifier, now)
     }
 
@@ -42,8 +40,6 @@ extension LocationState {
         guard apps[app]?.regions.removeValue(forKey: identifier) != nil else { return false }
         plan.remove(identifier, of: app)
         cancel(.region(app, identifier))
-        marks.apps.insert(app)
-        marks.device = true
         note(.regionRemoved, app, identifier, now)
         return true
     }
@@ -56,7 +52,6 @@ extension LocationState {
         know(app)
         apps[app]?.monitorsSignificantChanges = isOn
         apps[app]?.change = SignificantChange()
-        marks.apps.insert(app)
         if isOn { tellLastPlace(app, now) } else { cancel(.significantChange(app)) }
     }
 
@@ -85,7 +80,6 @@ extension LocationState {
         case .whenInUse:
             guard permission == .always, !record.wasAskedForAlways else { return }
             apps[app]?.wasAskedForAlways = true
-            marks.apps.insert(app)
         case .denied, .always: return
         }
         asking[app] = record.permission
@@ -111,7 +105,6 @@ extension LocationState {
         know(app)
         apps[app]?.permission = permission
         apps[app]?.wasAskedForAlways = false
-        marks.apps.insert(app)
         note(.locationPermission, app, permission.rawValue, now)
         effects.append(.permission(app))
         putIntoPlan(app, now)
@@ -120,7 +113,6 @@ extension LocationState {
         guard wasAllowed != isAllowed(app) else { return }
         // The earlier events no longer count. The device may have changed sides while monitoring was off, and these
         // changes are not reported later.
-        marks.device = true
         apps[app]?.change = SignificantChange()
         tellLastPlace(app, now)
     }

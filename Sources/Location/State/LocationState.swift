@@ -1,3 +1,4 @@
+package import Books
 import Foundation
 package import NightshiftAPI
 package import Scheduler
@@ -5,10 +6,10 @@ package import Store
 
 /// The state of the location feature: requests of apps, permissions, and the next request to the sources.
 ///
-/// A pure value: locations, device states and requests go in. ``decide(at:)`` decides, ``takeChanges()`` returns the
-/// changes for one transaction, ``takeEffects()`` returns the effects to execute after it, and ``takeWish()`` returns
-/// the request for the sources. See `docs/decisions/0043`.
-package struct LocationState: Sendable {
+/// A pure value: locations, device states and requests go in. ``decide(at:)`` decides, ``changes(since:)`` returns what
+/// a transaction has to write, ``takeEffects()`` returns the effects to execute after it, and ``takeWish()`` returns the
+/// request for the sources. See `docs/decisions/0043`.
+package struct LocationState: PartState {
     package internal(set) var apps: [AppID: LocationRecord] = [:]
     /// The manifests of installed apps.
     package internal(set) var manifests: [AppID: AppManifest] = [:]
@@ -21,7 +22,8 @@ package struct LocationState: Sendable {
     package internal(set) var sources: [LocationStatus.SourceStatus]?
     /// The time of the last report about the available sources.
     var sourcesTime = -Double.infinity
-    let bootID: String
+    /// The boot to which the boot seconds of the state belong.
+    private(set) var bootID: String
     /// The number of seconds of uptime in earlier boots, as recorded by the store.
     var seenBefore = 0.0
     var canMonitorRegions = false
@@ -51,22 +53,13 @@ package struct LocationState: Sendable {
     /// The last demand sent to the sources. `wish` is the demand that is to be sent.
     var toldWish = FixDemand()
     var wish: FixDemand?
-    var marks = Marks()
+    package internal(set) var outbox = Outbox<LocationOutput>()
+    package internal(set) var journal = Outbox<JournalEntry>()
+    /// The time since which the receiver's seconds may differ from those on disk; nil if they do not.
+    var receiverSince: Double?
+    /// Whether the next write is made even if only the receiver's seconds have changed.
+    var writesReceiver = false
     var effects: [LocationEffect] = []
-
-    /// The changes that are not on disk yet.
-    struct Marks: Sendable {
-        var removed: Set<AppID> = []
-        var cancelled: [LocationCancellation] = []
-        var apps: Set<AppID> = []
-        /// The apps of which only the receiver's seconds have changed since `laterSince`. Such a change alone does not
-        /// cause a write.
-        var later: Set<AppID> = []
-        var laterSince = 0.0
-        var device = false
-        var begun: [LocationWake] = []
-        var entries: [JournalEntry] = []
-    }
 
     /// The number of seconds after which the state of an app without a desktop entry is deleted. This is uptime over
     /// all boots, because the wall clock may be wrong.
@@ -86,28 +79,30 @@ package struct LocationState: Sendable {
 
     package init(bootID: String) { self.bootID = bootID }
 
-    /// Restores the stored state.
+    /// Restores the stored state. ``begin(_:bootID:seenBefore:unreadable:now:)`` must follow.
+    package init(_ kept: StoredLocation<LocationRecord, DeviceLocationRecord>) {
+        bootID = kept.device?.bootID ?? ""
+        apps = kept.apps
+        if let record = kept.device { plan = record.plan }
+    }
+
+    /// Applies the start of the service.
     ///
     /// - Parameters:
     ///   - manifests: the manifests of installed apps; nil if the desktop entries cannot be read.
     ///   - seenBefore: the value of ``StoreTransaction/secondsSeenBefore()``.
-    package init(
-        _ kept: StoredLocation<LocationRecord, DeviceLocationRecord>, manifests: [AppManifest]?, bootID: String,
-        seenBefore: Double, moment: DeviceState, now: LocationMoment
+    ///   - unreadable: the names of rows that could not be read.
+    package mutating func begin(
+        _ manifests: [AppManifest]?, bootID: String, seenBefore: Double, unreadable: [String] = [], now: LocationMoment
     ) {
-        self.bootID = bootID
         self.seenBefore = seenBefore
-        self.moment = moment
-        apps = kept.apps
-        if let record = kept.device { plan = record.plan }
         // The sides of the boundaries are kept. The last location is not kept, because it is outdated.
         plan.restarted()
-        if kept.device?.bootID != bootID {
+        if self.bootID != bootID {
             for id in apps.keys { apps[id]?.change.restarted(now: now.bootSeconds) }
-            marks.apps.formUnion(apps.keys)
-            marks.device = !apps.isEmpty
+            self.bootID = bootID
         }
-        for what in kept.unreadable { note(.unreadable, nil, what, now) }
+        for what in unreadable { note(.unreadable, nil, what, now) }
         if let manifests { read(manifests, now: now) }
         for id in Set(plan.apps).union(apps.keys) { putIntoPlan(id, now) }
     }
@@ -116,7 +111,7 @@ package struct LocationState: Sendable {
     var order: [AppID] { apps.keys.sorted { $0.rawValue < $1.rawValue } }
 
     mutating func note(_ decision: Decision, _ app: AppID?, _ detail: String?, _ now: LocationMoment) {
-        marks.entries.append(
+        journal.note(
             JournalEntry(
                 time: Date(timeIntervalSince1970: now.seconds), decision: decision, app: app, detail: detail))
     }
@@ -160,8 +155,8 @@ package struct LocationState: Sendable {
     }
 
     mutating func cancel(_ cancellation: LocationCancellation) {
-        marks.begun.removeAll { cancellation.covers($0) }
-        marks.cancelled.append(cancellation)
+        outbox.removeAll { $0.wake.map(cancellation.covers) ?? false }
+        outbox.append(.cancel(cancellation))
         effects.append(.wakesChanged(cancellation.app))
     }
 
@@ -206,17 +201,13 @@ package struct LocationState: Sendable {
                 if present - since > Self.absence { remove(app, now) }
             } else {
                 apps[app]?.goneSeen = present
-                marks.apps.insert(app)
                 updateWatching(app, now)
             }
         }
     }
 
     private mutating func seen(_ app: AppID, _ now: LocationMoment) {
-        if apps[app]?.goneSeen != nil {
-            apps[app]?.goneSeen = nil
-            marks.apps.insert(app)
-        }
+        apps[app]?.goneSeen = nil
         updateWatching(app, now)
     }
 
@@ -229,20 +220,13 @@ package struct LocationState: Sendable {
         followers.setActive(false, app, now: now.bootSeconds)
         guard apps.removeValue(forKey: app) != nil else { return }
         plan.remove(app)
-        marks.begun.removeAll { $0.app == app }
-        marks.cancelled.removeAll { $0.app == app }
-        marks.apps.remove(app)
-        marks.later.remove(app)
-        marks.removed.insert(app)
-        marks.device = true
+        outbox.append(.remove(app))
         effects.append(.wakesChanged(app))
     }
 
     /// Adds a record for the app, unless it already has one.
     mutating func know(_ app: AppID) {
-        guard apps[app] == nil else { return }
-        apps[app] = LocationRecord()
-        marks.apps.insert(app)
+        if apps[app] == nil { apps[app] = LocationRecord() }
     }
 
     @discardableResult
@@ -264,7 +248,14 @@ package struct LocationState: Sendable {
         let held = watchingChanges.compactMap { apps[$0]?.change.due }.min()
         let asked = request.map { $0.since + Self.timeout } ?? nextFix(now)
         nextDeadline = [held, asked].compactMap(\.self).min()
-        if now.bootSeconds - marks.laterSince >= Self.longestDelay { writeAll() }
+        if let receiverSince, now.bootSeconds - receiverSince >= Self.longestDelay { writeAll() }
+    }
+
+    package var nextDecision: DecisionTime? { nextDeadline.map { .bootSeconds($0) } }
+
+    package mutating func takeEffects() -> [LocationEffect] {
+        defer { effects = [] }
+        return effects
     }
 
     /// Returns whether the report about available sources may be outdated. The sources report changes unasked only

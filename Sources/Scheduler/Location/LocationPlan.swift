@@ -135,6 +135,19 @@ package struct LocationPlan: Hashable, Sendable, Codable {
         paused.contains(app) ? [] : Array((machines[app] ?? [:]).values)
     }
 
+    /// Returns whether another plan has the same regions, with the device on the same sides of their boundaries.
+    package func hasSameSides(as other: LocationPlan) -> Bool {
+        machines == other.machines
+            || machines.count == other.machines.count
+                && machines.allSatisfy { app, regions in
+                    let others = other.machines[app] ?? [:]
+                    return regions.count == others.count
+                        && regions.allSatisfy { identifier, machine in
+                            others[identifier].map { $0.region == machine.region && $0.state == machine.state } ?? false
+                        }
+                }
+    }
+
     /// Handles a restart of the clock of fixes after a boot. The side of each boundary on which the device is stays
     /// known.
     package mutating func restarted() {
