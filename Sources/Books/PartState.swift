@@ -92,3 +92,25 @@ extension Outbox<JournalEntry> {
     /// Adds a journal entry. While the disk cannot be written, only the newest entries are kept.
     package mutating func note(_ entry: JournalEntry) { append(entry, limit: 1_000) }
 }
+
+/// The rows of a table that have to be written. They are named by those who change them, because the rows change with time
+/// as well, and that alone is not worth a write.
+package struct Touched<Key: Hashable & Sendable>: Sendable {
+    private var numbers: [Key: Int] = [:]
+    private var last = 0
+
+    package init() {}
+
+    package mutating func touch(_ key: Key) {
+        last += 1
+        numbers[key] = last
+    }
+
+    package mutating func remove(_ key: Key) { numbers[key] = nil }
+
+    /// Returns the rows that were named since an earlier copy of this value.
+    package func changed(since copy: Self) -> Set<Key> {
+        guard last != copy.last else { return [] }
+        return Set(numbers.filter { copy.numbers[$0.key] != $0.value }.keys)
+    }
+}

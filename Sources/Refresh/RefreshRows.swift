@@ -2,19 +2,17 @@ import Books
 package import NightshiftAPI
 package import Store
 
-extension RefreshState: RunnerState {}
-
 extension RefreshChanges: StateChanges {
     package func write(
         in transaction: StoreTransaction, at reading: ClockReading, each: (() throws -> Void) throws -> Void
     ) throws {
-        for app in removed { try each { try transaction.deleteRefresh(of: app) } }
+        for case .remove(let app) in outputs { try each { try transaction.deleteRefresh(of: app) } }
         // Deletions come first, because a task that begins to run replaces its waiting row.
         for (key, task) in tasks where task == nil { try each { try transaction.deleteScheduledTask(key) } }
         for task in tasks.values { if let task { try each { try transaction.put(task) } } }
         for (app, record) in apps { try each { try transaction.putRefresh(record, of: app) } }
         if let device { try each { try transaction.putRefreshOfDevice(device) } }
-        for wake in begun {
+        for wake in outputs.compactMap(\.wake) {
             try each {
                 try transaction.putWake(
                     wake.app, wake.source, key: wake.key, payload: try wake.task.map { try JSON.encode($0) },
@@ -23,7 +21,8 @@ extension RefreshChanges: StateChanges {
             }
         }
         for entry in entries { try each { try transaction.record(entry) } }
-        for app in forgotten { try each { try transaction.deleteUse(of: app) } }
+        // The deletion comes last, because the entries of this transaction may contain the use.
+        for case .forgetUse(let app) in outputs { try each { try transaction.deleteUse(of: app) } }
         guard let through = endsThrough else { return }
         try each {
             let taken = try transaction.wakeEnds(of: RefreshService.sources).map(\.id).filter { $0 <= through }

@@ -1,4 +1,4 @@
-import Books
+package import Books
 package import Clock
 package import Foundation
 package import Logging
@@ -12,7 +12,7 @@ package import Store
 /// One ``RefreshState`` makes the decisions; this actor executes them. When a method returns, its effects are on disk.
 /// When it throws, nothing has changed. Methods that people and apps call throw only ``Problem``. See
 /// `docs/decisions/0037`.
-package actor RefreshService {
+package actor RefreshService: PartService {
     /// The store, clock and other dependencies of the service.
     package struct Environment: Sendable {
         package var store: Store
@@ -51,23 +51,22 @@ package actor RefreshService {
     }
 
     nonisolated let environment: Environment
-    private let kept: StateRunner<RefreshState>
+    package let part: Part<RefreshState>
     private let entries: EntryReading
-    /// The alarm for the next deadline, in seconds since 1970.
-    private var alarm = Alarm()
+    package var alarm = Alarm()
     private let companions = Mailbox<RefreshService>()
 
     package init(_ environment: Environment) {
         self.environment = environment
         entries = EntryReading(environment.manifests)
-        let book = RefreshState(now: LocalMoment(seconds: environment.clock.now().wallSeconds))
-        kept = StateRunner(
-            book, store: environment.store, clock: environment.clock, closed: "Background refresh is not running.",
+        let state = RefreshState(now: LocalMoment(seconds: environment.clock.now().wallSeconds))
+        part = Part(
+            state, store: environment.store, clock: environment.clock, closed: "Background refresh is not running.",
             logger: environment.logger
         ) { environment.now }
     }
 
-    private var book: RefreshState { kept.book }
+    package nonisolated var clock: any ServiceClock { environment.clock }
     private nonisolated var now: LocalMoment { environment.now }
 
     // MARK: - Start and stop
@@ -77,7 +76,7 @@ package actor RefreshService {
     ///
     /// - Throws: ``StoreError`` if the stored state cannot be read.
     package func prepare() async throws(StoreError) {
-        guard kept.isNew else { return }
+        guard part.isNew else { return }
         let manifests = await environment.manifests() ?? []
         let (rows, wakes, ends, seenBefore) = try await environment.store.read { transaction in
             (
@@ -89,11 +88,11 @@ package actor RefreshService {
         for what in rows.unreadable {
             environment.logger.error("A row cannot be read", metadata: ["row": "\(what)"])
         }
-        let now = now
-        var book = RefreshState(rows, manifests: manifests, moment: book.moment, now: now)
-        book.take(ends, now: now)
-        book.resume(wakes, seen: seenBefore + environment.clock.now().bootSeconds, now: now)
-        await kept.open(book)
+        let seen = seenBefore + clock.now().bootSeconds
+        await part.open(RefreshState(rows, now: now), hooks) { state, earlier, now in
+            state.apply(earlier.moment, now: now)
+            state.begin(manifests, ends: ends, wakes: wakes, seen: seen, unreadable: rows.unreadable, now: now)
+        }
     }
 
     /// Runs background refresh until ``stop()``.
@@ -103,59 +102,17 @@ package actor RefreshService {
     }
 
     package func stop() {
-        guard !kept.isClosed else { return }
-        kept.close()
+        guard !part.isClosed else { return }
+        part.close()
         alarm.cancel()
         companions.finish()
     }
 
-    /// Decides again after each change of the wall clock, because such a change affects all times.
-    private func followClock() async {
-        for await _ in environment.clock.wallClockChanges() {
-            alarm.set(for: nil, by: environment.clock) { _ in }
-            await look()
-        }
-    }
-
-    private func look() async { await tell { _, _ in } }
-
-    private func setAlarm() {
-        alarm.set(forWallSeconds: kept.isClosed ? nil : book.nextDeadline, by: environment.clock) {
-            await self.alarmRang($0)
-        }
-    }
-
-    private func alarmRang(_ moment: Double) async {
-        alarm.rang(moment)
-        await look()
-    }
-
-    // MARK: - Steps
-
-    private var hooks: StateRunner<RefreshState>.Hooks { StateRunner.Hooks(decided: { self.setAlarm() }) }
-
-    /// Gives the state an input for which no caller waits, decides, and executes the effects.
-    private func tell(_ input: (inout RefreshState, LocalMoment) -> Void) async {
-        await perform(await kept.step(input, hooks).effects)
-    }
-
-    /// Performs a request, and returns when its changes are on disk. If they cannot be written, the state stays
-    /// unchanged.
-    private func ask<Value>(
-        _ input: (inout RefreshState, LocalMoment) throws(Problem) -> Value
-    ) async throws(Problem) -> Value {
-        let (value, effects) = try await kept.change(input, hooks)
-        await perform(effects)
-        return value
-    }
-
-    private func perform(_ effects: [RefreshEffect]) async {
-        for effect in effects {
-            switch effect {
-            case .expire(let app, let source, let key): await environment.expire(app, source, key)
-            // This sends the current value. The notices of two changes could otherwise arrive in the wrong order.
-            case .availability(let app): await environment.availabilityChanged(app, book.availability(of: app))
-            }
+    package func perform(_ effect: RefreshEffect) async {
+        switch effect {
+        case .expire(let app, let source, let key): await environment.expire(app, source, key)
+        // This sends the current value. The notices of two changes could otherwise arrive in the wrong order.
+        case .availability(let app): await environment.availabilityChanged(app, state.availability(of: app))
         }
     }
 
@@ -171,7 +128,7 @@ package actor RefreshService {
     // MARK: - Events
 
     package func apply(_ moment: DeviceState) async {
-        guard !kept.isNew else { return await kept.note { [now] in $0.apply(moment, now: now) } }
+        guard !part.isNew else { return await part.note { [now] in $0.apply(moment, now: now) } }
         await tell { $0.apply(moment, now: $1) }
     }
 
@@ -186,7 +143,7 @@ package actor RefreshService {
         await tell { $0.forceQuit(app, now: $1) }
     }
 
-    package func launched(_ app: AppID) async { await tell { book, _ in book.launched(app) } }
+    package func launched(_ app: AppID) async { await tell { state, _ in state.launched(app) } }
 
     /// Handles an app's entry that was installed or changed, with its new content; nil if it was removed.
     package func installed(_ app: AppID, _ manifest: AppManifest?) async {
@@ -196,7 +153,7 @@ package actor RefreshService {
 
     /// Handles the new ends of wakes that are on disk.
     package func wakesEnded() async {
-        guard kept.isOpen else { return }
+        guard part.isOpen else { return }
         do throws(StoreError) {
             let ends = try await environment.store.read { try Self.ends($0) }
             guard !ends.isEmpty else { return }
@@ -210,43 +167,43 @@ package actor RefreshService {
 
     package func status() async throws(Problem) -> RefreshStatus {
         try await readEntries()
-        await kept.written()
-        return book.status(now)
+        await part.written()
+        return state.status(now)
     }
 
     package func status(of app: AppID) async throws(Problem) -> AppRefreshStatus {
         try await readEntries(for: app)
-        await kept.written()
+        await part.written()
         return try known(app)
     }
 
     package func change(_ change: RefreshChange) async throws(Problem) -> RefreshStatus {
-        try await ask { (book, now) throws(Problem) in try book.change(change, now: now) }
-        return book.status(now)
+        try await ask { (state, now) throws(Problem) in try state.change(change, now: now) }
+        return state.status(now)
     }
 
     package func change(_ app: AppID, _ change: AppRefreshChange) async throws(Problem) -> AppRefreshStatus {
         try await readEntries(for: app)
-        try await ask { (book, now) throws(Problem) in try book.change(app, change, now: now) }
+        try await ask { (state, now) throws(Problem) in try state.change(app, change, now: now) }
         return try known(app)
     }
 
     /// Deletes the learned use of an app; if `app` is nil, of all apps and the device.
     package func forget(_ app: AppID?) async throws(Problem) {
         if let app { try await readEntries(for: app) }
-        try await ask { (book, now) throws(Problem) in try book.forget(app, now: now) }
+        try await ask { (state, now) throws(Problem) in try state.forget(app, now: now) }
     }
 
     /// Begins a fetch at once, without the planner's decision.
     package func fetchNow(_ app: AppID) async throws(Problem) -> AppRefreshStatus {
         try await readEntries(for: app)
-        try await ask { (book, now) throws(Problem) in try book.fetchNow(app, now: now) }
+        try await ask { (state, now) throws(Problem) in try state.fetchNow(app, now: now) }
         return try known(app)
     }
 
     package func availability(of app: AppID) async -> RefreshAvailability {
         await hear(of: app)
-        return book.availability(of: app)
+        return state.availability(of: app)
     }
 
     // MARK: - Requests of apps
@@ -254,49 +211,49 @@ package actor RefreshService {
     /// Sets the minimum interval between fetches that an app requests.
     package func setInterval(_ interval: RefreshInterval, for app: AppID) async throws(Problem) {
         try await readEntries(for: app)
-        try await ask { (book, now) throws(Problem) in
-            try book.require(app)
-            book.set(interval, byAppOf: app, now: now)
+        try await ask { (state, now) throws(Problem) in
+            try state.require(app)
+            state.set(interval, byAppOf: app, now: now)
         }
     }
 
     package func submit(_ task: ScheduledTask, for app: AppID, isInFront: Bool) async throws(Problem) {
         try await readEntries(for: app)
-        try await ask { (book, now) throws(Problem) in
-            try book.submit(task, for: app, isInFront: isInFront, now: now)
+        try await ask { (state, now) throws(Problem) in
+            try state.submit(task, for: app, isInFront: isInFront, now: now)
         }
     }
 
     /// Cancels a waiting task of an app; if `identifier` is nil, all its waiting tasks.
     package func cancel(_ identifier: String?, of app: AppID) async throws(Problem) {
-        _ = try await ask { (book, now) throws(Problem) in book.cancel(identifier, of: app, now: now) }
+        _ = try await ask { (state, now) throws(Problem) in state.cancel(identifier, of: app, now: now) }
     }
 
     /// Cancels a waiting task, or a running continued task, at the user's request.
     package func cancelForUser(_ identifier: String, of app: AppID) async throws(Problem) {
         try await readEntries(for: app)
-        try await ask { (book, now) throws(Problem) in try book.cancelForUser(identifier, of: app, now: now) }
+        try await ask { (state, now) throws(Problem) in try state.cancelForUser(identifier, of: app, now: now) }
     }
 
     /// Returns the waiting tasks of an app.
     package func scheduledTasks(of app: AppID) async throws(Problem) -> [ScheduledTask] {
         try await readEntries(for: app)
-        try book.require(app)
-        return book.pending(of: app).map(\.task)
+        try state.require(app)
+        return state.pending(of: app).map(\.task)
     }
 
     /// Reports the progress of a continued task.
     package func progress(_ identifier: String, _ progress: ScheduledTaskProgress, of app: AppID) async throws(Problem)
     {
-        try await ask { (book, now) throws(Problem) in
-            try book.progress(identifier, progress, of: app, now: now)
+        try await ask { (state, now) throws(Problem) in
+            try state.progress(identifier, progress, of: app, now: now)
         }
     }
 
     /// Reads all entries again if the app is unknown, because its entry may have been copied to the directory without a
     /// request to the service.
     private func readEntries(for app: AppID) async throws(Problem) {
-        if book.manifests[app] == nil { try await readEntries() }
+        if state.manifests[app] == nil { try await readEntries() }
     }
 
     /// Reads all entries again if the app is unknown, like ``readEntries(for:)``. If the entries cannot be read, the
@@ -307,14 +264,14 @@ package actor RefreshService {
     }
 
     private func readEntries() async throws(Problem) {
-        guard !kept.isNew, let manifests = await entries.read() else { return }
-        guard kept.isOpen else { throw kept.refusal }
+        guard !part.isNew, let manifests = await entries.read() else { return }
+        guard part.isOpen else { throw part.refusal }
         await tell { $0.read(manifests, now: $1) }
     }
 
     private func known(_ app: AppID) throws(Problem) -> AppRefreshStatus {
-        guard let status = book.status(of: app, now) else {
-            _ = try book.require(app)
+        guard let status = state.status(of: app, now) else {
+            _ = try state.require(app)
             throw .notFound("There is no app '\(app)'.")
         }
         return status

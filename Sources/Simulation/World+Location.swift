@@ -1,5 +1,5 @@
-import Books
 import Apps
+import Books
 import Location
 import NightshiftAPI
 import Refresh

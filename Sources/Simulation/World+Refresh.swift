@@ -1,4 +1,5 @@
 import Apps
+import Books
 import Foundation
 import NightshiftAPI
 import Refresh
@@ -115,22 +116,23 @@ extension World {
     }
 
     private mutating func carryOut() -> Bool {
-        let (changes, effects) = (refresh.book.takeChanges(), refresh.book.takeEffects())
-        for entry in changes.entries { record(entry) }
-        for wake in changes.begun {
+        let (begun, effects) = (refresh.book.outbox.rows.compactMap(\.wake), refresh.book.takeEffects())
+        for entry in refresh.book.journal.rows { record(entry) }
+        refresh.book.countAsWritten()
+        for wake in begun {
             refresh.count(wake)
             let index = index(of: wake.app)
             // A new row replaces the row with the same key.
             apps[index].refreshWakes.removeAll { $0.source == wake.source && $0.key == wake.key }
             apps[index].refreshWakes.append(refresh.row(wake, now))
         }
-        for wake in changes.begun {
+        for wake in begun {
             let index = index(of: wake.app)
             perform(index) { [wanted = apps[index].wanted] in $0.setWantedWakes(wanted, now: $1) }
         }
         for case .expire(let app, let source, let key) in effects {
             perform(index(of: app)) { $0.expireWake(source, key: key, now: $1) ?? [] }
         }
-        return !changes.begun.isEmpty || !effects.isEmpty
+        return !begun.isEmpty || !effects.isEmpty
     }
 }

@@ -23,7 +23,7 @@ import Testing
     private static let fixtures = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Fixtures/Databases")
     /// Two commits, and each release whose schema differs from that of the one before.
-    private static let versions = ["947c35a0", "0778e4f3", "v0.2.0"]
+    private static let versions = ["947c35a0", "fcc60262", "v0.2.0"]
 
     @Test("B1: A service continues with the database of an earlier version that was killed", arguments: versions)
     func continues(version: String) async throws {

@@ -8,6 +8,8 @@ import Store
 /// Times are hours from Monday, 2026-01-05 00:00, and the local time zone is UTC.
 struct StateScene {
     var book = RefreshState(now: StateScene.moment(0))
+    /// The state that the disk contains.
+    private var durable = RefreshState(now: StateScene.moment(0))
     private(set) var rows = StateRows()
     /// The wakes that have begun, with their hours.
     private(set) var begun: [(wake: RefreshWake, hour: Double)] = []
@@ -69,13 +71,21 @@ struct StateScene {
 
     mutating func look() {
         book.decide(at: now)
-        let changes = book.takeChanges()
-        rows.write(changes)
-        effects += book.takeEffects()
-        for wake in changes.begun {
+        for wake in write() {
             begun.append((wake, hour))
             ending.append((wake, seconds + duration))
         }
+        effects += book.takeEffects()
+    }
+
+    /// Writes the difference between the state and the disk. Returns the wakes in it.
+    @discardableResult
+    private mutating func write() -> [RefreshWake] {
+        let changes = book.changes(since: durable)
+        rows.write(changes)
+        book.wrote(book)
+        durable = book
+        return changes.outputs.compactMap(\.wake)
     }
 
     mutating func install(_ manifest: AppManifest = manifest()) {
@@ -119,12 +129,14 @@ struct StateScene {
 
     /// Restarts the service with the stored state.
     mutating func restart(manifests: [AppManifest]? = nil) throws {
-        var next = RefreshState(
-            try rows.kept(), manifests: manifests ?? Array(book.manifests.values), moment: book.moment, now: now)
-        next.take(rows.ends.map { RefreshEnd(row: $0, bytes: 0) }, now: now)
-        next.resume(rows.wanted, seen: seconds - Self.start - ahead, now: now)
+        durable = RefreshState(try rows.kept(), now: now)
+        var next = durable
+        next.apply(book.moment, now: now)
+        next.begin(
+            manifests ?? Array(book.manifests.values), ends: rows.ends.map { RefreshEnd(row: $0, bytes: 0) },
+            wakes: rows.wanted, seen: seconds - Self.start - ahead, now: now)
         book = next
-        rows.write(book.takeChanges())
+        write()
         _ = book.takeEffects()
     }
 
@@ -165,7 +177,7 @@ struct StateRows {
     var known: Set<AppID> { Set(apps.keys) }
 
     mutating func write(_ changes: RefreshChanges) {
-        for app in changes.removed {
+        for case .remove(let app) in changes.outputs {
             apps[app] = nil
             tasks = tasks.filter { $0.key.app != app }
             wakes.removeAll { $0.app == app }
@@ -174,7 +186,7 @@ struct StateRows {
         for (key, task) in changes.tasks { tasks[key] = task }
         for (app, record) in changes.apps { apps[app] = try? JSON.encode(record) }
         if let record = changes.device { device = try? JSON.encode(record) }
-        for wake in changes.begun {
+        for wake in changes.outputs.compactMap(\.wake) {
             wakes.removeAll { ($0.app, $0.source, $0.key) == (wake.app, wake.source, wake.key) }
             wakes.append(wake)
         }

@@ -63,23 +63,32 @@ package struct RefreshEnd: Hashable, Sendable {
     }
 }
 
+/// A row that is written, or a set of rows that is deleted, once.
+package enum RefreshOutput: Hashable, Sendable {
+    case begin(RefreshWake)
+    /// The app was removed, so its rows are deleted.
+    case remove(AppID)
+    /// The use of an app is deleted from the journal; nil means the use of all apps.
+    case forgetUse(AppID?)
+
+    package var wake: RefreshWake? {
+        if case .begin(let wake) = self { wake } else { nil }
+    }
+}
+
 /// The changes that one transaction writes.
 package struct RefreshChanges: Sendable {
-    package var removed: Set<AppID> = []
+    package var outputs: [RefreshOutput]
     package var apps: [AppID: RefreshRecord] = [:]
     package var device: DeviceRefreshRecord?
     /// The task rows to write, with their content; nil for rows to delete.
     package var tasks: [StoredScheduledTask.Key: StoredScheduledTask?] = [:]
-    package var begun: [RefreshWake] = []
-    package var entries: [JournalEntry] = []
-    /// The apps whose use is to be deleted from the journal. A nil element means all apps.
-    package var forgotten: [AppID?] = []
+    package var entries: [JournalEntry]
     /// The row number of the last end of a wake that was handled.
     package var endsThrough: Int64?
 
     package var isEmpty: Bool {
-        removed.isEmpty && apps.isEmpty && device == nil && tasks.isEmpty && begun.isEmpty && entries.isEmpty
-            && forgotten.isEmpty && endsThrough == nil
+        outputs.isEmpty && apps.isEmpty && device == nil && tasks.isEmpty && entries.isEmpty && endsThrough == nil
     }
 }
 

@@ -1,3 +1,4 @@
+import Books
 import Foundation
 package import NightshiftAPI
 package import Scheduler
@@ -43,7 +44,7 @@ extension RefreshState {
         guard apps[app]?.appInterval != interval else { return }
         know(app, now)
         apps[app]?.appInterval = interval
-        marks.apps.insert(app)
+        touch(app)
         note(.refreshChanged, app, "The app has set its interval to \(interval).", now)
     }
 
@@ -66,7 +67,7 @@ extension RefreshState {
                 "The budget is \(Int64(saturating: daily.energy)) J and \(Int64(saturating: daily.bytes)) bytes a day.")
         }
         guard !words.isEmpty else { return }
-        marks.device = true
+        touchDevice()
         note(.refreshChanged, nil, words.joined(separator: " "), now)
     }
 
@@ -101,7 +102,7 @@ extension RefreshState {
             }
         }
         guard !words.isEmpty else { return }
-        marks.apps.insert(app)
+        touch(app)
         note(.refreshChanged, app, words.joined(separator: " "), now)
     }
 
@@ -111,10 +112,10 @@ extension RefreshState {
         planner.forget(app, now: now)
         for id in app.map({ [$0] }) ?? order {
             apps[id]?.fetches.removeAll { $0.ended != nil }
-            marks.apps.insert(id)
+            touch(id)
         }
-        marks.device = true
-        marks.forgotten.append(app)
+        touchDevice()
+        outbox.append(.forgetUse(app))
         note(.learnedForgotten, app, nil, now)
     }
 
@@ -170,15 +171,15 @@ extension RefreshState {
         fetches.append(record)
         apps[app]?.fetches = Array(fetches.suffix(Limits.fetches))
         apps[app]?.wokeDevice = wakesDevice
-        marks.begun.append(wake)
-        marks.apps.insert(app)
-        marks.device = true
+        outbox.append(.begin(wake))
+        touch(app)
+        touchDevice()
     }
 
     /// Handles ends of wakes. Each end is handled only once.
     package mutating func take(_ ends: [RefreshEnd], now: LocalMoment) {
-        for end in ends where end.row.id > marks.endsThrough {
-            marks.endsThrough = end.row.id
+        for end in ends where end.row.id > endsThrough {
+            endsThrough = end.row.id
             let (app, result) = (end.row.app, end.row.end.result)
             let key = StoredScheduledTask.Key(app: app, identifier: end.row.key, isRunning: true)
             switch end.row.source {
@@ -218,8 +219,8 @@ extension RefreshState {
             wakesDevice: apps[app]?.wokeDevice ?? false, radioSeconds: seconds + (isLast ? 10 : 0),
             backgroundSeconds: seconds, bytes: Double(bytes))
         planner.fetchEnded(app, result, took: cost, now: now)
-        marks.apps.insert(app)
-        marks.device = true
+        touch(app)
+        touchDevice()
         if let identifier = record.identifier {
             endTask(StoredScheduledTask.Key(app: app, identifier: identifier, isRunning: true), result, detail, now)
         } else {
@@ -227,20 +228,5 @@ extension RefreshState {
             inputs["result"] = result?.rawValue
             note(.fetchEnded, app, record.detail, now, inputs: inputs)
         }
-    }
-
-    /// Reverts the start of a wake that could not be written.
-    mutating func didNotBegin(_ wake: RefreshWake, _ now: LocalMoment) {
-        if wake.source == .fetch, apps[wake.app]?.underWay != nil {
-            planner.didNotBegin(wake.app, now: now)
-            apps[wake.app]?.fetches.removeLast()
-            marks.apps.insert(wake.app)
-            marks.device = true
-        }
-        let key = StoredScheduledTask.Key(app: wake.app, identifier: wake.key, isRunning: true)
-        guard var task = tasks.removeValue(forKey: key) else { return }
-        task.began = nil
-        if tasks[task.key] == nil { tasks[task.key] = task }
-        marks.tasks.formUnion([key, task.key])
     }
 }

@@ -147,7 +147,7 @@ extension RefreshState {
         var status = ScheduledTaskStatus(
             task: task.task, submitted: Date(timeIntervalSince1970: task.submitted))
         status.began = task.began.map(Date.init(timeIntervalSince1970:))
-        status.progress = task.progress
+        status.progress = progress(of: task)
         guard task.began == nil else { return status }
         switch task.task.kind {
         case .processing:

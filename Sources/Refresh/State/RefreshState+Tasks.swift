@@ -1,3 +1,4 @@
+import Books
 import Foundation
 package import NightshiftAPI
 package import Scheduler
@@ -44,7 +45,6 @@ extension RefreshState {
         }
         know(app, now)
         tasks[key] = StoredScheduledTask(app: app, task: task, submitted: now.seconds)
-        marks.tasks.insert(key)
         note(.taskSubmitted, app, task.identifier, now, inputs: ["kind": task.kind.rawValue])
     }
 
@@ -125,7 +125,6 @@ extension RefreshState {
     /// Removes a waiting task, and records the reason.
     mutating func drop(_ key: StoredScheduledTask.Key, _ why: String?, _ now: LocalMoment) {
         guard tasks.removeValue(forKey: key) != nil else { return }
-        marks.tasks.insert(key)
         note(.taskCancelled, key.app, [key.identifier, why].compactMap(\.self).joined(separator: ": "), now)
     }
 
@@ -152,7 +151,7 @@ extension RefreshState {
         _ identifier: String, _ progress: ScheduledTaskProgress, of app: AppID, now: LocalMoment
     ) throws(Problem) {
         let key = StoredScheduledTask.Key(app: app, identifier: identifier, isRunning: true)
-        guard var task = tasks[key], task.task.kind == .continued else {
+        guard let task = tasks[key], task.task.kind == .continued else {
             throw .notFound("\(app) has no running continued task '\(identifier)'.")
         }
         try checkTitle(progress.title, "/title")
@@ -162,20 +161,20 @@ extension RefreshState {
         ] where units ?? 0 < 0 {
             throw .invalid("Units must not be negative.", pointer: pointer)
         }
-        var merged = task.progress ?? ScheduledTaskProgress()
+        var merged = self.progress(of: task) ?? ScheduledTaskProgress()
         merged.title = progress.title ?? merged.title
         merged.subtitle = progress.subtitle ?? merged.subtitle
         merged.completedUnits = progress.completedUnits ?? merged.completedUnits
         merged.totalUnits = progress.totalUnits ?? merged.totalUnits
-        task.progress = merged
-        tasks[key] = task
-        // Reports are frequent, so not every report is written. After a restart of the service, the next report follows
-        // soon.
+        self.progress[key] = merged
+        // After a restart of the service, the next report follows soon.
         let last = progressWritten[key.processing] ?? -.infinity
         guard !(0..<Self.progressInterval).contains(now.seconds - last) else { return }
         progressWritten[key.processing] = now.seconds
-        marks.tasks.insert(key)
+        tasks[key]?.progress = merged
     }
+
+    func progress(of task: StoredScheduledTask) -> ScheduledTaskProgress? { progress[task.key] ?? task.progress }
 
     // MARK: - Running
 
@@ -184,7 +183,6 @@ extension RefreshState {
         guard var task = tasks.removeValue(forKey: key) else { return }
         task.began = now.seconds
         tasks[task.key] = task
-        marks.tasks.formUnion([key, task.key])
         note(.taskBegan, key.app, key.identifier, now, inputs: ["kind": task.task.kind.rawValue])
     }
 
@@ -194,13 +192,13 @@ extension RefreshState {
         guard let task = tasks.removeValue(forKey: key) else { return }
         let why = expiring.removeValue(forKey: key.processing)
         progressWritten[key.processing] = nil
-        marks.tasks.insert(key)
+        progress[key] = nil
         let words = [key.identifier, why, detail].compactMap(\.self).joined(separator: ": ")
         if task.task.kind == .processing, apps[key.app] != nil {
             var history = apps[key.app]?.processing ?? ProcessingHistory()
             history.ended(key.identifier, began: task.began ?? now.seconds, now: now.seconds)
             apps[key.app]?.processing = history
-            marks.apps.insert(key.app)
+            touch(key.app)
         }
         var inputs = ["kind": task.task.kind.rawValue]
         inputs["result"] = result?.rawValue
@@ -212,9 +210,8 @@ extension RefreshState {
         // the difference.
         for (key, task) in tasks where task.submitted > now.seconds {
             tasks[key]?.submitted = now.seconds
-            marks.tasks.insert(key)
         }
-        for id in apps.keys where apps[id]?.processing?.limit(to: now.seconds) == true { marks.apps.insert(id) }
+        for id in apps.keys where apps[id]?.processing?.limit(to: now.seconds) == true { touch(id) }
         let requests = tasks.values.filter { $0.task.kind == .processing }.map { task in
             var request = ProcessingPlanner.Request(
                 app: task.app, task: task.task, submitted: task.submitted, isRunning: task.began != nil)
@@ -250,8 +247,8 @@ extension RefreshState {
         let waiting = StoredScheduledTask.Key(app: key.app, identifier: key.identifier, isRunning: false)
         guard let task = tasks[waiting]?.task else { return }
         begin(waiting, now)
-        marks.begun.append(
-            RefreshWake(app: key.app, source: source, key: key.identifier, task: task, timeout: timeout))
+        outbox.append(
+            .begin(RefreshWake(app: key.app, source: source, key: key.identifier, task: task, timeout: timeout)))
     }
 }
 

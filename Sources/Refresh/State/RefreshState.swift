@@ -1,3 +1,4 @@
+package import Books
 import Foundation
 package import NightshiftAPI
 package import Scheduler
@@ -6,9 +7,9 @@ package import Store
 /// The state of background refresh: requests, results, and the next steps.
 ///
 /// This is a pure value. Its inputs are the use of apps, device states, requests and ends of wakes. ``decide(at:)``
-/// makes the decisions. ``takeChanges()`` returns the changes for one transaction, and ``takeEffects()`` returns the
+/// makes the decisions. ``changes(since:)`` returns what a transaction has to write, and ``takeEffects()`` returns the
 /// effects to execute after that transaction. See `docs/decisions/0037`.
-package struct RefreshState: Sendable {
+package struct RefreshState: PartState {
     package internal(set) var planner: RefreshPlanner
     /// The user's switch of background refresh for all apps.
     package internal(set) var isOn = true
@@ -30,23 +31,15 @@ package struct RefreshState: Sendable {
     var expiring: [ProcessingPlanner.Key: String] = [:]
     /// The time at which each task's progress was last written, in seconds since 1970.
     var progressWritten: [ProcessingPlanner.Key: Double] = [:]
-    var marks = Marks()
+    /// The progress that running tasks have reported. Reports are frequent, so that not every one is written.
+    var progress: [StoredScheduledTask.Key: ScheduledTaskProgress] = [:]
+    /// The row number of the last end of a wake that was handled.
+    var endsThrough: Int64 = 0
+    var touched = Touched<AppID>()
+    var deviceTouched = 0
+    package internal(set) var outbox = Outbox<RefreshOutput>()
+    package internal(set) var journal = Outbox<JournalEntry>()
     var effects: [RefreshEffect] = []
-
-    /// The changes that are not on disk yet.
-    struct Marks: Sendable {
-        var removed: Set<AppID> = []
-        var apps: Set<AppID> = []
-        var device = false
-        var tasks: Set<StoredScheduledTask.Key> = []
-        var begun: [RefreshWake] = []
-        var entries: [JournalEntry] = []
-        var forgotten: [AppID?] = []
-        /// The row number of the last end of a wake that was handled. `endsWritten` is the last one that is recorded on
-        /// disk as handled.
-        var endsThrough: Int64 = 0
-        var endsWritten: Int64 = 0
-    }
 
     /// The seconds after which a wake that has not begun is dropped. A wake may not begin, for example, because its app
     /// came to the foreground.
@@ -57,11 +50,8 @@ package struct RefreshState: Sendable {
 
     package init(now: LocalMoment) { planner = RefreshPlanner(now: now) }
 
-    /// Creates the state from the stored state.
-    package init(
-        _ kept: StoredRefresh<RefreshRecord, DeviceRefreshRecord>, manifests: [AppManifest], moment: DeviceState,
-        now: LocalMoment
-    ) {
+    /// Restores the stored state. ``begin(_:ends:wakes:seen:unreadable:now:)`` must follow.
+    package init(_ kept: StoredRefresh<RefreshRecord, DeviceRefreshRecord>, now: LocalMoment) {
         planner = RefreshPlanner(
             apps: kept.apps.mapValues(\.planned),
             budget: kept.device?.budget ?? RefreshBudget(daily: RefreshBudget.usual, now: now.seconds),
@@ -70,18 +60,22 @@ package struct RefreshState: Sendable {
         tellsUse = kept.device?.tellsUse ?? false
         apps = kept.apps.mapValues(\.known)
         tasks = Dictionary(kept.tasks.map { ($0.key, $0) }) { $1 }
-        self.manifests = Dictionary(manifests.map { ($0.id, $0) }) { $1 }
-        self.moment = moment
-        for what in kept.unreadable { note(.unreadable, nil, what, now) }
     }
 
-    /// Decides at the start of the service which fetches and tasks of the previous run continue. Callers must first
-    /// have handled all known ends of wakes.
+    /// Applies the start of the service, and decides which fetches and tasks of the previous run continue.
     ///
     /// - Parameters:
+    ///   - ends: all known ends of wakes.
     ///   - wakes: the wakes whose rows still exist.
     ///   - seen: the seconds of uptime over all boots, up to now.
-    package mutating func resume(_ wakes: [WantedWake], seen: Double, now: LocalMoment) {
+    ///   - unreadable: the names of rows that could not be read.
+    package mutating func begin(
+        _ installed: [AppManifest], ends: [RefreshEnd], wakes: [WantedWake], seen: Double, unreadable: [String] = [],
+        now: LocalMoment
+    ) {
+        manifests = Dictionary(installed.map { ($0.id, $0) }) { $1 }
+        for what in unreadable { note(.unreadable, nil, what, now) }
+        take(ends, now: now)
         let before = planner
         let rows = Set(wakes.map { [$0.app.rawValue, $0.source.rawValue, $0.key] })
         func isThere(_ app: AppID, _ source: WakeSource, _ key: String) -> Bool {
@@ -110,12 +104,12 @@ package struct RefreshState: Sendable {
                 remove(id, now)
             } else if apps[id]?.goneSeen == nil {
                 apps[id]?.goneSeen = seen
-                marks.apps.insert(id)
+                touch(id)
             }
         }
         for id in Set(tasks.keys.map(\.app)) { dropUnwanted(of: id, now) }
-        marks.apps.formUnion(planner.apps.filter { before.apps[$0.key] != $0.value }.keys)
-        if planner.budget != before.budget || planner.rhythm != before.rhythm { marks.device = true }
+        for (id, app) in planner.apps where before.apps[id] != app { touch(id) }
+        if planner.budget != before.budget || planner.rhythm != before.rhythm { touchDevice() }
         for id in manifests.keys { told[id] = availability(of: id) }
         tellDeviceUse(now)
     }
@@ -133,7 +127,7 @@ package struct RefreshState: Sendable {
     mutating func note(
         _ decision: Decision, _ app: AppID?, _ detail: String?, _ now: LocalMoment, inputs: [String: String]? = nil
     ) {
-        marks.entries.append(
+        journal.note(
             JournalEntry(
                 time: Date(timeIntervalSince1970: now.seconds), decision: decision, app: app, detail: detail,
                 inputs: inputs))
@@ -150,11 +144,11 @@ package struct RefreshState: Sendable {
         let isInUse = !moment.conditions.isIdle
         if !isInUse, !tellsUse {
             tellsUse = true
-            marks.device = true
+            touchDevice()
         }
         guard tellsUse, planner.rhythm.isInUse != isInUse else { return }
         planner.deviceUse(isInUse, now: now)
-        marks.device = true
+        touchDevice()
     }
 
     /// Handles an app that came to the foreground or left it.
@@ -167,9 +161,9 @@ package struct RefreshState: Sendable {
         planner.appUse(app, isInFront: isInFront, now: now)
         if !tellsUse {
             planner.deviceUse(planner.apps.values.contains { $0.usage.isInUse }, now: now)
-            marks.device = true
+            touchDevice()
         }
-        marks.apps.insert(app)
+        touch(app)
         note(isInFront ? .useBegan : .useEnded, app, nil, now)
     }
 
@@ -178,7 +172,7 @@ package struct RefreshState: Sendable {
         guard manifests[app] != nil else { return }
         know(app, now)
         planner.forceQuit(app, now: now)
-        marks.apps.insert(app)
+        touch(app)
         // The force quit also cancels continued tasks that still wait.
         for key in tasks.keys where key.app == app && !key.isRunning && tasks[key]?.task.kind == .continued {
             drop(key, "You have force-quit the app.", now)
@@ -189,7 +183,7 @@ package struct RefreshState: Sendable {
     package mutating func launched(_ app: AppID) {
         guard planner.apps[app]?.isForceQuit == true else { return }
         planner.launched(app)
-        marks.apps.insert(app)
+        touch(app)
     }
 
     // MARK: - Desktop entries
@@ -217,7 +211,7 @@ package struct RefreshState: Sendable {
     private mutating func keepEntries() {
         for id in manifests.keys where apps[id]?.goneSeen != nil {
             apps[id]?.goneSeen = nil
-            marks.apps.insert(id)
+            touch(id)
         }
     }
 
@@ -228,11 +222,11 @@ package struct RefreshState: Sendable {
         for key in tasks.keys where key.app == app { tasks[key] = nil }
         expiring = expiring.filter { $0.key.app != app }
         progressWritten = progressWritten.filter { $0.key.app != app }
-        marks.begun.removeAll { $0.app == app }
-        marks.tasks = marks.tasks.filter { $0.app != app }
-        marks.apps.remove(app)
-        marks.removed.insert(app)
-        marks.forgotten.append(app)
+        progress = progress.filter { $0.key.app != app }
+        touched.remove(app)
+        outbox.removeAll { $0.wake?.app == app }
+        outbox.append(.remove(app))
+        outbox.append(.forgetUse(app))
     }
 
     /// Adds the app, so that its use is learned from now on.
@@ -240,10 +234,17 @@ package struct RefreshState: Sendable {
         if planner.apps[app] == nil { planner.set(.never, for: app, now: now) }
         guard planner.apps[app] != nil, apps[app] == nil else { return }
         apps[app] = KnownApp()
-        marks.apps.insert(app)
+        touch(app)
     }
 
     // MARK: - Deciding
+
+    package var nextDecision: DecisionTime? { nextDeadline.map { .wallSeconds($0) } }
+
+    package mutating func takeEffects() -> [RefreshEffect] {
+        defer { effects = [] }
+        return effects
+    }
 
     /// Decides which fetches and tasks begin now, and which ones end.
     package mutating func decide(at now: LocalMoment) {
@@ -270,7 +271,7 @@ package struct RefreshState: Sendable {
             guard interval != planner.apps[id]?.interval ?? .never else { continue }
             know(id, now)
             planner.set(interval, for: id, now: now)
-            marks.apps.insert(id)
+            touch(id)
         }
     }
 

@@ -26,15 +26,6 @@ extension RefreshPlanner {
         apps[app]?.isForceQuit = false
     }
 
-    /// Reverts the start of a fetch that could not be stored. The app was not woken for this fetch.
-    package mutating func didNotBegin(_ app: AppID, now: LocalMoment) {
-        guard let known = apps[app], known.fetchBegan != nil else { return }
-        budget.fill(to: now.seconds)
-        budget.correct(from: known.cost, to: RefreshCost(energy: 0, bytes: 0))
-        apps[app]?.fetchBegan = nil
-        apps[app]?.fetches = max(0, known.fetches - 1)
-    }
-
     /// Returns the expected number of openings of an app in each half-hour of the day of `now`, based on learned data.
     /// The numbers are zero without data.
     package func openings(of app: AppID, now: LocalMoment) -> [Double] {
