@@ -96,7 +96,7 @@ let package = Package(
             name: "Apps", dependencies: ["NightshiftAPI", "CNightshift", "Clock", "Mounts", "Store", logging],
             swiftSettings: strict),
         .target(
-            name: "Books", dependencies: ["NightshiftAPI", "Clock", "Store", logging], swiftSettings: strict),
+            name: "Runtime", dependencies: ["NightshiftAPI", "Clock", "Store", logging], swiftSettings: strict),
 
         // L3: transfers, for which sessions stand below, and what keeps a book.
         .target(
@@ -107,20 +107,20 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "Refresh", dependencies: ["NightshiftAPI", "Books", "Clock", "Store", "Scheduler", logging],
+            name: "Refresh", dependencies: ["NightshiftAPI", "Runtime", "Clock", "Store", "Scheduler", logging],
             swiftSettings: strict),
         .target(
-            name: "Location", dependencies: ["NightshiftAPI", "Books", "Clock", "Store", "Scheduler", logging],
+            name: "Location", dependencies: ["NightshiftAPI", "Runtime", "Clock", "Store", "Scheduler", logging],
             swiftSettings: strict),
         .target(
             name: "Push",
             dependencies: [
-                "NightshiftAPI", "PushProtocol", "CDigest", "Books", "Clock", "Store", "Device", "NightshiftCurl",
+                "NightshiftAPI", "PushProtocol", "CDigest", "Runtime", "Clock", "Store", "Device", "NightshiftCurl",
                 logging,
             ],
             swiftSettings: strict),
         .target(
-            name: "Notifications", dependencies: ["NightshiftAPI", "Books", "Clock", "Store", "Device", logging],
+            name: "Notifications", dependencies: ["NightshiftAPI", "Runtime", "Clock", "Store", "Device", logging],
             swiftSettings: strict),
 
         // L4: what joins these.
@@ -153,7 +153,7 @@ let package = Package(
 
         .target(
             name: "Simulation",
-            dependencies: ["NightshiftAPI", "Store", "Books", "Scheduler", "Transfers", "Apps", "Refresh", "Location"],
+            dependencies: ["NightshiftAPI", "Store", "Runtime", "Scheduler", "Transfers", "Apps", "Refresh", "Location"],
             swiftSettings: strict),
 
         // What apps link. A background configuration cannot be made without the base class's deprecated initialiser.
@@ -255,8 +255,8 @@ let package = Package(
             dependencies: ["NightshiftAPI", "Scheduler", "Freshness", "Receiver", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
-            name: "BooksTests",
-            dependencies: ["NightshiftAPI", "Books", "Store", "SimulationSupport", "TestSupport", logging],
+            name: "RuntimeTests",
+            dependencies: ["NightshiftAPI", "Runtime", "Store", "SimulationSupport", "TestSupport", logging],
             swiftSettings: strict),
         .testTarget(
             name: "ClockTests", dependencies: ["NightshiftAPI", "Clock", "SimulationSupport", "TestSupport"],

@@ -1,5 +1,5 @@
-import Books
 package import NightshiftAPI
+import Runtime
 
 /// Location requests of users and apps.
 extension LocationService {

@@ -1,6 +1,6 @@
-import Books
 package import Foundation
 package import NightshiftAPI
+import Runtime
 package import Store
 
 extension [NotificationChange]: StateChanges {

@@ -1,9 +1,9 @@
-package import Books
 package import Clock
 package import Device
 package import Foundation
 package import Logging
 package import NightshiftAPI
+package import Runtime
 package import Store
 
 /// The notifications of apps. The desktop's notification server shows them, and the user responds to them. While there

@@ -1,8 +1,6 @@
-import Books
 package import NightshiftAPI
+import Runtime
 package import Store
-
-extension PushStates: RunnerState {}
 
 extension PushStates.Changes: StateChanges {
     package func write(
@@ -17,28 +15,15 @@ extension PushChanges {
     fileprivate func write(
         in transaction: StoreTransaction, at reading: ClockReading, each: (() throws -> Void) throws -> Void
     ) throws {
-        for app in removed { try each { try transaction.deletePushes(of: app) } }
+        for case .remove(let app) in outputs { try each { try transaction.deletePushes(of: app) } }
         for (app, record) in apps { try each { try transaction.putPush(record, of: app) } }
         if let device { try each { try transaction.putPushOfDevice(device) } }
         for push in pushes {
             let id = push.record.id
             try each { try transaction.putPushMessage(id, of: push.app, push, payload: payloads[id]) }
         }
-        for wake in wakes {
-            try each {
-                try transaction.putPushWake(
-                    wake.id, of: wake.app, key: wake.key, payload: try JSON.encode(wake.delivery),
-                    timeout: wake.timeout, now: reading)
-            }
-        }
-        for alert in alerts {
-            try each { try transaction.putNotification(alert.notification, for: alert.app, due: alert.due) }
-        }
-        for release in releases {
-            try each { _ = try transaction.releaseNotification(release.identifier, of: release.app, at: release.due) }
-        }
-        try each { try transaction.deletePushMessages(forgotten) }
-        try each { try transaction.deleteWakeEnds(ends) }
+        for output in outputs { try each { try transaction.apply(output, reading) } }
+        if !forgotten.isEmpty { try each { try transaction.deletePushMessages(forgotten) } }
         for entry in entries { try each { try transaction.record(entry) } }
     }
 }
@@ -55,7 +40,23 @@ extension UnifiedPushChanges {
                     message.id, topic: message.topic, message, payload: payloads[message.id])
             }
         }
-        try each { try transaction.deleteUnifiedPushMessages(forgotten) }
+        if !forgotten.isEmpty { try each { try transaction.deleteUnifiedPushMessages(forgotten) } }
         for entry in entries { try each { try transaction.record(entry) } }
+    }
+}
+
+extension StoreTransaction {
+    fileprivate func apply(_ output: PushOutput, _ reading: ClockReading) throws {
+        switch output {
+        case .wake(let wake):
+            try putPushWake(
+                wake.id, of: wake.app, key: wake.key, payload: try JSON.encode(wake.delivery), timeout: wake.timeout,
+                now: reading)
+        case .alert(let alert): try putNotification(alert.notification, for: alert.app, due: alert.due)
+        case .release(let release): try releaseNotification(release.identifier, of: release.app, at: release.due)
+        case .endTaken(let id): try deleteWakeEnds([id])
+        // Deletions come first.
+        case .remove: break
+        }
     }
 }

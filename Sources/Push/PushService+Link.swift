@@ -1,9 +1,9 @@
-import Books
 import Foundation
 import Logging
 import NightshiftAPI
 import NightshiftCurl
 import PushProtocol
+import Runtime
 
 /// The connection to the gateway: executes the plan, handles the gateway's frames, and sends changes.
 extension PushService {
@@ -25,15 +25,15 @@ extension PushService {
 
     private func connect() {
         dropLink()
-        guard !kept.isClosed, let enrolment = book.device.enrolment else { return }
+        guard !part.isClosed, let enrolment = pushes.device.enrolment else { return }
         lastLink += 1
         let request = CurlChannelRequest(
-            host: enrolment.host, port: enrolment.port, certificateAuthority: book.device.authority)
+            host: enrolment.host, port: enrolment.port, certificateAuthority: pushes.device.authority)
         let purpose = DeviceID(enrolment.device).map(DeviceChannel.Purpose.connect)
         guard let purpose else {
             return failed("The stored device name of the enrolment is invalid.", .notAuthenticated)
         }
-        let (topics, state) = (book.topics, book.deviceState)
+        let (topics, state) = (pushes.topics, pushes.deviceState)
         let channel = DeviceChannel(
             purpose, keepAlive: UInt32(plan.keepAlive.current), state: state, topics: topics)
         let wire = environment.connect(request, LinkReporter(lastLink, continuation))
@@ -63,20 +63,20 @@ extension PushService {
     // MARK: - Changes of the state
 
     /// Opens or closes the connection as the state requires, and sends changes to the gateway.
-    func followBook() {
-        let isWanted = book.wantsConnection || unified.isEnrolled && !unified.registrations.isEmpty
-        perform(plan.want(isWanted && !kept.isClosed, now: reading.bootSeconds))
+    func followStates() {
+        let isWanted = pushes.wantsConnection || unified.isEnrolled && !unified.registrations.isEmpty
+        perform(plan.want(isWanted && !part.isClosed, now: reading.bootSeconds))
         guard var link, link.channel.state == .open else { return }
         var actions: [DeviceChannel.Action] = []
-        if link.topics != book.topics {
-            link.topics = book.topics
+        if link.topics != pushes.topics {
+            link.topics = pushes.topics
             actions += link.channel.change(topics: link.topics)
         }
-        if link.state != book.deviceState {
-            link.state = book.deviceState
+        if link.state != pushes.deviceState {
+            link.state = pushes.deviceState
             actions += link.channel.change(state: link.state)
         }
-        let requests = book.requests
+        let requests = pushes.requests
         for topic in requests.leaving where link.askedToLeave.insert(topic).inserted {
             // If the topic is wanted again, its token is requested again, because a pending response would contain the
             // old token.
@@ -102,14 +102,14 @@ extension PushService {
     /// handled.
     func followLink() async {
         for await event in events {
-            guard event.link == link?.number, !kept.isClosed else { continue }
+            guard event.link == link?.number, !part.isClosed else { continue }
             switch event.kind {
             case .opened: link?.channel.opened()
             case .received(let bytes): await received(bytes, event.link)
             case .ended(let end):
-                let enrolment = book.device.enrolment
+                let enrolment = pushes.device.enrolment
                 failed(end.sentence(enrolment?.host ?? "", enrolment?.port ?? 0))
-                await tell { _, _ in }
+                await settle { _, _ in }
             }
             setAlarm()
         }
@@ -136,42 +136,42 @@ extension PushService {
         case .sign(let bytes): sign(bytes)
         case .connected(let keepAlive, let endpoints):
             plan.connected(keepAlive: keepAlive, now: reading.bootSeconds)
-            await settle { book, unified, now in
-                unified.connected(endpoints: endpoints, now: now)
-                book.noteConnected(now)
+            await settle { states, now in
+                states.unified.connected(endpoints: endpoints, now: now)
+                states.pushes.noteConnected(now)
             }
         case .store(let message): await store(message, number)
         case .keepAliveAnswered: plan.answered(now: reading.bootSeconds)
         case .registered(let topic, let token):
             // The topic is removed from the requested ones within the step. Until then, other steps must not request
             // its token again.
-            await settle { book, unified, now in
+            await settle { states, now in
                 link?.asked.remove(topic)
-                unified.registered(topic, token: token, now: now)
-                book.registered(topic, token: token, now: now)
+                states.unified.registered(topic, token: token, now: now)
+                states.pushes.registered(topic, token: token, now: now)
             }
             resumeWaiters(of: AppID(rawValue: topic))
         case .unregistered(let topic):
-            await tell { book, _ in
+            await settle { states, _ in
                 link?.askedToLeave.remove(topic)
-                book.unregistered(topic)
+                states.pushes.unregistered(topic)
             }
         case .refused(let topic, let refusal):
-            await settle { book, unified, now in
-                unified.refused(topic, refusal, now: now)
-                book.refused(topic, refusal, now: now)
+            await settle { states, now in
+                states.unified.refused(topic, refusal, now: now)
+                states.pushes.refused(topic, refusal, now: now)
             }
             resumeWaiters(of: AppID(rawValue: topic))
         case .close(let refusal, let retryAfter):
             failed(Self.sentence(refusal), refusal.code, retryAfter: retryAfter)
-            await tell { _, _ in }
+            await settle { _, _ in }
         // This event occurs only on an enrolment connection.
         case .enrolled: break
         }
     }
 
     private func sign(_ bytes: [UInt8]) {
-        guard let enrolment = book.device.enrolment, var link else { return }
+        guard let enrolment = pushes.device.enrolment, var link else { return }
         do throws(PushKey.Failure) {
             let signature = try PushKey.read(keyFile(enrolment.device)).sign(bytes)
             let actions = link.channel.signed(signature)
@@ -187,12 +187,13 @@ extension PushService {
 
     /// Writes a push to disk, and then acknowledges it to the gateway.
     private func store(_ message: Message, _ number: Int) async {
+        // The gateway may send a push again whose first write has failed, and is now part of another one.
         let isWritten: Bool
         if message.type == .unifiedpush {
-            isWritten = await settle { _, unified, now in unified.received(message, now: now) }
+            isWritten = await settle(coversEarlier: true) { $0.unified.received(message, now: $1) }
         } else {
             await learn(AppID(rawValue: message.topic))
-            isWritten = await settle { book, _, now in book.received(message, now: now) }
+            isWritten = await settle(coversEarlier: true) { $0.pushes.received(message, now: $1) }
         }
         guard self.link?.number == number, var link else { return }
         guard isWritten else {

@@ -1,9 +1,9 @@
-import Books
 import Clock
 import Foundation
 package import NightshiftAPI
 import NightshiftCurl
 import PushProtocol
+import Runtime
 
 /// A caller waiting for an app's token.
 struct TokenWaiter {
@@ -22,14 +22,14 @@ extension PushService {
 
     package func status() async throws(Problem) -> PushStatus {
         try await readEntries()
-        for app in book.apps.keys { await learn(app) }
+        for app in pushes.apps.keys { await learn(app) }
         let now = reading
         func date(_ boot: Double) -> Date { Date(timeIntervalSince1970: now.wallSeconds + boot - now.bootSeconds) }
         let (connection, sentence) = connectionWords(now)
         var status = PushStatus(
-            connection: connection, sentence: sentence, apps: book.statuses(now: now.wallSeconds))
+            connection: connection, sentence: sentence, apps: pushes.statuses(now: now.wallSeconds))
         status.unifiedPush = unified.statuses(of: nil)
-        status.enrolment = book.device.enrolment
+        status.enrolment = pushes.device.enrolment
         status.lastHeard = plan.lastHeard.map(date)
         switch plan.phase {
         case .waiting(let until): status.next = date(until)
@@ -45,7 +45,7 @@ extension PushService {
         switch plan.phase {
         case .off:
             let why =
-                book.device.enrolment == nil
+                pushes.device.enrolment == nil
                 ? "This device is not enrolled at a push gateway. 'nightshift push enrol URL' enrols it."
                 : "No app has registered for remote notifications or UnifiedPush, so there is no connection."
             return (.off, why)
@@ -60,14 +60,14 @@ extension PushService {
         try await readEntries()
         await learn(app)
         let unifiedPush = unified.statuses(of: app)
-        var status = book.status(of: app, now: reading.wallSeconds)
+        var status = pushes.status(of: app, now: reading.wallSeconds)
         if status == nil, unifiedPush != nil {
             // UnifiedPush apps are identified by their bus names, and need no desktop entry.
             status = AppPushStatus(app: app, name: app.rawValue, alerts: .ask)
             status?.sentence = "The app has registered for UnifiedPush."
         }
         guard var status else {
-            try book.require(app)
+            try pushes.require(app)
             throw .notFound("There is no app '\(app)'.")
         }
         status.unifiedPush = unifiedPush
@@ -75,7 +75,7 @@ extension PushService {
     }
 
     /// Returns the push notice for a process that connects; nil for an app that has not registered.
-    package func notice(for app: AppID) -> PushNotice? { book.notice(for: app) }
+    package func notice(for app: AppID) -> PushNotice? { pushes.notice(for: app) }
 
     // MARK: - Registration
 
@@ -83,23 +83,23 @@ extension PushService {
     ///
     /// - Parameter waits: whether to wait a few seconds for the token.
     package func register(_ app: AppID, waits: Bool = true) async throws(Problem) -> AppPushStatus {
-        if book.manifests[app] == nil { try await readEntries() }
+        if pushes.manifests[app] == nil { try await readEntries() }
         await learn(app)
-        try await ask { (book, _, now) throws(Problem) in try book.register(app, now: now) }
+        try await change { (states, now) throws(Problem) in try states.pushes.register(app, now: now) }
         if waits { await waitForToken(of: app) }
         return try await status(of: app)
     }
 
     package func unregister(_ app: AppID) async throws(Problem) {
-        try await ask { (book, unified, now) throws(Problem) in
-            _ = unified.unregister(app, now: now)
-            book.unregister(app, now: now)
+        try await change { (states, now) throws(Problem) in
+            _ = states.unified.unregister(app, now: now)
+            states.pushes.unregister(app, now: now)
         }
         resumeWaiters(of: app)
     }
 
     private func waitForToken(of app: AppID) async {
-        guard let notice = book.notice(for: app), notice.token == nil, notice.error == nil, !kept.isClosed else {
+        guard let notice = pushes.notice(for: app), notice.token == nil, notice.error == nil, !part.isClosed else {
             return
         }
         lastWaiter += 1
@@ -122,9 +122,9 @@ extension PushService {
 
     /// Enrols this device at a gateway, with a new key.
     package func enrol(_ request: PushEnrolmentRequest) async throws(Problem) -> PushStatus {
-        guard kept.isOpen else { throw kept.refusal }
+        guard part.isOpen else { throw part.refusal }
         let address = try PushAddress(request.url)
-        if let there = book.device.enrolment {
+        if let there = pushes.device.enrolment {
             throw .conflict(
                 "This device is enrolled at \(there.host):\(there.port). 'nightshift push leave' ends that enrolment."
             )
@@ -144,9 +144,9 @@ extension PushService {
         let enrolment = PushStatus.Enrolment(
             host: address.host, port: address.port, device: device.description, enrolled: reading.date)
         do throws(Problem) {
-            try await ask { (book, unified, now) throws(Problem) in
-                book.enrolled(enrolment, authority: request.authority, now: now)
-                unified.enrolled(true, now: now)
+            try await change { (states, now) throws(Problem) in
+                states.pushes.enrolled(enrolment, authority: request.authority, now: now)
+                states.unified.enrolled(true, now: now)
             }
         } catch {
             try? FileManager.default.removeItem(at: keyFile(enrolment.device))
@@ -166,10 +166,10 @@ extension PushService {
 
     /// Removes the enrolment. Registered apps then have no token until the device is enrolled again.
     package func leave() async throws(Problem) {
-        guard let enrolment = book.device.enrolment else { return }
-        try await ask { (book, unified, now) throws(Problem) in
-            book.left(now: now)
-            unified.enrolled(false, now: now)
+        guard let enrolment = pushes.device.enrolment else { return }
+        try await change { (states, now) throws(Problem) in
+            states.pushes.left(now: now)
+            states.unified.enrolled(false, now: now)
         }
         try? FileManager.default.removeItem(at: keyFile(enrolment.device))
     }
@@ -237,8 +237,8 @@ extension PushService {
 
     /// Reads the desktop entries again, because an entry may have been installed by hand.
     private func readEntries() async throws(Problem) {
-        guard !kept.isNew, let manifests = await entries.read() else { return }
-        guard kept.isOpen else { throw kept.refusal }
-        await tell { book, _ in book.read(manifests) }
+        guard !part.isNew, let manifests = await entries.read() else { return }
+        guard part.isOpen else { throw part.refusal }
+        await settle { states, _ in states.pushes.read(manifests) }
     }
 }

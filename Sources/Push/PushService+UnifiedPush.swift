@@ -1,7 +1,7 @@
-import Books
 package import Device
 import NightshiftAPI
 import PushProtocol
+import Runtime
 import Store
 
 /// The handling of UnifiedPush in the push service: requests of apps on the bus, and calls to apps.
@@ -31,23 +31,23 @@ extension PushService {
     }
 
     func followDistribution() async {
-        guard let distribution = environment.distribution, !kept.isClosed else { return }
+        guard let distribution = environment.distribution, !part.isClosed else { return }
         distribution.start()
         for await event in distribution.events { await heard(event) }
     }
 
     private func heard(_ event: DistributorEvent) async {
-        await settle { _, book, now in
+        await settle { states, now in
             switch event {
-            case .connected: book.connectedToBus()
-            case .disconnected: book.lostBus()
-            case .named(let isOurs): book.named(isOurs: isOurs)
+            case .connected: states.unified.connectedToBus()
+            case .disconnected: states.unified.lostBus()
+            case .named(let isOurs): states.unified.named(isOurs: isOurs)
             case .register(let call, let wanted):
                 var random = SystemRandomNumberGenerator()
-                book.register(wanted, call: call, topic: UnifiedPushTopic(using: &random), now: now)
-            case .unregister(let call, let token): book.unregister(token: token, call: call, now: now)
-            case .appeared(let service): book.appeared(service)
-            case .called(let number, let outcome): book.called(number, outcome, now: now)
+                states.unified.register(wanted, call: call, topic: UnifiedPushTopic(using: &random), now: now)
+            case .unregister(let call, let token): states.unified.unregister(token: token, call: call, now: now)
+            case .appeared(let service): states.unified.appeared(service)
+            case .called(let number, let outcome): states.unified.called(number, outcome, now: now)
             }
         }
     }

@@ -1,10 +1,10 @@
-import Books
 package import Clock
 package import Foundation
 package import Logging
 package import NightshiftAPI
 package import NightshiftCurl
 import PushProtocol
+package import Runtime
 package import Store
 
 /// The push feature, which connects to the push gateway and handles each push. It contains all push operations of the
@@ -14,7 +14,7 @@ package import Store
 /// push and all changes that follow from it are on disk before it is acknowledged to the gateway. When a method for
 /// users or apps returns, its effects are on disk. When it throws, nothing has changed. These methods throw only
 /// ``Problem``. See `docs/decisions/0044`.
-package actor PushService {
+package actor PushService: PartService {
     /// The store, clock and other dependencies of the service.
     package struct Environment: Sendable {
         package var store: Store
@@ -75,7 +75,7 @@ package actor PushService {
     }
 
     nonisolated let environment: Environment
-    let kept: StateRunner<PushStates>
+    package let part: Part<PushStates>
     let entries: EntryReading
     var plan = ConnectionPlan()
     var link: PushLink?
@@ -83,8 +83,7 @@ package actor PushService {
     var isEnrolling = false
     /// The time of the last known setting of the wall clock, in boot seconds.
     private var clockStandsSince: Double
-    /// The alarm for the next deadline, in boot seconds.
-    private var alarm = Alarm()
+    package var alarm = Alarm()
     var waiters: [Int: TokenWaiter] = [:]
     var lastWaiter = 0
     private let companions = Mailbox<PushService>()
@@ -99,7 +98,7 @@ package actor PushService {
         self.environment = environment
         entries = EntryReading(environment.manifests)
         let now = environment.clock.now()
-        kept = StateRunner(
+        part = Part(
             PushStates(now: now.wallSeconds), store: environment.store, clock: environment.clock,
             closed: "The push service is not running.", logger: environment.logger
         ) { environment.clock.now().wallSeconds }
@@ -107,8 +106,9 @@ package actor PushService {
         (events, continuation) = AsyncStream.makeStream()
     }
 
-    var book: PushState { kept.book.pushes }
-    var unified: UnifiedPushState { kept.book.unified }
+    package nonisolated var clock: any ServiceClock { environment.clock }
+    var pushes: PushState { state.pushes }
+    var unified: UnifiedPushState { state.unified }
 
     nonisolated var reading: ClockReading { environment.clock.now() }
 
@@ -119,7 +119,7 @@ package actor PushService {
     ///
     /// - Throws: ``StoreError`` if the stored state cannot be read.
     package func prepare() async throws(StoreError) {
-        guard kept.isNew else { return }
+        guard part.isNew else { return }
         let manifests = await environment.manifests() ?? []
         let (rows, wakes, ends, unifiedPush) = try await environment.store.read { transaction in
             (
@@ -131,26 +131,23 @@ package actor PushService {
         for what in rows.unreadable + unifiedPush.unreadable {
             environment.logger.error("A row cannot be read", metadata: ["row": "\(what)"])
         }
-        let now = reading.wallSeconds
         let there = Set(wakes)
         let wanted = rows.pushes.filter { push in push.wake.map(there.contains) ?? false }.map(\.id)
-        var books = PushStates(
-            PushState(rows, manifests: manifests, moment: book.moment, now: now), unifiedPush, now: now)
-        books.pushes.take(ends, now: now)
-        books.pushes.resume(Set(wanted), now: now)
-        books.trustsClock = trustsClock
-        for app in books.pushes.registered {
-            let word = await word(on: app)
-            word(&books.pushes)
+        let durable = PushStates(rows, unifiedPush, now: reading.wallSeconds)
+        var words: [(inout PushState) -> Void] = []
+        for app in durable.pushes.registered { words.append(await word(on: app)) }
+        await part.open(durable, hooks) { states, earlier, now in
+            states.pushes.apply(earlier.pushes.moment)
+            states.begin(
+                manifests, ends: ends, wanted: Set(wanted), unreadable: rows.unreadable + unifiedPush.unreadable, now: now)
+            states.trustsClock = trustsClock
+            for word in words { word(&states.pushes) }
         }
-        // The device state may have changed while the states were restored.
-        books.pushes.apply(book.moment)
-        await kept.open(books) { self.notify(of: $0.pushes) }
     }
 
     /// Makes decisions until ``stop()``.
     package func run() async {
-        await tell { _, _ in }
+        await settle { _, _ in }
         await companions.run(
             by: self,
             beside: [
@@ -159,8 +156,8 @@ package actor PushService {
     }
 
     package func stop() {
-        guard !kept.isClosed else { return }
-        kept.close()
+        guard !part.isClosed else { return }
+        part.close()
         alarm.cancel()
         dropLink()
         environment.distribution?.stop()
@@ -173,23 +170,19 @@ package actor PushService {
     private func followClock() async {
         for await _ in environment.clock.wallClockChanges() {
             clockStandsSince = reading.bootSeconds
-            await tell { _, _ in }
+            await settle { _, _ in }
         }
     }
 
-    func setAlarm() {
-        let now = reading
-        let look = kept.book.nextDeadline.map { now.bootSeconds + max(0, $0 - now.wallSeconds) }
-        let trust = kept.book.isInDoubt(now.wallSeconds) ? clockStandsSince + PushState.clockTimeout : nil
-        let next = kept.isClosed ? nil : [look, trust, plan.nextDeadline].compactMap(\.self).min()
-        alarm.set(for: next, by: environment.clock) { await self.alarmRang($0) }
+    package var furtherDecision: Double? {
+        let trust = state.isInDoubt(reading.wallSeconds) ? clockStandsSince + PushState.clockTimeout : nil
+        return [trust, plan.nextDeadline].compactMap(\.self).min()
     }
 
-    private func alarmRang(_ moment: Double) async {
-        alarm.rang(moment)
-        guard !kept.isClosed else { return }
+    package func look() async {
+        guard !part.isClosed else { return }
         perform(plan.tick(jitter: environment.random(), now: reading.bootSeconds))
-        await tell { _, _ in }
+        await settle { _, _ in }
     }
 
     /// Whether the wall clock may be used to check whether a push has expired.
@@ -200,7 +193,7 @@ package actor PushService {
     /// Tells the notification service that notifications are due. This does not wait for the notification service,
     /// because it may first ask an app in the foreground, which takes time.
     func notify(of changes: PushChanges) {
-        guard !changes.alerts.isEmpty || !changes.releases.isEmpty, !isNotifying else { return }
+        guard changes.changesNotifications, !isNotifying else { return }
         isNotifying = true
         companions.yield { await $0.callNotifications() }
     }
@@ -221,53 +214,53 @@ package actor PushService {
 
     package func apply(_ moment: DeviceState) async {
         let now = reading.bootSeconds
-        let wasDozing = book.moment.phase == .dozing
+        let wasDozing = pushes.moment.phase == .dozing
         perform(plan.apply(moment.conditions, now: now))
-        guard !kept.isNew else { return await kept.note { $0.pushes.apply(moment) } }
+        guard !part.isNew else { return await part.note { $0.pushes.apply(moment) } }
         // The device is awake for other work in a maintenance window and after doze.
         if wasDozing, moment.phase != .dozing { perform(plan.isAwakeAnyway(now: now)) }
-        await tell { book, _ in book.apply(moment) }
+        await settle { states, _ in states.pushes.apply(moment) }
     }
 
     /// Records that the app came to the foreground or left it.
     package func use(_ app: AppID, isInFront: Bool) async {
-        await tell { book, _ in book.use(app, isInFront: isInFront) }
+        await settle { states, _ in states.pushes.use(app, isInFront: isInFront) }
     }
 
-    package func forceQuit(_ app: AppID) async { await tell { book, _ in book.forceQuit(app) } }
+    package func forceQuit(_ app: AppID) async { await settle { states, _ in states.pushes.forceQuit(app) } }
 
-    package func launched(_ app: AppID) async { await tell { book, _ in book.launched(app) } }
+    package func launched(_ app: AppID) async { await settle { states, _ in states.pushes.launched(app) } }
 
     /// Records a new or changed desktop entry of an app; nil means that the entry was removed.
     package func installed(_ app: AppID, _ manifest: AppManifest?) async {
         entries.told()
-        await tell { $0.installed(app, manifest, now: $1) }
+        await settle { $0.pushes.installed(app, manifest, now: $1) }
     }
 
     /// Applies a change of the background refresh settings, which may change whether apps are woken.
     package func refreshChanged() async {
-        for app in book.registered { await learn(app) }
-        await tell { _, _ in }
+        for app in pushes.registered { await learn(app) }
+        await settle { _, _ in }
     }
 
     /// Records that the user has allowed or denied notifications of the app.
     package func permissionChanged(_ app: AppID) async {
         await learn(app)
-        await tell { _, _ in }
+        await settle { _, _ in }
     }
 
     /// Records the new state of a notification of an app: shown, waiting or not shown.
     package func alert(_ identifier: String, of app: AppID, became state: AlertState, at date: Date) async {
-        await tell { book, _ in book.alert(identifier, of: app, became: state, at: date) }
+        await settle { states, _ in states.pushes.alert(identifier, of: app, became: state, at: date) }
     }
 
     /// Handles newly ended wakes. Their ends are already on disk.
     package func wakesEnded() async {
-        guard kept.isOpen else { return }
+        guard part.isOpen else { return }
         do throws(StoreError) {
             let ends = try await environment.store.read { try Self.ends($0) }
             guard !ends.isEmpty else { return }
-            await tell { $0.take(ends, now: $1) }
+            await settle { $0.pushes.take(ends, now: $1) }
         } catch {
             environment.logger.error("The store cannot be read", metadata: ["error": "\(error)"])
         }
@@ -276,15 +269,15 @@ package actor PushService {
     /// Updates the availability and the notification permission of an app.
     func learn(_ app: AppID) async {
         let word = await word(on: app)
-        await kept.note { word(&$0.pushes) }
+        await part.note { word(&$0.pushes) }
     }
 
     private func word(on app: AppID) async -> (inout PushState) -> Void {
         let availability = await environment.availability(app)
         let permission = await environment.notifications.permission(app)
-        return { book in
-            book.set(availability, of: app)
-            book.set(permission, of: app)
+        return { pushes in
+            pushes.set(availability, of: app)
+            pushes.set(permission, of: app)
         }
     }
 }

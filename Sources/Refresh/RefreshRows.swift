@@ -1,5 +1,5 @@
-import Books
 package import NightshiftAPI
+import Runtime
 package import Store
 
 extension RefreshChanges: StateChanges {

@@ -1,8 +1,8 @@
-package import Books
 package import Clock
 package import Foundation
 package import Logging
 package import NightshiftAPI
+package import Runtime
 import Scheduler
 package import Store
 

@@ -1,8 +1,8 @@
 import Apps
-import Books
 import Location
 import NightshiftAPI
 import Refresh
+import Runtime
 import Scheduler
 import Store
 

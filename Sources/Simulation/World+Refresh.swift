@@ -1,8 +1,8 @@
 import Apps
-import Books
 import Foundation
 import NightshiftAPI
 import Refresh
+import Runtime
 import Scheduler
 import Store
 

@@ -57,36 +57,32 @@ extension StoreTransaction {
     /// Changes the row of a notification, which keeps its place in the order. If another feature has replaced the
     /// notification in the meantime, nothing changes.
     package func update(_ stored: StoredNotification) throws {
+        guard try contains(stored) else { return }
         try db.cachedStatement(
             sql: """
                 UPDATE notifications SET state = ?, due_at = ?, delay = ?, repeats = ?, server = ?, number = ?
-                WHERE \(Self.sameNotification)
+                WHERE app = ? AND identifier = ? AND (state = 'shown') = ?
                 """
-        ).execute(
-            arguments: [
-                stored.state.rawValue, stored.due, stored.delay, stored.repeats, stored.place?.server,
-                stored.place.map { Int64($0.number) },
-            ] + (try Self.arguments(stored)))
+        ).execute(arguments: [
+            stored.state.rawValue, stored.due, stored.delay, stored.repeats, stored.place?.server,
+            stored.place.map { Int64($0.number) }, stored.app.rawValue, stored.notification.identifier,
+            stored.key.isShown,
+        ])
     }
 
     /// Deletes the row of a notification. If another feature has replaced the notification in the meantime, nothing
     /// changes.
     package func delete(_ stored: StoredNotification) throws {
-        try db.cachedStatement(sql: "DELETE FROM notifications WHERE \(Self.sameNotification)")
-            .execute(arguments: Self.arguments(stored))
+        if try contains(stored) { try deleteNotification(stored.key) }
     }
 
-    /// The condition that a row contains a notification: the same key, and the same date.
-    private static let sameNotification = """
-        app = ? AND identifier = ? AND (state = 'shown') = ?
-            AND json_extract(record, '$.date') = json_extract(?, '$.date')
-        """
-
-    private static func arguments(_ stored: StoredNotification) throws -> StatementArguments {
-        [
-            stored.app.rawValue, stored.notification.identifier, stored.key.isShown,
-            try Columns.encode(stored.notification),
-        ]
+    /// Returns whether the row with the key of a notification contains that notification, and not a newer one.
+    private func contains(_ stored: StoredNotification) throws -> Bool {
+        let row = try Row.fetchOne(
+            db.cachedStatement(
+                sql: "SELECT * FROM notifications WHERE app = ? AND identifier = ? AND (state = 'shown') = ?"),
+            arguments: [stored.app.rawValue, stored.notification.identifier, stored.key.isShown])
+        return row.flatMap(Self.notification)?.notification.date == stored.notification.date
     }
 
     private func deleteNotification(_ key: StoredNotification.Key) throws {

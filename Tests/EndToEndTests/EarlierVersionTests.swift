@@ -5,7 +5,7 @@ import Testing
 
 /// Tests that the service continues with what services of earlier versions have stored.
 @Suite struct EarlierVersionTests {
-    /// What a version's own API said before it was killed (`Tests/Fixtures/Databases/record.py`).
+    /// The answers of a version's own API before it was killed (`Tests/Fixtures/Databases/record.py`).
     private struct Said: Decodable {
         struct Task: Decodable {
             var id: TaskID

@@ -361,33 +361,34 @@ import Testing
         #expect(scene.book.received(last, now: scene.now) == false)
     }
 
-    @Test func `R3: A push that could not be written does not count as received`() throws {
+    @Test func `R3: A push that could not be written is lost with the service, and written when it is sent again`() throws {
         var scene = try StateScene()
         let message = scene.message(StateScene.both)
         scene.book.received(message, now: scene.now)
         scene.book.decide(at: scene.now)
-        let changes = scene.book.takeChanges()
-        #expect(changes.wakes.count == 1 && changes.alerts.count == 1)
-        scene.book.notWritten(changes, now: scene.now)
-        scene.look()
+        // The disk has failed, and the service crashes.
+        scene.restart()
         #expect(scene.wakes.isEmpty && scene.held == [] && scene.pushes.isEmpty)
-        scene.receive(message)
-        #expect(scene.wakes.count == 1 && scene.held.count == 1)
+        // The disk has failed, and the gateway sends the push again.
+        scene.book.received(message, now: scene.now)
+        scene.book.decide(at: scene.now)
+        #expect(scene.book.received(message, now: scene.now) == false)
+        scene.look()
+        #expect(scene.wakes.count == 1 && scene.held.count == 1 && scene.pushes.count == 1)
+        scene.look()
+        #expect(scene.rows.count == 1 && scene.entries.count { $0.decision == .pushReceived } == 1)
     }
 
-    @Test func `R3: A push still waits if the service could not write the start of its wake`() throws {
+    @Test func `R3: The start of a wake that could not be written is written later`() throws {
         var scene = try StateScene()
         scene.device(.dozing)
         let id = scene.receive(scene.message())
         scene.book.apply(DeviceState())
         scene.book.decide(at: scene.now)
-        let changes = scene.book.takeChanges()
-        #expect(changes.wakes.map(\.id) == [id])
-        scene.book.notWritten(changes, now: scene.now)
-        #expect(scene.book.nextDeadline == scene.now + 60)
+        #expect(scene.state(id) == .waiting && scene.wakes.isEmpty)
         scene.look()
         let wake = scene.wakes[StateScene.app]
-        #expect(wake?.id == id && wake?.wake.delivery.payload == StateScene.silent)
+        #expect(wake?.id == id && wake?.wake.delivery.payload == StateScene.silent && scene.state(id) == .running)
     }
 
     // MARK: - Registration

@@ -108,7 +108,6 @@ import Testing
             let message = newMessage(app)
             scene.book.received(message, now: scene.now)
             scene.book.decide(at: scene.now)
-            scene.book.notWritten(scene.book.takeChanges(), now: scene.now)
             if Bool.random(using: &random) {
                 scene.receive(message)
                 acknowledged.append(message)

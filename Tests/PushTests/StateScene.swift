@@ -7,6 +7,8 @@ import Store
 /// A push state whose disk accepts every write, and whose wakes end as the test requires.
 struct StateScene: Sendable {
     var book: PushState
+    /// The state that the disk contains.
+    private var durable: PushState
     var now: Double
     /// The contents of the disk.
     var pushes: [String: KnownPush] = [:]
@@ -36,6 +38,7 @@ struct StateScene: Sendable {
     init(modes: Set<BackgroundMode> = [.remoteNotification], registers: Bool = true) throws {
         now = Self.start
         book = PushState(now: now)
+        durable = book
         for app in [Self.app, Self.other] { book.installed(app, Self.manifest(app, modes), now: now) }
         guard registers else { return }
         book.enrolled(Self.enrolment, authority: nil, now: now)
@@ -61,12 +64,14 @@ struct StateScene: Sendable {
     /// Makes the next decisions, and writes the changes.
     mutating func look() {
         book.decide(at: now)
-        write(book.takeChanges())
+        write(book.changes(since: durable))
+        book.wrote(book)
+        durable = book
         told.formUnion(book.takeTold())
     }
 
     mutating func write(_ changes: PushChanges) {
-        for app in changes.removed {
+        for case .remove(let app) in changes.outputs {
             apps[app] = nil
             pushes = pushes.filter { $0.value.app != app }
             rows.removeAll { $0.wake.app == app }
@@ -78,22 +83,24 @@ struct StateScene: Sendable {
             pushes[push.record.id] = push
             payloads[push.record.id] = changes.payloads[push.record.id]
         }
-        for wake in changes.wakes {
-            lastWake += 1
-            numbers[lastWake] = wake.id
-            rows.removeAll { $0.wake.app == wake.app && $0.wake.key == wake.key }
-            rows.append((wake.id, lastWake, wake))
-        }
-        for alert in changes.alerts {
-            let identifier = alert.notification.identifier
-            if alert.due == nil { held.append(identifier) } else { due.append(identifier) }
-        }
-        for release in changes.releases {
-            held.removeAll { $0 == release.identifier }
-            due.append(release.identifier)
+        for output in changes.outputs {
+            switch output {
+            case .wake(let wake):
+                lastWake += 1
+                numbers[lastWake] = wake.id
+                rows.removeAll { $0.wake.app == wake.app && $0.wake.key == wake.key }
+                rows.append((wake.id, lastWake, wake))
+            case .alert(let alert):
+                let identifier = alert.notification.identifier
+                if alert.due == nil { held.append(identifier) } else { due.append(identifier) }
+            case .release(let release):
+                held.removeAll { $0 == release.identifier }
+                due.append(release.identifier)
+            case .endTaken(let id): ends.removeAll { $0.id == id }
+            case .remove: break
+            }
         }
         for id in changes.forgotten { pushes[id] = nil }
-        ends.removeAll { changes.ends.contains($0.id) }
         entries += changes.entries
     }
 
@@ -170,9 +177,11 @@ struct StateScene: Sendable {
         }
         let moment = book.moment
         let manifests = Array(book.manifests.values)
-        book = PushState(kept, manifests: manifests, moment: moment, now: now)
-        book.take(ends.map { PushEnd(row: $0, push: numbers[$0.wake]) }, now: now)
-        book.resume(Set(rows.map(\.id)), now: now)
+        durable = PushState(kept, now: now)
+        book = durable
+        book.apply(moment)
+        book.begin(
+            manifests, ends: ends.map { PushEnd(row: $0, push: numbers[$0.wake]) }, wanted: Set(rows.map(\.id)), now: now)
         look()
     }
 

@@ -8,6 +8,8 @@ import Store
 /// A UnifiedPush state whose disk accepts every write, and whose apps answer as the test requires.
 struct UnifiedPushScene: Sendable {
     var book = UnifiedPushState(isEnrolled: true)
+    /// The state that the disk contains.
+    private var durable = UnifiedPushState(isEnrolled: true)
     var now = StateScene.start
     /// The contents of the disk.
     var registrations: [String: UnifiedPushRegistration] = [:]
@@ -35,8 +37,10 @@ struct UnifiedPushScene: Sendable {
 
     mutating func look() {
         book.decide(at: now)
-        let changes = book.takeChanges()
+        let changes = book.changes(since: durable)
         write(changes)
+        book.wrote(book)
+        durable = book
         carryOut(changes.requests)
     }
 
@@ -144,7 +148,9 @@ struct UnifiedPushScene: Sendable {
         var kept = StoredUnifiedPush<UnifiedPushRegistration, UnifiedPushMessage>()
         kept.registrations = registrations.values.sorted { $0.number < $1.number }
         kept.messages = messages.values.sorted { $0.number < $1.number }.map { ($0, payloads[$0.id]) }
-        book = UnifiedPushState(kept, isEnrolled: true, now: now)
+        durable = UnifiedPushState(kept, isEnrolled: true)
+        book = durable
+        book.begin(now: now)
         calls = []
         look()
         book.connectedToBus()

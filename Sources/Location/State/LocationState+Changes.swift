@@ -1,8 +1,8 @@
-import Books
 import NightshiftAPI
+import Runtime
 import Scheduler
 
-/// What the disk has to contain.
+/// The comparison of the state with the disk.
 extension LocationState {
     package func changes(since durable: Self) -> LocationChanges {
         var changes = LocationChanges(outputs: outbox.rows, entries: journal.rows)

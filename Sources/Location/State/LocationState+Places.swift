@@ -1,6 +1,6 @@
-import Books
 import Foundation
 package import NightshiftAPI
+import Runtime
 import Scheduler
 
 /// Locations of the device: the events that follow from them, and the requests for the next ones.

@@ -1,6 +1,6 @@
-import Books
 import Foundation
 package import NightshiftAPI
+import Runtime
 import Store
 
 /// The requests of apps and people.

@@ -1,8 +1,8 @@
-import Books
 import NightshiftAPI
+import Runtime
 import Store
 
-/// What the disk has to contain.
+/// The comparison of the state with the disk.
 extension NotificationState {
     /// Rows that are written once.
     enum Output: Hashable, Sendable {

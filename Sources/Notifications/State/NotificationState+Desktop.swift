@@ -1,7 +1,7 @@
-import Books
 package import Device
 import Foundation
 import NightshiftAPI
+import Runtime
 import Store
 
 /// The handling of events from the session bus.

@@ -1,7 +1,7 @@
-package import Books
 package import Device
 import Foundation
 package import NightshiftAPI
+package import Runtime
 package import Store
 
 /// The state of apps' notifications and the decisions about them, as a pure value.

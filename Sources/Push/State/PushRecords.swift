@@ -61,9 +61,6 @@ package struct PushWake: Hashable, Sendable {
     package var delivery: PushDelivery
     /// The number of seconds after which the wake is dropped if it has not begun.
     package var timeout: Double
-
-    /// The payload as received from the provider.
-    package var payload: Data { Data(delivery.payload.utf8) }
 }
 
 /// A notification that is written in the same transaction as its push.
@@ -93,25 +90,49 @@ package struct PushEnd: Hashable, Sendable {
     }
 }
 
+/// A row that is written or deleted once.
+package enum PushOutput: Hashable, Sendable {
+    case wake(PushWake)
+    case alert(PushAlert)
+    case release(AlertRelease)
+    /// The end of a wake, by its row number, was handled.
+    case endTaken(Int64)
+    /// The app was removed, so its rows are deleted.
+    case remove(AppID)
+
+    /// The app to which a wake or a notification belongs.
+    var app: AppID? {
+        switch self {
+        case .wake(let wake): wake.app
+        case .alert(let alert): alert.app
+        case .release(let release): release.app
+        case .endTaken, .remove: nil
+        }
+    }
+}
+
 /// The changes that one transaction writes.
 package struct PushChanges: Sendable {
-    package var removed: Set<AppID> = []
+    package var outputs: [PushOutput]
     package var apps: [AppID: PushApp] = [:]
     package var device: PushDevice?
     package var pushes: [KnownPush] = []
     /// The payloads of pushes whose apps have not been woken yet.
     package var payloads: [String: Data] = [:]
-    /// The pushes that have just arrived.
-    package var received: Set<String> = []
-    package var wakes: [PushWake] = []
-    package var alerts: [PushAlert] = []
-    package var releases: [AlertRelease] = []
     package var forgotten: [String] = []
-    package var ends: [Int64] = []
-    package var entries: [JournalEntry] = []
+    package var entries: [JournalEntry]
 
     package var isEmpty: Bool {
-        removed.isEmpty && apps.isEmpty && device == nil && pushes.isEmpty && wakes.isEmpty && alerts.isEmpty
-            && releases.isEmpty && forgotten.isEmpty && ends.isEmpty && entries.isEmpty
+        outputs.isEmpty && apps.isEmpty && device == nil && pushes.isEmpty && forgotten.isEmpty && entries.isEmpty
+    }
+
+    /// Whether notifications were written or unblocked.
+    package var changesNotifications: Bool {
+        outputs.contains { output in
+            switch output {
+            case .alert, .release: true
+            case .wake, .endTaken, .remove: false
+            }
+        }
     }
 }

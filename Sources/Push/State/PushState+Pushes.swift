@@ -1,6 +1,7 @@
 package import Foundation
 package import NightshiftAPI
 package import PushProtocol
+import Runtime
 import Store
 
 /// The handling of pushes, from their arrival to their result.
@@ -23,8 +24,6 @@ extension PushState {
             record: record, app: app, number: lastNumber, expires: message.expiry.map(Double.init),
             identifier: message.collapseID ?? id, alertBy: nil, isUrgent: message.priority == .immediate)
         order.append(id)
-        marks.pushes.insert(id)
-        marks.received.insert(id)
         let way = message.isFromStorage ? "from the gateway's storage" : "directly"
         note(.pushReceived, app, "\(id) arrived \(way).", now, inputs: ["priority": "\(message.priority.rawValue)"])
         prune()
@@ -88,7 +87,6 @@ extension PushState {
         }
         guard pushes[id]?.record.sentence != sentence else { return }
         pushes[id]?.record.sentence = sentence
-        marks.pushes.insert(id)
     }
 
     /// Shows the alert of a push without waking its app. `why` is the reason for not waking it.
@@ -112,9 +110,8 @@ extension PushState {
                 continue
             }
             pushes[older]?.record.alert = .replaced
-            marks.pushes.insert(older)
         }
-        marks.alerts.append(PushAlert(app: push.app, notification: notification, due: due))
+        outbox.append(.alert(PushAlert(app: push.app, notification: notification, due: due)))
     }
 
     // MARK: - Waking
@@ -168,20 +165,20 @@ extension PushState {
         if moment.conditions.power == .battery, push.record.isSilent, !inFront.contains(push.app) {
             device.budget.fill(to: now)
             device.budget.take()
-            marks.device = true
+            deviceTouched += 1
         }
         pushes[id]?.record.state = .running
         pushes[id]?.record.woken = Date(timeIntervalSince1970: now)
         pushes[id]?.record.sentence =
             "The app is woken for it.\(holdsAlert ? " Its alert is shown when the app is done." : "")"
         if holdsAlert { pushes[id]?.alertBy = now + Self.alertTimeout }
-        marks.pushes.insert(id)
-        marks.wakes.append(
-            PushWake(
-                id: id, app: push.app, key: push.record.isSilent ? "" : id,
-                delivery: PushDelivery(
-                    id: id, payload: String(decoding: payload, as: UTF8.self), received: push.record.received),
-                timeout: push.expires.map { max(0, $0 - now) } ?? Self.timeout))
+        outbox.append(
+            .wake(
+                PushWake(
+                    id: id, app: push.app, key: push.record.isSilent ? "" : id,
+                    delivery: PushDelivery(
+                        id: id, payload: String(decoding: payload, as: UTF8.self), received: push.record.received),
+                    timeout: push.expires.map { max(0, $0 - now) } ?? Self.timeout)))
     }
 
     /// Discards waiting pushes of an app to make room for a new one. Only the newest silent push of the app waits, and
@@ -206,8 +203,8 @@ extension PushState {
 
     /// Handles the ends of wakes. Each end has an effect only once.
     package mutating func take(_ ends: [PushEnd], now: Double) {
-        for end in ends where !marks.ends.contains(end.row.id) {
-            marks.ends.append(end.row.id)
+        for end in ends where !outbox.rows.contains(.endTaken(end.row.id)) {
+            outbox.append(.endTaken(end.row.id))
             // A push is unknown if its app was removed in the meantime.
             guard let id = end.push, let push = pushes[id] else { continue }
             if push.record.isSilent { discardReplaced(by: push, now) }
@@ -246,7 +243,6 @@ extension PushState {
             case nil: ["The result is unknown.", detail].compactMap(\.self).joined(separator: " ")
             }
         pushes[id]?.record.sentence = sentence
-        marks.pushes.insert(id)
         note(.pushHandled, push.app, "\(id): \(sentence)", now, inputs: result.map { ["result": $0.rawValue] })
     }
 
@@ -254,8 +250,7 @@ extension PushState {
     mutating func releaseAlert(_ id: String, _ now: Double) {
         guard let push = pushes[id], push.alertBy != nil else { return }
         pushes[id]?.alertBy = nil
-        marks.pushes.insert(id)
-        marks.releases.append(AlertRelease(app: push.app, identifier: push.identifier, due: now))
+        outbox.append(.release(AlertRelease(app: push.app, identifier: push.identifier, due: now)))
     }
 
     /// Records the state of a notification that may be the alert of a push.
@@ -265,7 +260,6 @@ extension PushState {
             record.alert != state
         else { return }
         pushes[id]?.record.alert = state
-        marks.pushes.insert(id)
         guard state == .shown else { return }
         pushes[id]?.record.shown = date
         if record.state == .notShown { pushes[id]?.record.state = .shown }
@@ -276,7 +270,6 @@ extension PushState {
         payloads[id] = nil
         pushes[id]?.record.state = .discarded
         pushes[id]?.record.sentence = why
-        marks.pushes.insert(id)
         note(.pushDiscarded, push.app, "\(id): \(why)", now)
     }
 
@@ -292,9 +285,6 @@ extension PushState {
     mutating func forget(_ id: String) {
         pushes[id] = nil
         payloads[id] = nil
-        marks.pushes.remove(id)
-        marks.received.remove(id)
-        marks.forgotten.append(id)
     }
 
     // MARK: - Deciding

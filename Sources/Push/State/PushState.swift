@@ -1,13 +1,13 @@
 import Foundation
 package import NightshiftAPI
 package import PushProtocol
+package import Runtime
 package import Store
 
 /// The state of remote notifications: registered apps, received pushes, and the decisions about them.
 ///
-/// A pure value: pushes, device states, requests and ends of wakes go in. ``decide(at:)`` decides, ``takeChanges()``
-/// returns the changes for one transaction, and ``takeTold()`` returns the apps that get a notice after the
-/// transaction. Times are seconds since 1970. See `docs/decisions/0044`.
+/// A pure value: pushes, device states, requests and ends of wakes go in. ``decide(at:)`` decides, and ``takeTold()``
+/// returns the apps that get a notice after the transaction. Times are seconds since 1970. See `docs/decisions/0044`.
 package struct PushState: Sendable {
     package internal(set) var device: PushDevice
     package internal(set) var apps: [AppID: PushApp] = [:]
@@ -30,24 +30,12 @@ package struct PushState: Sendable {
     package var trustsClock = true
     /// The time of the next decision in seconds since 1970, if no event occurs earlier.
     package internal(set) var nextDeadline: Double?
-    var marks = Marks()
+    package internal(set) var outbox = Outbox<PushOutput>()
+    package internal(set) var journal = Outbox<JournalEntry>()
+    /// A number that grows with each change of `device` that has to be written.
+    var deviceTouched = 0
     /// The apps whose processes get a notice about their token.
     var told: Set<AppID> = []
-
-    /// The changes that are not on disk yet.
-    struct Marks: Sendable {
-        var removed: Set<AppID> = []
-        var apps: Set<AppID> = []
-        var device = false
-        var pushes: Set<String> = []
-        var received: Set<String> = []
-        var wakes: [PushWake] = []
-        var alerts: [PushAlert] = []
-        var releases: [AlertRelease] = []
-        var forgotten: [String] = []
-        var ends: [Int64] = []
-        var entries: [JournalEntry] = []
-    }
 
     /// The maximum number of registered apps. The gateway accepts filters for about twice as many topics.
     package static let appLimit = 500
@@ -69,33 +57,34 @@ package struct PushState: Sendable {
 
     package init(now: Double) { device = PushDevice(now: now) }
 
-    /// Restores the stored state.
-    package init(
-        _ kept: StoredPushes<PushApp, PushDevice, KnownPush>, manifests: [AppManifest], moment: DeviceState,
-        now: Double
-    ) {
+    /// Restores the stored state. ``begin(_:ends:wanted:unreadable:now:)`` must follow.
+    package init(_ kept: StoredPushes<PushApp, PushDevice, KnownPush>, now: Double) {
         device = kept.device ?? PushDevice(now: now)
         apps = kept.apps
-        self.manifests = Dictionary(manifests.map { ($0.id, $0) }) { $1 }
-        self.moment = moment
         for push in kept.pushes {
             pushes[push.id] = push.record
-            // An earlier version set the state `shown` as soon as it had passed the alert on.
-            if push.record.record.state == .shown, push.record.record.shown == nil {
-                pushes[push.id]?.record.state = .notShown
-            }
             payloads[push.id] = push.payload
             lastNumber = max(lastNumber, push.record.number)
         }
         order = pushes.keys.sorted { (pushes[$0]?.number ?? 0, $0) < (pushes[$1]?.number ?? 0, $1) }
-        for what in kept.unreadable { note(.unreadable, nil, what, now) }
     }
 
-    /// Decides at the start of the service which wakes of the previous run continue. It must be called after all known
-    /// ends of wakes have been handled.
+    /// Applies the start of the service, and decides which wakes of the previous run continue.
     ///
-    /// - Parameter wanted: the ids of pushes whose wakes still have database rows.
-    package mutating func resume(_ wanted: Set<String>, now: Double) {
+    /// - Parameters:
+    ///   - ends: all known ends of wakes.
+    ///   - wanted: the ids of pushes whose wakes still have database rows.
+    ///   - unreadable: the names of rows that could not be read.
+    package mutating func begin(
+        _ installed: [AppManifest], ends: [PushEnd], wanted: Set<String>, unreadable: [String] = [], now: Double
+    ) {
+        manifests = Dictionary(installed.map { ($0.id, $0) }) { $1 }
+        // An earlier version set the state `shown` as soon as it had passed the alert on.
+        for (id, push) in pushes where push.record.state == .shown && push.record.shown == nil {
+            pushes[id]?.record.state = .notShown
+        }
+        for what in unreadable { note(.unreadable, nil, what, now) }
+        take(ends, now: now)
         for app in apps.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             let running = order.filter { pushes[$0]?.app == app && pushes[$0]?.record.state == .running }
             let silent = running.filter { pushes[$0]?.record.isSilent == true }
@@ -111,7 +100,7 @@ package struct PushState: Sendable {
     mutating func note(
         _ decision: Decision, _ app: AppID?, _ detail: String?, _ now: Double, inputs: [String: String]? = nil
     ) {
-        marks.entries.append(
+        journal.note(
             JournalEntry(
                 time: Date(timeIntervalSince1970: now), decision: decision, app: app, detail: detail, inputs: inputs))
     }
@@ -130,7 +119,6 @@ package struct PushState: Sendable {
         inFront.remove(app)
         guard apps[app]?.isForceQuit == false else { return }
         apps[app]?.isForceQuit = true
-        marks.apps.insert(app)
     }
 
     /// Records that the user has started the app. Waiting pushes can be delivered to the app again.
@@ -138,7 +126,6 @@ package struct PushState: Sendable {
         inFront.insert(app)
         guard apps[app]?.isForceQuit == true else { return }
         apps[app]?.isForceQuit = false
-        marks.apps.insert(app)
     }
 
     package mutating func set(_ availability: RefreshAvailability, of app: AppID) {
@@ -162,10 +149,8 @@ package struct PushState: Sendable {
         inFront.remove(app)
         for id in order where pushes[id]?.app == app { forget(id) }
         order.removeAll { pushes[$0] == nil }
-        marks.apps.remove(app)
-        marks.wakes.removeAll { $0.app == app }
-        marks.alerts.removeAll { $0.app == app }
-        marks.removed.insert(app)
+        outbox.removeAll { $0.app == app }
+        outbox.append(.remove(app))
     }
 
     /// Applies the desktop entries after they were read again.
@@ -201,10 +186,9 @@ package struct PushState: Sendable {
             // The gateway is about to end the last token, so the app must get another one.
             device.leaving.removeAll { $0 == app.rawValue }
             known.wantsFreshToken = true
-            marks.device = true
+            deviceTouched += 1
         }
         apps[app] = known
-        marks.apps.insert(app)
         note(.pushRegistered, app, "The app has registered.", now)
     }
 
@@ -214,7 +198,6 @@ package struct PushState: Sendable {
         apps[app]?.isRegistered = false
         apps[app]?.token = nil
         apps[app]?.error = nil
-        marks.apps.insert(app)
         told.insert(app)
         for id in order where pushes[id]?.app == app && pushes[id]?.record.state == .waiting {
             discard(id, "The app has unregistered.", now)
@@ -228,7 +211,7 @@ package struct PushState: Sendable {
     package mutating func leave(_ topic: String) {
         guard device.enrolment != nil, !device.leaving.contains(topic) else { return }
         device.leaving.append(topic)
-        marks.device = true
+        deviceTouched += 1
     }
 
     /// Records the token that the gateway has issued for an app.
@@ -238,7 +221,6 @@ package struct PushState: Sendable {
         apps[app]?.token = token
         apps[app]?.error = nil
         apps[app]?.wantsFreshToken = false
-        marks.apps.insert(app)
         told.insert(app)
         note(.pushRegistered, app, "The gateway has issued the app's device token.", now)
     }
@@ -246,7 +228,7 @@ package struct PushState: Sendable {
     package mutating func unregistered(_ topic: String) {
         guard device.leaving.contains(topic) else { return }
         device.leaving.removeAll { $0 == topic }
-        marks.device = true
+        deviceTouched += 1
     }
 
     package mutating func refused(_ topic: String, _ refusal: Refusal, now: Double) {
@@ -256,7 +238,6 @@ package struct PushState: Sendable {
         let error = "The gateway refused a token: \(refusal.text)"
         guard apps[app]?.isRegistered == true, apps[app]?.error != error else { return }
         apps[app]?.error = error
-        marks.apps.insert(app)
         told.insert(app)
         note(.pushRegistered, app, error, now)
     }
@@ -284,7 +265,7 @@ package struct PushState: Sendable {
         device.budget = budget
         device.enrolment = enrolment
         device.authority = authority
-        marks.device = true
+        deviceTouched += 1
         forgetTokens()
         note(.pushEnrolled, nil, "At \(enrolment.host):\(enrolment.port).", now)
     }
@@ -294,7 +275,7 @@ package struct PushState: Sendable {
         device.enrolment = nil
         device.authority = nil
         device.leaving = []
-        marks.device = true
+        deviceTouched += 1
         forgetTokens()
         note(.pushEnrolled, nil, "The enrolment ended at \(enrolment.host):\(enrolment.port).", now)
     }
@@ -305,7 +286,6 @@ package struct PushState: Sendable {
             apps[app]?.token = nil
             apps[app]?.error = nil
             apps[app]?.wantsFreshToken = false
-            marks.apps.insert(app)
             told.insert(app)
         }
     }

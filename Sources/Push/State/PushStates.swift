@@ -1,9 +1,10 @@
 package import NightshiftAPI
+package import Runtime
 package import Store
 
 /// The states of remote notifications and of UnifiedPush. They share the connection to the gateway and each
 /// transaction. Times are seconds since 1970.
-package struct PushStates: Sendable {
+package struct PushStates: PartState {
     package var pushes: PushState
     package var unified: UnifiedPushState
 
@@ -20,12 +21,21 @@ package struct PushStates: Sendable {
         unified = UnifiedPushState()
     }
 
-    /// Restores the stored states.
+    /// Restores the stored states. ``begin(_:ends:wanted:unreadable:now:)`` must follow.
     package init(
-        _ pushes: PushState, _ kept: StoredUnifiedPush<UnifiedPushRegistration, UnifiedPushMessage>, now: Double
+        _ pushes: StoredPushes<PushApp, PushDevice, KnownPush>,
+        _ unified: StoredUnifiedPush<UnifiedPushRegistration, UnifiedPushMessage>, now: Double
     ) {
-        self.pushes = pushes
-        unified = UnifiedPushState(kept, isEnrolled: pushes.device.enrolment != nil, now: now)
+        self.pushes = PushState(pushes, now: now)
+        self.unified = UnifiedPushState(unified, isEnrolled: self.pushes.device.enrolment != nil)
+    }
+
+    /// Applies the start of the service. See ``PushState/begin(_:ends:wanted:unreadable:now:)``.
+    package mutating func begin(
+        _ installed: [AppManifest], ends: [PushEnd], wanted: Set<String>, unreadable: [String] = [], now: Double
+    ) {
+        pushes.begin(installed, ends: ends, wanted: wanted, unreadable: unreadable, now: now)
+        unified.begin(now: now)
         leaveTopics()
     }
 
@@ -55,15 +65,18 @@ package struct PushStates: Sendable {
         for topic in unified.takeLeft() { pushes.leave(topic) }
     }
 
-    package mutating func takeChanges() -> Changes {
-        Changes(pushes: pushes.takeChanges(), unified: unified.takeChanges())
+    package var nextDecision: DecisionTime? { nextDeadline.map { .wallSeconds($0) } }
+
+    package func changes(since durable: Self) -> Changes {
+        Changes(
+            pushes: pushes.changes(since: durable.pushes), unified: unified.changes(since: durable.unified))
+    }
+
+    package mutating func wrote(_ copy: Self) {
+        pushes.wrote(copy.pushes)
+        unified.wrote(copy.unified)
     }
 
     /// Returns the apps whose processes now get a notice about their token, and clears the list.
     package mutating func takeEffects() -> [AppID] { pushes.takeTold().sorted { $0.rawValue < $1.rawValue } }
-
-    package mutating func notWritten(_ changes: Changes, now: Double) {
-        pushes.notWritten(changes.pushes, now: now)
-        unified.notWritten(changes.unified, now: now)
-    }
 }

@@ -1,9 +1,9 @@
-import Books
 import NightshiftAPI
+import Runtime
 import Scheduler
 import Store
 
-/// What the disk has to contain.
+/// The comparison of the state with the disk.
 extension RefreshState {
     package func changes(since durable: Self) -> RefreshChanges {
         var changes = RefreshChanges(outputs: outbox.rows, entries: journal.rows)

@@ -1,6 +1,6 @@
-import Books
 import Foundation
 package import NightshiftAPI
+import Runtime
 package import Scheduler
 import Store
 

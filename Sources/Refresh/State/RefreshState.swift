@@ -1,6 +1,6 @@
-package import Books
 import Foundation
 package import NightshiftAPI
+package import Runtime
 package import Scheduler
 package import Store
 

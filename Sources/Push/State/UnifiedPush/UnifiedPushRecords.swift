@@ -65,19 +65,18 @@ package struct UnifiedPushMessage: Hashable, Sendable, Codable {
 
 /// The changes that one transaction writes.
 package struct UnifiedPushChanges: Sendable {
-    package var removed: Set<String> = []
+    /// The topics of registrations that were removed.
+    package var removed: [String] = []
     package var registrations: [UnifiedPushRegistration] = []
     package var messages: [UnifiedPushMessage] = []
     /// The payloads of waiting messages.
     package var payloads: [String: Data] = [:]
-    /// The messages that have just arrived.
-    package var received: Set<String> = []
     package var forgotten: [String] = []
-    package var entries: [JournalEntry] = []
+    package var entries: [JournalEntry]
     /// The requests to send on the bus after these and all earlier changes have been written to disk.
-    package var requests: [DistributorRequest] = []
+    package var requests: [DistributorRequest]
     /// The number of the bus connection for which the requests are valid.
-    package var connection = 0
+    package var connection: Int
 
     package var isEmpty: Bool {
         removed.isEmpty && registrations.isEmpty && messages.isEmpty && forgotten.isEmpty && entries.isEmpty

@@ -2,6 +2,7 @@ package import Device
 import Foundation
 import NightshiftAPI
 package import PushProtocol
+import Runtime
 
 /// The handling of UnifiedPush messages, from their arrival to their result.
 extension UnifiedPushState {
@@ -37,8 +38,6 @@ extension UnifiedPushState {
         messages[id] = known
         order.append(id)
         payloads[id] = Data(message.payload)
-        changedMessages.insert(id)
-        marks.received.insert(id)
         let way = message.isFromStorage ? "from the gateway's storage" : "directly"
         note(.pushReceived, registration.app, "\(id) arrived \(way), for UnifiedPush.", now)
         if trustsClock, hasExpired(known, now) { discard(id, "It expired before it arrived.", now) }
@@ -79,9 +78,6 @@ extension UnifiedPushState {
         guard !gone.isEmpty else { return }
         for id in gone {
             messages[id] = nil
-            changedMessages.remove(id)
-            marks.received.remove(id)
-            marks.forgotten.append(id)
         }
         order.removeAll(where: gone.contains)
     }
@@ -96,7 +92,6 @@ extension UnifiedPushState {
         payloads[id] = nil
         messages[id]?.state = state
         messages[id]?.sentence = sentence
-        changedMessages.insert(id)
     }
 
     // MARK: - Delivery
@@ -135,7 +130,6 @@ extension UnifiedPushState {
             // If the endpoint has changed, or the app has registered again in the meantime, the endpoint is sent again.
             guard announcing[topic] == registration.endpoint else { return }
             registrations[topic]?.isAnnounced = true
-            changedRegistrations.insert(topic)
             return
         }
         lines[topic]?.announcements += 1
@@ -151,7 +145,6 @@ extension UnifiedPushState {
         setPause(topic, now)
         guard messages[id]?.sentence != sentence else { return }
         messages[id]?.sentence = sentence
-        changedMessages.insert(id)
         note(.pushHeld, registrations[topic]?.app, "\(id) waits. \(sentence)", now)
     }
 
@@ -221,50 +214,25 @@ extension UnifiedPushState {
         return nil
     }
 
-    // MARK: - Changes for the disk
+    // MARK: - The disk
 
-    /// Returns the changes to write in one transaction, and clears them. They count as written unless
-    /// ``notWritten(_:now:)`` is called.
-    package mutating func takeChanges() -> UnifiedPushChanges {
-        var changes = marks
-        changes.registrations = changedRegistrations.compactMap { registrations[$0] }.sorted { $0.number < $1.number }
-        changes.messages = changedMessages.compactMap { messages[$0] }.sorted { $0.number < $1.number }
+    /// Returns what the disk has to contain.
+    package func changes(since durable: Self) -> UnifiedPushChanges {
+        var changes = UnifiedPushChanges(entries: journal.rows, requests: requests.rows, connection: connection)
+        changes.removed = durable.registrations.keys.filter { registrations[$0] == nil }
+        changes.registrations = registrations.values.filter { durable.registrations[$0.topic] != $0 }
+            .sorted { $0.number < $1.number }
+        guard messages != durable.messages else { return changes }
+        changes.messages = messages.values.filter { durable.messages[$0.id] != $0 }.sorted { $0.number < $1.number }
         for message in changes.messages { changes.payloads[message.id] = payloads[message.id] }
-        (changes.requests, changes.connection) = (requests, connection)
-        marks = UnifiedPushChanges()
-        changedRegistrations = []
-        changedMessages = []
-        requests = []
+        // With a registration, its messages are deleted as well.
+        changes.forgotten = durable.messages.values
+            .filter { messages[$0.id] == nil && registrations[$0.topic] != nil }.map(\.id)
         return changes
     }
 
-    /// Handles a failed transaction by adding its changes to the next one. Messages in the failed transaction are
-    /// dropped, because the gateway sends them again.
-    package mutating func notWritten(_ changes: UnifiedPushChanges, now: Double) {
-        marks.removed.formUnion(changes.removed)
-        if changes.connection == connection { requests = changes.requests + requests }
-        changedRegistrations.formUnion(changes.registrations.map(\.topic).filter { registrations[$0] != nil })
-        for id in changes.received {
-            if let topic = messages[id]?.topic, let call = lines[topic]?.call, call.message == id {
-                lines[topic] = Line()
-                requests.removeAll { request in
-                    if case .call(call.number, _) = request { true } else { false }
-                }
-            }
-            messages[id] = nil
-            payloads[id] = nil
-            changedMessages.remove(id)
-        }
-        order.removeAll { messages[$0] == nil }
-        changedMessages.formUnion(changes.messages.map(\.id).filter { messages[$0] != nil })
-        marks.forgotten = changes.forgotten + marks.forgotten
-        let told = changes.entries.filter { $0.decision != .pushReceived }
-        marks.entries = Array((told + marks.entries).suffix(Self.mostEntries))
-        nextDeadline = min(nextDeadline ?? .infinity, now + Self.pauseAfterFailure)
+    package mutating func wrote(_ copy: Self) {
+        journal.wrote(copy.journal)
+        requests.wrote(copy.requests)
     }
-
-    /// The maximum number of journal entries kept while the disk cannot be written. If there are more, the oldest are
-    /// dropped.
-    private static let mostEntries = 1_000
-    private static let pauseAfterFailure = 60.0
 }

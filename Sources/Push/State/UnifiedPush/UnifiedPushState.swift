@@ -2,13 +2,14 @@ package import Device
 import Foundation
 package import NightshiftAPI
 package import PushProtocol
+package import Runtime
 package import Store
 
 /// The state of UnifiedPush: registrations, messages, and the next calls to apps.
 ///
-/// A pure value: events of the bus and the gateway go in. ``decide(at:)`` decides, and ``takeChanges()`` returns the
-/// changes for one transaction, with the requests to send on the bus after the transaction. Times are seconds since
-/// 1970. See `docs/decisions/0047`.
+/// A pure value: events of the bus and the gateway go in. ``decide(at:)`` decides, and ``changes(since:)`` returns what a
+/// transaction has to write, with the requests to send on the bus after the transaction. Times are seconds since 1970.
+/// See `docs/decisions/0047`.
 package struct UnifiedPushState: Sendable {
     /// The registrations by topic.
     package internal(set) var registrations: [String: UnifiedPushRegistration] = [:]
@@ -40,10 +41,8 @@ package struct UnifiedPushState: Sendable {
     package var trustsClock = true
     /// The time of the next decision in seconds since 1970, if no event occurs earlier.
     package internal(set) var nextDeadline: Double?
-    var marks = UnifiedPushChanges()
-    var changedRegistrations: Set<String> = []
-    var changedMessages: Set<String> = []
-    var requests: [DistributorRequest] = []
+    package internal(set) var journal = Outbox<JournalEntry>()
+    package internal(set) var requests = Outbox<DistributorRequest>()
     /// The topics whose removal has not been sent to the gateway yet.
     private var left: [String] = []
 
@@ -74,10 +73,8 @@ package struct UnifiedPushState: Sendable {
 
     package init(isEnrolled: Bool = false) { self.isEnrolled = isEnrolled }
 
-    /// Restores the stored state. A registration is dropped if its app has not been notified of it.
-    package init(
-        _ kept: StoredUnifiedPush<UnifiedPushRegistration, UnifiedPushMessage>, isEnrolled: Bool, now: Double
-    ) {
+    /// Restores the stored state. ``begin(unreadable:now:)`` must follow.
+    package init(_ kept: StoredUnifiedPush<UnifiedPushRegistration, UnifiedPushMessage>, isEnrolled: Bool) {
         self.isEnrolled = isEnrolled
         for registration in kept.registrations {
             registrations[registration.topic] = registration
@@ -89,14 +86,18 @@ package struct UnifiedPushState: Sendable {
             lastNumber = max(lastNumber, message.number)
         }
         order = messages.values.sorted { ($0.number, $0.id) < ($1.number, $1.id) }.map(\.id)
-        for what in kept.unreadable { note(.unreadable, nil, what, now) }
-        for registration in kept.registrations where !registration.isConfirmed { remove(registration.topic) }
+    }
+
+    /// Applies the start of the service. A registration is dropped if its app has not been notified of it.
+    package mutating func begin(unreadable: [String] = [], now: Double) {
+        for what in unreadable { note(.unreadable, nil, what, now) }
+        for registration in inOrder where !registration.isConfirmed { remove(registration.topic) }
     }
 
     mutating func note(
         _ decision: Decision, _ app: AppID?, _ detail: String?, _ now: Double, inputs: [String: String]? = nil
     ) {
-        marks.entries.append(
+        journal.note(
             JournalEntry(
                 time: Date(timeIntervalSince1970: now), decision: decision, app: app, detail: detail, inputs: inputs))
     }
@@ -129,7 +130,6 @@ package struct UnifiedPushState: Sendable {
             // The app registers again, possibly because it does not know its endpoint.
             registrations[known.topic]?.isAnnounced = false
             announcing[known.topic] = nil
-            changedRegistrations.insert(known.topic)
             lines[known.topic]?.announcements = 0
             if known.isConfirmed {
                 requests.append(.answer(call: call, .registered))
@@ -183,7 +183,6 @@ package struct UnifiedPushState: Sendable {
         var registration = UnifiedPushRegistration(wanted, topic: topic, number: lastNumber)
         registration.description = Self.short(wanted.description)
         registrations[topic] = registration
-        changedRegistrations.insert(topic)
         pending[topic] = Pending(calls: [call], until: now + Self.timeout)
     }
 
@@ -216,14 +215,10 @@ package struct UnifiedPushState: Sendable {
         lines[topic] = nil
         announcing[topic] = nil
         pending[topic] = nil
-        changedRegistrations.remove(topic)
-        marks.removed.insert(topic)
         left.append(topic)
         for id in order where messages[id]?.topic == topic {
             messages[id] = nil
             payloads[id] = nil
-            changedMessages.remove(id)
-            marks.received.remove(id)
         }
         order.removeAll { messages[$0] == nil }
     }
@@ -301,7 +296,6 @@ package struct UnifiedPushState: Sendable {
         change(&after)
         guard after != before else { return }
         registrations[topic] = after
-        changedRegistrations.insert(topic)
     }
 
     private mutating func renewEndpoint(_ topic: String) {
@@ -350,7 +344,7 @@ package struct UnifiedPushState: Sendable {
             // The callers are no longer waiting for the response.
             pending[topic]?.calls = []
         }
-        requests = []
+        requests.removeAll { _ in true }
         connection += 1
     }
 

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Books
+@testable import Runtime
 
 /// Tests of many concurrent steps or one exclusive step, in the order of arrival.
 @Suite struct StepTurnsTests {

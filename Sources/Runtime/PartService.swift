@@ -15,6 +15,9 @@ package protocol PartService: Actor {
     /// Executes an effect after the changes of its step were written, or could not be written.
     func perform(_ effect: State.Effect) async
 
+    /// Decides again, because time has passed.
+    func look() async
+
     /// A hook that runs after each decision, and does not wait for the disk. It may call ``Part/take(_:)``.
     func decided()
 
@@ -41,10 +44,13 @@ extension PartService {
 
     /// Gives the state an input for which no caller waits, decides, and executes the effects.
     ///
-    /// - Returns: whether all changes are on disk.
+    /// - Parameter coversEarlier: see ``Part/step(_:coversEarlier:_:)``.
+    /// - Returns: whether the changes are on disk.
     @discardableResult
-    package func tell(_ input: (inout State, State.Moment) -> Void) async -> Bool {
-        let step = await part.step(input, hooks)
+    package func tell(
+        coversEarlier: Bool = false, _ input: (inout State, State.Moment) -> Void
+    ) async -> Bool {
+        let step = await part.step(input, coversEarlier: coversEarlier, hooks)
         for effect in step.effects { await perform(effect) }
         return step.isWritten
     }
@@ -58,7 +64,6 @@ extension PartService {
         return value
     }
 
-    /// Decides again, because time has passed.
     package func look() async { await tell { _, _ in } }
 
     package func setAlarm() {

@@ -35,7 +35,7 @@ package final class Part<State: PartState> {
         case closed
     }
 
-    /// What a caller that joined a write gets: the result, or the duty to make the next write for others as well.
+    /// The answer to a caller that joined a write: the result, or the duty to make the next write for others as well.
     private enum Turn {
         case written(Bool)
         case yours(others: [CheckedContinuation<Turn, Never>])
@@ -113,18 +113,22 @@ package final class Part<State: PartState> {
 
     /// Applies an event, decides, and writes the changes.
     ///
+    /// - Parameter coversEarlier: whether the step is written only when earlier changes are on disk as well. Otherwise a
+    ///   step that changes nothing does not wait for the writes of others.
     /// - Returns: an empty step if the part is not open. The event is not lost: an event before the opening is part of
     ///   the stored state that is read then, and an event after the closing is handled by the next run of the service.
-    package func step(_ input: (inout State, State.Moment) -> Void, _ hooks: Hooks) async -> Step {
+    package func step(
+        _ input: (inout State, State.Moment) -> Void, coversEarlier: Bool = false, _ hooks: Hooks
+    ) async -> Step {
         await beginStep()
         defer { turns.end() }
         guard isOpen else { return Step() }
-        let now = now()
+        let (now, before) = (now(), state)
         input(&state, now)
         state.decide(at: now)
         let effects = state.takeEffects()
         call { hooks.decided() }
-        let isWritten = await commit(hooks)
+        let isWritten = isWriting && !coversEarlier && !differs(from: before) ? true : await commit(hooks)
         // The owner's alarm includes the next attempt to write.
         if !isWritten { call { hooks.decided() } }
         return Step(effects: effects, isWritten: isWritten)
@@ -251,6 +255,14 @@ package final class Part<State: PartState> {
             next.resume(returning: .yours(others: sharing))
         }
         return isWritten
+    }
+
+    /// Whether the disk has to contain anything new since an earlier copy of the state.
+    private func differs(from earlier: State) -> Bool {
+        var (rest, before) = (state, earlier)
+        rest.wrote(earlier)
+        before.wrote(earlier)
+        return !rest.changes(since: before).isEmpty
     }
 
     /// Writes a state in one transaction. Returns what was written; nil if the disk has failed.

@@ -1,8 +1,8 @@
-import Books
 import Clock
 import Foundation
 import Logging
 import NightshiftAPI
+import Runtime
 import SimulationSupport
 import Store
 import TestSupport
@@ -103,7 +103,7 @@ private actor Owner: PartService {
         var retryAt: Double?
     }
 
-    /// What a reader outside of the actor sees now.
+    /// The values that a reader outside of the actor sees now.
     var seen: Seen {
         Seen(
             counts: part.state.counts, words: part.state.order, asides: part.state.asides,
@@ -200,6 +200,17 @@ private actor Owner: PartService {
         // The first event is written alone, and the others together.
         #expect(await owner.seen.onDisk.map { $0.count / 2 } == [1, 20])
         #expect(try await journal() == owner.seen.words)
+    }
+
+    @Test func `A step without changes does not wait for the write of another one`() async throws {
+        try await whileTheDiskRests { goOn in
+            async let first = owner.hear("a")
+            try await eventually("the first") { await owner.seen.words == ["a"] }
+            await owner.look()
+            #expect(await owner.seen.onDisk.isEmpty)
+            goOn()
+            #expect(await first)
+        }
     }
 
     @Test func `A requested change is invisible, and prevents steps, until it is on disk`() async throws {
