@@ -139,7 +139,8 @@ package actor PushService: PartService {
         await part.open(durable, hooks) { states, earlier, now in
             states.pushes.apply(earlier.pushes.moment)
             states.begin(
-                manifests, ends: ends, wanted: Set(wanted), unreadable: rows.unreadable + unifiedPush.unreadable, now: now)
+                manifests, ends: ends, wanted: Set(wanted), unreadable: rows.unreadable + unifiedPush.unreadable,
+                now: now)
             states.trustsClock = trustsClock
             for word in words { word(&states.pushes) }
         }

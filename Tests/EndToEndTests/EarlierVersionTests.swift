@@ -33,10 +33,10 @@ import Testing
             Said.self, from: Data(contentsOf: Self.fixtures.appending(path: "\(version).json")))
         try #require(said.tasks.count == 7 && said.apps.count == 1 && said.regions == ["home"])
         let app = said.apps[0]
-        for folder in [service.scratch.path(".local/share/applications"), service.paths.state.path] {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        for folder in [service.paths.applications, service.paths.state] {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         }
-        try service.scratch.write(said.entry, to: ".local/share/applications/\(app).desktop")
+        try Data(said.entry.utf8).write(to: service.paths.applications.appending(path: "\(app).desktop"))
         try FileManager.default.copyItem(
             at: Self.fixtures.appending(path: "\(version).sqlite"), to: service.paths.database)
         try await service.start()
@@ -52,7 +52,7 @@ import Testing
             #expect(expected.contains(task.state), "\(task)")
         }
         let later = try #require(page.tasks.first { $0.url.hasSuffix("/later") })
-        #expect(later.earliestBeginDate != nil && later.rateLimit == 1_000_000)
+        #expect(later.earliestBeginDate != nil && later.rateLimit == 1 << 20)
 
         let apps = try await service.api.get("/v1/apps", as: AppList.self)
         #expect(apps.apps.map(\.id) == said.apps && apps.unreadable == nil)

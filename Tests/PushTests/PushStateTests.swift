@@ -361,7 +361,7 @@ import Testing
         #expect(scene.book.received(last, now: scene.now) == false)
     }
 
-    @Test func `R3: A push that could not be written is lost with the service, and written when it is sent again`() throws {
+    @Test func `R3: A push that could not be written is written when the gateway sends it again`() throws {
         var scene = try StateScene()
         let message = scene.message(StateScene.both)
         scene.book.received(message, now: scene.now)

@@ -181,7 +181,8 @@ struct StateScene: Sendable {
         book = durable
         book.apply(moment)
         book.begin(
-            manifests, ends: ends.map { PushEnd(row: $0, push: numbers[$0.wake]) }, wanted: Set(rows.map(\.id)), now: now)
+            manifests, ends: ends.map { PushEnd(row: $0, push: numbers[$0.wake]) }, wanted: Set(rows.map(\.id)),
+            now: now)
         look()
     }
 

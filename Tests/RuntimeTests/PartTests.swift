@@ -111,7 +111,9 @@ private actor Owner: PartService {
             retryAt: part.retryAt)
     }
 
-    func open(_ words: Words = Words()) async { await part.open(words, hooks) { words, _, _ in words.hearAside("open") } }
+    func open(_ words: Words = Words()) async {
+        await part.open(words, hooks) { words, _, _ in words.hearAside("open") }
+    }
     func close() { part.close() }
     func hear(_ word: String) async -> Bool { await tell { words, _ in words.hear(word) } }
 
