@@ -37,6 +37,7 @@ package struct Daemon {
     package let location: LocationService
     package let notifications: NotificationService
     package let push: PushService
+    private let sources: LocationSources
     private let pushLoop: CurlLoop
 
     /// Prepares everything, including the database, but starts nothing yet.
@@ -77,9 +78,8 @@ package struct Daemon {
         let transfers = TransferService(environment, fileMode: 0o666 & ~mask)
         self.transfers = transfers
         let refreshedApps = RefreshedApps()
-        let (locatedApps, sources) = (
-            LocatedApps(), LocationSources(monitor: monitor, environment: configuration.environment)
-        )
+        let locatedApps = LocatedApps()
+        sources = LocationSources(monitor: monitor, environment: configuration.environment)
         let pushedApps = PushedApps()
         refresh = refreshedApps.service(
             store: store, clock: clock, changed: { await pushedApps.refreshChanged() }, logger: logger)
@@ -136,19 +136,18 @@ package struct Daemon {
             onShutdownRequest: { stop.request() })
         var groupConfiguration = ServiceGroupConfiguration(
             services: [
-                .init(
-                    service: TransferRunner(service: transfers), failureTerminationBehavior: .gracefullyShutdownGroup),
+                .init(service: Runner(transfers), failureTerminationBehavior: .gracefullyShutdownGroup),
                 .init(service: server, failureTerminationBehavior: .gracefullyShutdownGroup),
                 .init(service: ServiceManager()),
-                .init(service: DeviceCoordinatorRunner(conductor: conductor)),
+                .init(service: Runner(conductor)),
                 .init(service: front),
                 .init(service: HomeWatch(home: home, logger: logger, stop: { stop.request() })),
-                .init(service: RefreshRunner(service: refresh)),
-                .init(service: LocationRunner(service: location, sources: sources)),
-                .init(service: NotificationRunner(service: notifications)),
-                .init(service: PushRunner(service: push)),
+                .init(service: Runner(refresh)),
+                .init(service: Runner(location)),
+                .init(service: Runner(notifications)),
+                .init(service: Runner(push)),
                 // This service is stopped first, so that apps are notified before the server stops.
-                .init(service: AppRunner(service: apps), failureTerminationBehavior: .gracefullyShutdownGroup),
+                .init(service: Runner(apps), failureTerminationBehavior: .gracefullyShutdownGroup),
                 // This service is asked to stop before the others and stops immediately, because all others write to
                 // the store while they stop.
                 .init(service: StoreRunner(store: store)),
@@ -186,6 +185,7 @@ package struct Daemon {
             try await location.prepare()
             try await notifications.prepare()
             try await push.prepare()
+            sources.start()
             try await group.run()
         } catch let error as StoreError {
             throw DaemonError.store(error.message)
