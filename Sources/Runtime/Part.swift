@@ -100,6 +100,7 @@ package final class Part<State: PartState> {
         guard life == .new else { return }
         let earlier = state
         self.durable = durable
+        self.durable.becomeDurable()
         state = durable
         begin(&state, earlier, now())
         life = .open
@@ -123,12 +124,13 @@ package final class Part<State: PartState> {
         await beginStep()
         defer { turns.end() }
         guard isOpen else { return Step() }
-        let (now, before) = (now(), state)
+        // Without a write under way, no caller has to wait for the writes of others.
+        let (now, before) = (now(), isWriting && !coversEarlier ? state : nil)
         input(&state, now)
         state.decide(at: now)
         let effects = state.takeEffects()
         call { hooks.decided() }
-        let isWritten = isWriting && !coversEarlier && !differs(from: before) ? true : await commit(hooks)
+        let isWritten = before.map { !differs(from: $0) } ?? false ? true : await commit(hooks)
         // The owner's alarm includes the next attempt to write.
         if !isWritten { call { hooks.decided() } }
         return Step(effects: effects, isWritten: isWritten)
@@ -195,6 +197,7 @@ package final class Part<State: PartState> {
         let now = now()
         input(&state, rows, now)
         durable = state
+        durable.becomeDurable()
         state.decide(at: now)
         let effects = state.takeEffects()
         call { hooks.decided() }
@@ -297,6 +300,7 @@ package final class Part<State: PartState> {
         }
         durable = copy
         durable.wrote(copy)
+        durable.becomeDurable()
         state.wrote(copy)
         retryAt = nil
         return changes

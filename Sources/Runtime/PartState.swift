@@ -26,9 +26,15 @@ package protocol PartState: Sendable {
 
     /// Removes the rows of outboxes that `copy`, an earlier copy of this state, contained. They are on disk.
     mutating func wrote(_ copy: Self)
+
+    /// Removes large values that ``changes(since:)`` does not read in a durable state. Otherwise each change of the
+    /// current state copies them.
+    mutating func becomeDurable()
 }
 
 extension PartState {
+    package mutating func becomeDurable() {}
+
     /// Empties the outboxes, because their rows are on disk, or there is no disk.
     package mutating func countAsWritten() { wrote(self) }
 }
@@ -111,6 +117,12 @@ package struct Touched<Key: Hashable & Sendable>: Sendable {
     /// Returns the rows that were named since an earlier copy of this value.
     package func changed(since copy: Self) -> Set<Key> {
         guard last != copy.last else { return [] }
-        return Set(numbers.filter { copy.numbers[$0.key] != $0.value }.keys)
+        return Set(numbers.filter { $0.value > copy.last }.keys)
+    }
+
+    /// Forgets the names that an earlier copy contained, because their rows are on disk.
+    package mutating func wrote(_ copy: Self) {
+        guard !numbers.isEmpty else { return }
+        numbers = numbers.filter { $0.value > copy.last }
     }
 }

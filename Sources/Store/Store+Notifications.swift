@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 package import NightshiftAPI
 
@@ -82,7 +83,10 @@ extension StoreTransaction {
             db.cachedStatement(
                 sql: "SELECT * FROM notifications WHERE app = ? AND identifier = ? AND (state = 'shown') = ?"),
             arguments: [stored.app.rawValue, stored.notification.identifier, stored.key.isShown])
-        return row.flatMap(Self.notification)?.notification.date == stored.notification.date
+        // Rows contain milliseconds.
+        return row.flatMap(Self.notification).map {
+            abs($0.notification.date.timeIntervalSince(stored.notification.date)) < 0.001
+        } ?? false
     }
 
     private func deleteNotification(_ key: StoredNotification.Key) throws {

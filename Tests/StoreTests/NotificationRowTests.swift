@@ -56,6 +56,9 @@ import Testing
     @Test func `R3: A changed notification keeps its place in the order, and an added one comes last`() async throws {
         let store = try await StoreFixture.inMemory()
         var first = StoredNotification(app: Self.app, notification: Self.notification("a"), due: 5)
+        let whole = first.notification.date
+        // The clock has more digits than the row.
+        first.notification.date += 0.000_456
         let second = StoredNotification(app: Self.app, notification: Self.notification("b"), due: 6)
         var shown = StoredNotification(app: Self.app, notification: Self.notification("a"), state: .shown)
         shown.place = Self.place
@@ -66,8 +69,11 @@ import Testing
         try await store.write { [first, shown] transaction in
             for stored in [shown, first] { try transaction.update(stored) }
         }
+        first.notification.date = whole
         #expect(try await Self.kept(store).notifications == [first, second, shown])
+        first.notification.date += 0.000_456
         try await store.write { [first] in try $0.put(first) }
+        first.notification.date = whole
         #expect(try await Self.kept(store).notifications == [second, shown, first])
         try await store.write { [first] in try $0.delete(first) }
         #expect(try await Self.kept(store).notifications == [second, shown])

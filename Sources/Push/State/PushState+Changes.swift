@@ -12,18 +12,22 @@ extension PushState {
         }
         // The budget grows with time alone, so it is not compared.
         if deviceTouched != durable.deviceTouched { changes.device = device }
-        guard pushes != durable.pushes || !removed.isEmpty else { return changes }
-        let isOnDisk = { (id: String) in durable.pushes[id].map { !removed.contains($0.app) } ?? false }
-        changes.pushes = pushes.filter { !isOnDisk($0.key) || durable.pushes[$0.key] != $0.value }.values
-            .sorted { $0.number < $1.number }
+        let changed = pushes.changed(since: durable.pushes)
+        changes.pushes = changed.compactMap { pushes[$0] }.sorted { $0.number < $1.number }
         for push in changes.pushes { changes.payloads[push.record.id] = payloads[push.record.id] }
-        changes.forgotten = durable.pushes.keys.filter { pushes[$0] == nil && isOnDisk($0) }
+        changes.forgotten = changed.filter { pushes[$0] == nil }.sorted()
         return changes
     }
 
     package mutating func wrote(_ copy: Self) {
         outbox.wrote(copy.outbox)
         journal.wrote(copy.journal)
+        pushes.wrote(copy.pushes)
+    }
+
+    mutating func becomeDurable() {
+        pushes.removeValues()
+        (payloads, order) = ([:], [])
     }
 
     /// Returns the apps whose processes now get a notice about their token, and clears the list.

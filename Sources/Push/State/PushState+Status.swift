@@ -1,6 +1,7 @@
 import Foundation
 package import NightshiftAPI
 package import PushProtocol
+import Runtime
 
 /// The push status for users and for the gateway.
 extension PushState {

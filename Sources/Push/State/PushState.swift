@@ -15,7 +15,7 @@ package struct PushState: Sendable {
     package internal(set) var manifests: [AppID: AppManifest] = [:]
     package internal(set) var moment = DeviceState()
     /// The pushes by id. Finished pushes are kept for a while, so that a repeated delivery is recognised.
-    package internal(set) var pushes: [String: KnownPush] = [:]
+    package internal(set) var pushes = Rows<String, KnownPush>()
     /// The ids of all pushes in the order of arrival.
     var order: [String] = []
     /// The payloads of pushes whose apps have not been woken yet.
@@ -61,8 +61,8 @@ package struct PushState: Sendable {
     package init(_ kept: StoredPushes<PushApp, PushDevice, KnownPush>, now: Double) {
         device = kept.device ?? PushDevice(now: now)
         apps = kept.apps
+        pushes = Rows(onDisk: Dictionary(kept.pushes.map { ($0.id, $0.record) }) { $1 })
         for push in kept.pushes {
-            pushes[push.id] = push.record
             payloads[push.id] = push.payload
             lastNumber = max(lastNumber, push.record.number)
         }
@@ -80,7 +80,7 @@ package struct PushState: Sendable {
     ) {
         manifests = Dictionary(installed.map { ($0.id, $0) }) { $1 }
         // An earlier version set the state `shown` as soon as it had passed the alert on.
-        for (id, push) in pushes where push.record.state == .shown && push.record.shown == nil {
+        for id in order where pushes[id]?.record.state == .shown && pushes[id]?.record.shown == nil {
             pushes[id]?.record.state = .notShown
         }
         for what in unreadable { note(.unreadable, nil, what, now) }

@@ -77,6 +77,11 @@ package struct PushStates: PartState {
         unified.wrote(copy.unified)
     }
 
+    package mutating func becomeDurable() {
+        pushes.becomeDurable()
+        unified.becomeDurable()
+    }
+
     /// Returns the apps whose processes now get a notice about their token, and clears the list.
     package mutating func takeEffects() -> [AppID] { pushes.takeTold().sorted { $0.rawValue < $1.rawValue } }
 }

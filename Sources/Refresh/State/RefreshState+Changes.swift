@@ -30,6 +30,7 @@ extension RefreshState {
     package mutating func wrote(_ copy: Self) {
         outbox.wrote(copy.outbox)
         journal.wrote(copy.journal)
+        touched.wrote(copy.touched)
     }
 
     /// Records that an app's record has to be written.

@@ -222,17 +222,21 @@ extension UnifiedPushState {
         changes.removed = durable.registrations.keys.filter { registrations[$0] == nil }
         changes.registrations = registrations.values.filter { durable.registrations[$0.topic] != $0 }
             .sorted { $0.number < $1.number }
-        guard messages != durable.messages else { return changes }
-        changes.messages = messages.values.filter { durable.messages[$0.id] != $0 }.sorted { $0.number < $1.number }
+        let changed = messages.changed(since: durable.messages)
+        changes.messages = changed.compactMap { messages[$0] }.sorted { $0.number < $1.number }
         for message in changes.messages { changes.payloads[message.id] = payloads[message.id] }
-        // With a registration, its messages are deleted as well.
-        changes.forgotten = durable.messages.values
-            .filter { messages[$0.id] == nil && registrations[$0.topic] != nil }.map(\.id)
+        changes.forgotten = changed.filter { messages[$0] == nil }.sorted()
         return changes
     }
 
     package mutating func wrote(_ copy: Self) {
         journal.wrote(copy.journal)
         requests.wrote(copy.requests)
+        messages.wrote(copy.messages)
+    }
+
+    mutating func becomeDurable() {
+        messages.removeValues()
+        (payloads, order) = ([:], [])
     }
 }

@@ -1,6 +1,7 @@
 import Device
 import Foundation
 package import NightshiftAPI
+import Runtime
 
 /// The UnifiedPush status for users.
 extension UnifiedPushState {

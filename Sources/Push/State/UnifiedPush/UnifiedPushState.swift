@@ -14,7 +14,7 @@ package struct UnifiedPushState: Sendable {
     /// The registrations by topic.
     package internal(set) var registrations: [String: UnifiedPushRegistration] = [:]
     /// The messages by id. Finished messages are kept for a while, so that a repeated delivery is recognised.
-    package internal(set) var messages: [String: UnifiedPushMessage] = [:]
+    package internal(set) var messages = Rows<String, UnifiedPushMessage>()
     /// The ids of all messages in the order of arrival.
     var order: [String] = []
     /// The payloads of waiting messages.
@@ -80,8 +80,8 @@ package struct UnifiedPushState: Sendable {
             registrations[registration.topic] = registration
             lastNumber = max(lastNumber, registration.number)
         }
+        messages = Rows(onDisk: Dictionary(kept.messages.map { ($0.0.id, $0.0) }) { $1 })
         for (message, payload) in kept.messages {
-            messages[message.id] = message
             payloads[message.id] = message.state == .waiting ? payload : nil
             lastNumber = max(lastNumber, message.number)
         }
