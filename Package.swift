@@ -153,7 +153,9 @@ let package = Package(
 
         .target(
             name: "Simulation",
-            dependencies: ["NightshiftAPI", "Store", "Runtime", "Scheduler", "Transfers", "Apps", "Refresh", "Location"],
+            dependencies: [
+                "NightshiftAPI", "Store", "Runtime", "Scheduler", "Transfers", "Apps", "Refresh", "Location",
+            ],
             swiftSettings: strict),
 
         // What apps link. A background configuration cannot be made without the base class's deprecated initialiser.
