@@ -124,13 +124,16 @@ package final class Part<State: PartState> {
         await beginStep()
         defer { turns.end() }
         guard isOpen else { return Step() }
+        // This step writes what is missing, or a write is under way. An alarm in the past would ring without end.
+        retryAt = nil
         // Without a write under way, no caller has to wait for the writes of others.
         let (now, before) = (now(), isWriting && !coversEarlier ? state : nil)
         input(&state, now)
         state.decide(at: now)
         let effects = state.takeEffects()
         call { hooks.decided() }
-        let isWritten = before.map { !differs(from: $0) } ?? false ? true : await commit(hooks)
+        if let before, !differs(from: before) { return Step(effects: effects, isWritten: true) }
+        let isWritten = await commit(hooks)
         // The owner's alarm includes the next attempt to write.
         if !isWritten { call { hooks.decided() } }
         return Step(effects: effects, isWritten: isWritten)
@@ -238,7 +241,6 @@ package final class Part<State: PartState> {
     ///
     /// - Returns: whether they are on disk.
     private func commit(_ hooks: Hooks) async -> Bool {
-        guard isWriting || !state.changes(since: durable).isEmpty else { return true }
         var others: [CheckedContinuation<Turn, Never>] = []
         if isWriting {
             switch await withCheckedContinuation({ joined.append($0) }) {

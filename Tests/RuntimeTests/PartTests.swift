@@ -35,6 +35,9 @@ private struct Words: PartState {
         effects.append(word)
     }
 
+    /// Sets a count without a journal entry.
+    mutating func set(_ word: String, _ count: Int?) { counts[word] = count }
+
     mutating func hearAside(_ word: String) { asides.append(word) }
 
     var nextDecision: DecisionTime? { nil }
@@ -123,6 +126,11 @@ private actor Owner: PartService {
             if word.isEmpty { throw .invalid("A word has letters.", pointer: "/word") }
         }
     }
+
+    func set(_ word: String, _ count: Int?) async -> Bool { await tell { words, _ in words.set(word, count) } }
+
+    /// Returns whether all words are on disk, when no write is under way.
+    func areAllWritten() async -> Bool { await tell(coversEarlier: true) { _, _ in } }
 
     func note(_ word: String) async { await part.note { $0.hearAside(word) } }
     func flush() async { await part.flush { $0.hear("last") } }
@@ -253,6 +261,49 @@ private actor Owner: PartService {
         #expect(await owner.hear("d"))
         #expect(try await journal() == ["b", "d"])
         #expect(await owner.seen.retryAt == nil)
+    }
+
+    @Test func `A change that was undone before it could be written needs no further attempt`() async throws {
+        gate.shut()
+        #expect(await !owner.set("a", 1))
+        #expect(await owner.set("a", nil))
+        #expect(await owner.seen.retryAt == nil)
+        try await eventually("no alarm") { clock.nextWaking == nil }
+    }
+
+    @Test func `No alarm rings while an attempt to write hangs`() async throws {
+        gate.shut()
+        #expect(await !owner.set("a", 1))
+        gate.open()
+        try await eventually("an alarm") { clock.nextWaking == Self.reading.bootSeconds + 60 }
+        try await whileTheDiskRests { goOn in
+            let before = await owner.seen.decisions
+            clock.advance(to: Self.reading.bootSeconds + 60)
+            try await eventually("the next attempt") { await owner.seen.decisions > before }
+            try await passTime(.milliseconds(200), because: "That no alarm rings is seen only over time.")
+            #expect(await owner.seen.decisions == before + 1)
+            #expect(clock.nextWaking == nil)
+            goOn()
+        }
+        try await eventually("the row") { try await counts() == ["a": 1] }
+    }
+
+    @Test func `A step that covers earlier ones waits for their write`() async throws {
+        try await whileTheDiskRests { goOn in
+            async let first = owner.hear("a")
+            try await eventually("the first") { await owner.seen.words == ["a"] }
+            let again = Watched(false)
+            async let second: Void = {
+                let isWritten = await owner.areAllWritten()
+                again.update { $0 = isWritten }
+            }()
+            try await passTime(.milliseconds(200), because: "That it waits is seen only over time.")
+            #expect(!again.read { $0 })
+            goOn()
+            #expect(await first)
+            await second
+            #expect(again.read { $0 })
+        }
     }
 
     @Test func `The part skips a row that the schema refuses, and writes the others`() async throws {
