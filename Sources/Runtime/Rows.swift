@@ -12,7 +12,6 @@ package struct Rows<Key: Hashable & Sendable, Value: Equatable & Sendable>: Send
     package var keys: Dictionary<Key, Value>.Keys { rows.keys }
     package var values: Dictionary<Key, Value>.Values { rows.values }
     package var count: Int { rows.count }
-    package var isEmpty: Bool { rows.isEmpty }
 
     package subscript(key: Key) -> Value? {
         get { rows[key] }
@@ -23,12 +22,15 @@ package struct Rows<Key: Hashable & Sendable, Value: Equatable & Sendable>: Send
         }
     }
 
-    /// Returns the keys of rows that were changed, added or removed since an earlier copy.
-    package func changed(since copy: Self) -> Set<Key> { touched.changed(since: copy.touched) }
+    /// Returns the rows that were changed or added since an earlier copy, and the keys of those that were removed.
+    package func changes(since copy: Self) -> (changed: [Value], removed: [Key]) {
+        let keys = touched.changed(since: copy.touched)
+        return (keys.compactMap { rows[$0] }, keys.filter { rows[$0] == nil })
+    }
 
     /// Forgets the changes that an earlier copy contained. They are on disk.
     package mutating func wrote(_ copy: Self) { touched.wrote(copy.touched) }
 
-    /// Removes the rows of a copy that only serves ``changed(since:)``, so that later changes need not copy them.
+    /// Removes the rows of a copy that only serves ``changes(since:)``, so that later changes need not copy them.
     package mutating func removeValues() { rows = [:] }
 }

@@ -12,10 +12,10 @@ extension PushState {
         }
         // The budget grows with time alone, so it is not compared.
         if deviceTouched != durable.deviceTouched { changes.device = device }
-        let changed = pushes.changed(since: durable.pushes)
-        changes.pushes = changed.compactMap { pushes[$0] }.sorted { $0.number < $1.number }
-        for push in changes.pushes { changes.payloads[push.record.id] = payloads[push.record.id] }
-        changes.forgotten = changed.filter { pushes[$0] == nil }.sorted()
+        let (changed, forgotten) = pushes.changes(since: durable.pushes)
+        changes.pushes = changed.sorted { $0.number < $1.number }
+        for push in changed { changes.payloads[push.record.id] = payloads[push.record.id] }
+        changes.forgotten = forgotten
         return changes
     }
 

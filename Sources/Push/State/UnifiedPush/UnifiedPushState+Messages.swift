@@ -222,10 +222,10 @@ extension UnifiedPushState {
         changes.removed = durable.registrations.keys.filter { registrations[$0] == nil }
         changes.registrations = registrations.values.filter { durable.registrations[$0.topic] != $0 }
             .sorted { $0.number < $1.number }
-        let changed = messages.changed(since: durable.messages)
-        changes.messages = changed.compactMap { messages[$0] }.sorted { $0.number < $1.number }
-        for message in changes.messages { changes.payloads[message.id] = payloads[message.id] }
-        changes.forgotten = changed.filter { messages[$0] == nil }.sorted()
+        let (changed, forgotten) = messages.changes(since: durable.messages)
+        changes.messages = changed.sorted { $0.number < $1.number }
+        for message in changed { changes.payloads[message.id] = payloads[message.id] }
+        changes.forgotten = forgotten
         return changes
     }
 
