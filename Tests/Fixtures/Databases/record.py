@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records the database of a version as a fixture for DatabaseTests: runs its programs, kills the service, and copies what it has written.
+"""Records the database of a version as a fixture for EarlierVersionTests: runs its programs, kills the service, and copies what it has written.
 
 Usage: record.py FOLDER-OF-PROGRAMS NAME
 
