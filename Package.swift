@@ -93,7 +93,8 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "Sessions", dependencies: ["NightshiftAPI", "Store"], swiftSettings: strict),
         .target(
-            name: "Apps", dependencies: ["NightshiftAPI", "CNightshift", "Clock", "Mounts", "Store", logging],
+            name: "Apps",
+            dependencies: ["NightshiftAPI", "CNightshift", "Clock", "Mounts", "Runtime", "Store", logging],
             swiftSettings: strict),
         .target(
             name: "Runtime", dependencies: ["NightshiftAPI", "Clock", "Store", logging], swiftSettings: strict),
@@ -127,10 +128,9 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "NightshiftAPI", "Clock", "Store", "Device", "NightshiftCurl", "Sessions", "Transfers", "Apps",
-                "Refresh",
-                "Location",
-                "Notifications", "Push", logging,
+                "NightshiftAPI", "Clock", "Runtime", "Store", "Device", "NightshiftCurl", "Sessions", "Transfers",
+                "Apps",
+                "Refresh", "Location", "Notifications", "Push", logging,
             ],
             swiftSettings: strict),
 
@@ -287,7 +287,7 @@ let package = Package(
         .testTarget(
             name: "AppsTests",
             dependencies: [
-                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Store", "Apps", "SimulationSupport",
+                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Runtime", "Store", "Apps", "SimulationSupport",
                 "TestSupport",
                 "process-host-probe", logging,
             ],
@@ -310,19 +310,24 @@ let package = Package(
         .testTarget(
             name: "RefreshTests",
             dependencies: [
-                "NightshiftAPI", "Clock", "Store", "Scheduler", "Refresh", "SimulationSupport", "TestSupport", logging,
+                "NightshiftAPI", "Clock", "Runtime", "Store", "Scheduler", "Refresh", "SimulationSupport",
+                "TestSupport",
+                logging,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "LocationTests",
             dependencies: [
-                "NightshiftAPI", "Clock", "Store", "Scheduler", "Location", "SimulationSupport", "TestSupport", logging,
+                "NightshiftAPI", "Clock", "Runtime", "Store", "Scheduler", "Location", "SimulationSupport",
+                "TestSupport",
+                logging,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "PushTests",
             dependencies: [
-                "NightshiftAPI", "PushProtocol", "CDigest", "Clock", "Store", "Device", "NightshiftCurl", "Push",
+                "NightshiftAPI", "PushProtocol", "CDigest", "Clock", "Runtime", "Store", "Device", "NightshiftCurl",
+                "Push",
                 "SimulationSupport", "TestSupport", logging,
             ],
             swiftSettings: strict),
@@ -356,8 +361,8 @@ let package = Package(
             name: "DaemonTests",
             dependencies: [
                 "NightshiftAPI", "NightshiftCurl", "NightshiftClient", "Clock", "Device", "Store", "Scheduler",
-                "Transfers", "Apps", "Refresh", "Location", "Daemon", "ServiceLog", "SimulationSupport", "TestSupport",
-                logging, unixSignals,
+                "Transfers", "Apps", "Refresh", "Location", "Operations", "Daemon", "ServiceLog", "SimulationSupport",
+                "TestSupport", logging, unixSignals,
             ],
             swiftSettings: strict),
         .testTarget(

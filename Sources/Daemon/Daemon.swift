@@ -6,15 +6,15 @@ import Foundation
 import Glibc
 import HTTPTransport
 import LocalAPI
-package import Location
+import Location
 import Logging
 import Mounts
 import NightshiftAPI
 import NightshiftCurl
-package import Notifications
-import Operations
-package import Push
-package import Refresh
+import Notifications
+package import Operations
+import Push
+import Refresh
 import ServiceLifecycle
 import Store
 import Synchronization
@@ -33,10 +33,7 @@ package struct Daemon {
     private let conductor: DeviceCoordinator
     package let transfers: TransferService
     package let apps: AppService
-    package let refresh: RefreshService
-    package let location: LocationService
-    package let notifications: NotificationService
-    package let push: PushService
+    package let operations: Operations
     private let sources: LocationSources
     private let pushLoop: CurlLoop
 
@@ -77,45 +74,26 @@ package struct Daemon {
             random: { Double.random(in: 0..<1) }, logger: logger)
         let transfers = TransferService(environment, fileMode: 0o666 & ~mask)
         self.transfers = transfers
-        let refreshedApps = RefreshedApps()
-        let locatedApps = LocatedApps()
+        let apps = AppService(Self.apps(configuration, store, clock, transfers, conductor, mask, logger))
+        self.apps = apps
         sources = LocationSources(monitor: monitor, environment: configuration.environment)
-        let pushedApps = PushedApps()
-        refresh = refreshedApps.service(
-            store: store, clock: clock, changed: { await pushedApps.refreshChanged() }, logger: logger)
-        let notifyingApps = NotifyingApps()
-        let manager = SessionManager(environment: configuration.environment)
-        notifications = notifyingApps.service(
-            store: store, clock: clock,
-            desktop: DesktopNotifications(
-                environment: configuration.environment, session: { manager.environment() }),
-            became: { await pushedApps.alertBecame($0, $1, $2, $3) },
-            permissionChanged: { await pushedApps.permissionChanged($0) }, logger: logger)
-        location = locatedApps.service(
-            store: store, clock: clock, source: sources, ask: notifications.askForLocation, logger: logger)
         pushLoop = CurlLoop()
-        push = pushedApps.service(
-            store: store, clock: clock, state: paths.state, loop: pushLoop, refresh: refresh,
-            notifications: notifications,
-            distributor: UnifiedPushDistributor(
-                environment: configuration.environment, session: { manager.environment() }),
-            proxy: configuration.fallback.proxy, logger: logger)
-        var appEnvironment = Self.apps(configuration, store, clock, transfers, conductor, mask, logger)
-        appEnvironment.parts = AppService.FeatureHooks([
-            AppService.FeatureHooks(refresh), AppService.FeatureHooks(location), AppService.FeatureHooks(notifications),
-            AppService.FeatureHooks(push),
-        ])
-        apps = AppService(appEnvironment)
-        refreshedApps.connect(apps)
-        locatedApps.connect(apps)
-        notifyingApps.connect(apps)
-        pushedApps.connect(apps)
+        let manager = SessionManager(environment: configuration.environment)
+        let operations = Operations(
+            transfers: transfers, apps: apps,
+            Operations.PartEnvironment(
+                store: store, clock: clock, location: sources,
+                desktop: DesktopNotifications(
+                    environment: configuration.environment, session: { manager.environment() }),
+                distributor: UnifiedPushDistributor(
+                    environment: configuration.environment, session: { manager.environment() }),
+                state: paths.state, loop: pushLoop, proxy: configuration.fallback.proxy, logger: logger))
+        self.operations = operations
         conductor.connect(
-            settings: { [apps] in await apps.apply($0) },
+            settings: { await apps.apply($0) },
             moments: [
-                { [apps] in await apps.apply($0) }, { [transfers] in await transfers.apply($0) },
-                { [refresh] in await refresh.apply($0) },
-                { [location] in await location.apply($0) }, { [push] in await push.apply($0) },
+                { await apps.apply($0) }, { await transfers.apply($0) }, { await operations.refresh.apply($0) },
+                { await operations.location.apply($0) }, { await operations.push.apply($0) },
             ])
         let (stop, memory) = (ShutdownRequest(), FreeMemory())
         let front = FrontRunner(monitor: Self.focus(configuration), apps: apps)
@@ -123,9 +101,7 @@ package struct Daemon {
         var limits = ConnectionLimits()
         limits.connections = descriptors.connections
         server = LocalAPIServer(
-            operations: Operations(
-                transfers: transfers, apps: apps, refresh: refresh, location: location, notifications: notifications,
-                push: push),
+            operations: operations,
             device: DeviceAccess(
                 status: { await front.added(to: conductor.status()) },
                 change: { try await front.added(to: conductor.change($0)) },
@@ -142,10 +118,10 @@ package struct Daemon {
                 .init(service: Runner(conductor)),
                 .init(service: front),
                 .init(service: HomeWatch(home: home, logger: logger, stop: { stop.request() })),
-                .init(service: Runner(refresh)),
-                .init(service: Runner(location)),
-                .init(service: Runner(notifications)),
-                .init(service: Runner(push)),
+                .init(service: Runner(operations.refresh)),
+                .init(service: Runner(operations.location)),
+                .init(service: Runner(operations.notifications)),
+                .init(service: Runner(operations.push)),
                 // This service is stopped first, so that apps are notified before the server stops.
                 .init(service: Runner(apps), failureTerminationBehavior: .gracefullyShutdownGroup),
                 // This service is asked to stop before the others and stops immediately, because all others write to
@@ -181,10 +157,10 @@ package struct Daemon {
             try await apps.prepare()
             // Background refresh is prepared after the apps, because it needs their desktop entries, and before the
             // apps report anything.
-            try await refresh.prepare()
-            try await location.prepare()
-            try await notifications.prepare()
-            try await push.prepare()
+            try await operations.refresh.prepare()
+            try await operations.location.prepare()
+            try await operations.notifications.prepare()
+            try await operations.push.prepare()
             sources.start()
             try await group.run()
         } catch let error as StoreError {

@@ -247,22 +247,19 @@ package actor LocationService: PartService {
         waitingForSources = []
     }
 
-    /// Records that the app came to the foreground or left it.
-    package func use(_ app: AppID, isInFront: Bool) async { await tell { $0.use(app, isInFront: isInFront, now: $1) } }
-
-    /// Records that the app's process was suspended or resumed.
-    package func suspend(_ app: AppID, isSuspended: Bool) async {
-        await tell { $0.suspend(app, isSuspended: isSuspended, now: $1) }
-    }
-
-    package func forceQuit(_ app: AppID) async { await tell { $0.forceQuit(app, now: $1) } }
-
-    package func launched(_ app: AppID) async { await tell { $0.launched(app, now: $1) } }
-
-    /// Records a new or changed desktop entry of an app; nil means that the entry was removed.
-    package func installed(_ app: AppID, _ manifest: AppManifest?) async {
-        entries.told()
-        await tell { $0.installed(app, manifest, now: $1) }
+    package func receive(_ event: AppEvent, of app: AppID) async {
+        if case .installed = event { entries.told() }
+        guard event != .wakesEnded else { return }
+        await tell { state, now in
+            switch event {
+            case .use(let isInFront): state.use(app, isInFront: isInFront, now: now)
+            case .suspended(let isSuspended): state.suspend(app, isSuspended: isSuspended, now: now)
+            case .forceQuit: state.forceQuit(app, now: now)
+            case .launched: state.launched(app, now: now)
+            case .installed(let manifest): state.installed(app, manifest, now: now)
+            case .wakesEnded: break
+            }
+        }
     }
 
     /// Reads all desktop entries again if the app is unknown, because its entry may have been installed by hand.

@@ -186,9 +186,8 @@ package actor NotificationService: PartService {
         setAlarm()
     }
 
-    /// Handles an app's entry that was installed or changed, with its new content; nil if it was removed.
-    package func installed(_ app: AppID, _ manifest: AppManifest?) async {
-        guard manifest == nil else { return }
+    package func receive(_ event: AppEvent, of app: AppID) async {
+        guard event == .installed(nil) else { return }
         await tell { state, _ in state.forget(app) }
     }
 

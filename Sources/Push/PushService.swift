@@ -223,19 +223,22 @@ package actor PushService: PartService {
         await settle { states, _ in states.pushes.apply(moment) }
     }
 
-    /// Records that the app came to the foreground or left it.
-    package func use(_ app: AppID, isInFront: Bool) async {
-        await settle { states, _ in states.pushes.use(app, isInFront: isInFront) }
-    }
-
-    package func forceQuit(_ app: AppID) async { await settle { states, _ in states.pushes.forceQuit(app) } }
-
-    package func launched(_ app: AppID) async { await settle { states, _ in states.pushes.launched(app) } }
-
-    /// Records a new or changed desktop entry of an app; nil means that the entry was removed.
-    package func installed(_ app: AppID, _ manifest: AppManifest?) async {
-        entries.told()
-        await settle { $0.pushes.installed(app, manifest, now: $1) }
+    package func receive(_ event: AppEvent, of app: AppID) async {
+        switch event {
+        case .installed: entries.told()
+        case .wakesEnded: return await wakesEnded()
+        case .suspended: return
+        case .use, .forceQuit, .launched: break
+        }
+        await settle { states, now in
+            switch event {
+            case .use(let isInFront): states.pushes.use(app, isInFront: isInFront)
+            case .forceQuit: states.pushes.forceQuit(app)
+            case .launched: states.pushes.launched(app)
+            case .installed(let manifest): states.pushes.installed(app, manifest, now: now)
+            case .suspended, .wakesEnded: break
+            }
+        }
     }
 
     /// Applies a change of the background refresh settings, which may change whether apps are woken.
@@ -256,7 +259,7 @@ package actor PushService: PartService {
     }
 
     /// Handles newly ended wakes. Their ends are already on disk.
-    package func wakesEnded() async {
+    private func wakesEnded() async {
         guard part.isOpen else { return }
         do throws(StoreError) {
             let ends = try await environment.store.read { try Self.ends($0) }

@@ -132,27 +132,25 @@ package actor RefreshService: PartService {
         await tell { $0.apply(moment, now: $1) }
     }
 
-    /// Handles an app that came to the foreground or left it.
-    package func use(_ app: AppID, isInFront: Bool) async {
-        await hear(of: app)
-        await tell { $0.use(app, isInFront: isInFront, now: $1) }
-    }
-
-    package func forceQuit(_ app: AppID) async {
-        await hear(of: app)
-        await tell { $0.forceQuit(app, now: $1) }
-    }
-
-    package func launched(_ app: AppID) async { await tell { state, _ in state.launched(app) } }
-
-    /// Handles an app's entry that was installed or changed, with its new content; nil if it was removed.
-    package func installed(_ app: AppID, _ manifest: AppManifest?) async {
-        entries.told()
-        await tell { $0.installed(app, manifest, now: $1) }
+    package func receive(_ event: AppEvent, of app: AppID) async {
+        switch event {
+        case .use(let isInFront):
+            await hear(of: app)
+            await tell { $0.use(app, isInFront: isInFront, now: $1) }
+        case .forceQuit:
+            await hear(of: app)
+            await tell { $0.forceQuit(app, now: $1) }
+        case .launched: await tell { state, _ in state.launched(app) }
+        case .installed(let manifest):
+            entries.told()
+            await tell { $0.installed(app, manifest, now: $1) }
+        case .wakesEnded: await wakesEnded()
+        case .suspended: break
+        }
     }
 
     /// Handles the new ends of wakes that are on disk.
-    package func wakesEnded() async {
+    private func wakesEnded() async {
         guard part.isOpen else { return }
         do throws(StoreError) {
             let ends = try await environment.store.read { try Self.ends($0) }

@@ -1,6 +1,7 @@
 import Foundation
 import Location
 import NightshiftAPI
+import Operations
 import TestSupport
 import Testing
 
@@ -33,7 +34,7 @@ extension Services {
                     try await eventually("an answer") {
                         (try? await home.client.get("/v1/status", as: ServiceStatus.self)) != nil
                     }
-                    try await body(daemon.location)
+                    try await body(daemon.operations.location)
                     try await home.client.send("POST", "/v1/shutdown")
                 } catch {
                     tasks.cancelAll()

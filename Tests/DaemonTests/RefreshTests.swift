@@ -1,5 +1,6 @@
 import Foundation
 import NightshiftAPI
+import Operations
 import Refresh
 import TestSupport
 import Testing
@@ -59,18 +60,18 @@ extension Services {
             let home = try TestHome()
             let seen = try install(in: home, script)
             try await run(home) { daemon in
-                let status = try await daemon.refresh.fetchNow(Self.app)
+                let status = try await daemon.operations.refresh.fetchNow(Self.app)
                 #expect(status.fetches.count == 1)
                 try await eventually("the result") {
-                    try await daemon.refresh.status(of: Self.app).fetches.last?.ended != nil
+                    try await daemon.operations.refresh.status(of: Self.app).fetches.last?.ended != nil
                 }
-                let fetches = try await daemon.refresh.status(of: Self.app).fetches
+                let fetches = try await daemon.operations.refresh.status(of: Self.app).fetches
                 #expect(fetches.map(\.result) == [result])
                 #expect(try String(contentsOfFile: seen, encoding: .utf8) == "fetch\n")
             }
             // The next service has the stored result.
             try await run(home) { daemon in
-                let kept = try await daemon.refresh.status(of: Self.app).fetches
+                let kept = try await daemon.operations.refresh.status(of: Self.app).fetches
                 #expect(kept.map(\.result) == [result])
             }
         }
@@ -79,12 +80,14 @@ extension Services {
             let home = try TestHome(device: #""power": "battery", "battery": 10, "idle": false"#)
             _ = try install(in: home, "exit 0", keys: "X-Nightshift-FetchInterval=minimum")
             try await run(home) { daemon in
-                let status = try await daemon.refresh.status()
+                let status = try await daemon.operations.refresh.status()
                 #expect(status.sentence == "The battery is almost empty.")
                 #expect(status.apps.map(\.hold) == ["batteryLow"])
                 _ = try await home.client.patch(
                     "/v1/device", DeviceChange(overrides: [.power: "external"]), as: DeviceStatus.self)
-                try await eventually("the word of the device") { try await daemon.refresh.status().sentence == nil }
+                try await eventually("the word of the device") {
+                    try await daemon.operations.refresh.status().sentence == nil
+                }
             }
         }
     }

@@ -18,18 +18,14 @@ import Transfers
 /// Services with their own database and without a network, so that all transfers wait.
 struct TestService: Sendable {
     let directory: TemporaryDirectory
-    let service: TransferService
-    let apps: AppService
-    let refresh: RefreshService
-    let location: LocationService
-    let notifications: NotificationService
-    let push: PushService
+    let operations: Operations
 
-    var operations: Operations {
-        Operations(
-            transfers: service, apps: apps, refresh: refresh, location: location, notifications: notifications,
-            push: push)
-    }
+    var service: TransferService { operations.transfers }
+    var apps: AppService { operations.apps }
+    var refresh: RefreshService { operations.refresh }
+    var location: LocationService { operations.location }
+    var notifications: NotificationService { operations.notifications }
+    var push: PushService { operations.push }
 }
 
 func makeService() throws -> TestService {
@@ -50,36 +46,20 @@ func makeService() throws -> TestService {
             paths: paths, store: store, transport: NoTransport(), clock: clock,
             moment: DeviceState(conditions: offline),
             random: { 0.5 }, logger: logger))
-    let refreshed = RefreshedApps()
-    let refresh = refreshed.service(store: store, clock: clock, logger: logger)
-    let located = LocatedApps()
-    let location = located.service(store: store, clock: clock, source: ScriptedFixSource(), logger: logger)
-    let notifying = NotifyingApps()
-    let notifications = notifying.service(
-        store: store, clock: clock, desktop: DesktopNotifications(environment: [:]), logger: logger)
-    let pushed = PushedApps()
-    let push = pushed.service(
-        store: store, clock: clock, state: paths.state, loop: CurlLoop(), refresh: refresh,
-        notifications: notifications, logger: logger)
     let apps = AppService(
         AppService.Environment(
             paths: paths, store: store,
             host: SystemProcessHost(paths: paths, bootID: clock.now().bootID, suspension: .signals),
             entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
             transfers: AppService.TransferHooks(service, logger: logger),
-            parts: AppService.FeatureHooks([
-                AppService.FeatureHooks(refresh), AppService.FeatureHooks(location),
-                AppService.FeatureHooks(notifications),
-                AppService.FeatureHooks(push),
-            ]),
             variables: variables, homeDirectory: directory.path, fileCreationMask: 0o022, logger: logger))
-    refreshed.connect(apps)
-    located.connect(apps)
-    notifying.connect(apps)
-    pushed.connect(apps)
     return TestService(
-        directory: directory, service: service, apps: apps, refresh: refresh, location: location,
-        notifications: notifications, push: push)
+        directory: directory,
+        operations: Operations(
+            transfers: service, apps: apps,
+            Operations.PartEnvironment(
+                store: store, clock: clock, location: ScriptedFixSource(),
+                desktop: DesktopNotifications(environment: [:]), state: paths.state, loop: CurlLoop(), logger: logger)))
 }
 
 /// A transport that is never used, because there is no network.

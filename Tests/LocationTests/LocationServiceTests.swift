@@ -1,6 +1,7 @@
 import Foundation
 import Location
 import NightshiftAPI
+import Runtime
 import Scheduler
 import SimulationSupport
 import Store
@@ -103,7 +104,7 @@ import Testing
         scene.entries.install([LocationScene.manifest()])
         try await scene.service.addRegion(LocationScene.region(), for: Scene.app)
         #expect(try await scene.service.status(of: Scene.app).regions.count == 1)
-        await scene.service.installed(Scene.app, nil)
+        await scene.service.receive(.installed(nil), of: Scene.app)
         scene.entries.install([])
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
     }
@@ -115,7 +116,7 @@ import Testing
         // The entry is installed while the service reads the entries.
         entries.duringNextReading {
             entries.install([manifest])
-            await service.installed(manifest.id, manifest)
+            await service.receive(.installed(manifest), of: manifest.id)
         }
         _ = try await service.status(of: manifest.id)
         #expect(try await service.status(of: manifest.id).app == manifest.id)
@@ -279,8 +280,8 @@ import Testing
         scene.gate.open()
         #expect(try await scene.service.status(of: Scene.app) == before)
         // The next write does not contain the refused change either.
-        await scene.service.use(Scene.app, isInFront: true)
-        await scene.service.use(Scene.app, isInFront: false)
+        await scene.service.receive(.use(isInFront: true), of: Scene.app)
+        await scene.service.receive(.use(isInFront: false), of: Scene.app)
         #expect(try await scene.wakes() == wakes)
         await scene.service.stop()
         let next = try Scene(after: scene)

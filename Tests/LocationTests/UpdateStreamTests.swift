@@ -1,6 +1,7 @@
 import Foundation
 import Location
 import NightshiftAPI
+import Runtime
 import SimulationSupport
 import TestSupport
 import Testing
@@ -58,9 +59,9 @@ import Testing
         let (scene, run) = try await Self.running()
         let stream = try await scene.service.updates(
             LocationUpdateRequest(accuracy: 10), for: Scene.app, asksUser: false)
-        await scene.service.suspend(Scene.app, isSuspended: true)
+        await scene.service.receive(.suspended(true), of: Scene.app)
         #expect(scene.source.wishes.map(\.fix) == [10, nil])
-        await scene.service.suspend(Scene.app, isSuspended: false)
+        await scene.service.receive(.suspended(false), of: Scene.app)
         #expect(scene.source.wishes.map(\.fix) == [10, nil, 10])
         // The stream ends with the service.
         await scene.service.stop()

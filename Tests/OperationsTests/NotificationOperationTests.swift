@@ -16,12 +16,10 @@ import Testing
     /// A test of the rule that the service does not show the notifications of a removed app.
     @Test func `R3: An app whose data is temporarily unreadable does not count as removed`() async throws {
         let scene = try await OperationScene()
-        let notifying = NotifyingApps()
-        notifying.connect(scene.apps)
-        #expect(await notifying.entry(of: OperationScene.app)?.name == "App")
-        #expect(await notifying.entry(of: AppID(rawValue: "org.example.none")) == nil)
+        #expect(await scene.apps.entry(of: OperationScene.app)?.name == "App")
+        #expect(await scene.apps.entry(of: AppID(rawValue: "org.example.none")) == nil)
         try scene.store.close()
-        #expect(await notifying.entry(of: OperationScene.app)?.name == OperationScene.app.rawValue)
+        #expect(await scene.apps.entry(of: OperationScene.app)?.name == OperationScene.app.rawValue)
         // This call closes the store, too.
         try? await scene.end()
     }

@@ -64,40 +64,21 @@ final class OperationScene: Sendable {
             TransferService.Environment(
                 paths: paths, store: store, transport: ScriptedTransport(clock: clock, seed: 1), clock: clock,
                 moment: moment ?? DeviceState(conditions: offline), random: { 0.5 }, logger: logger))
-        let refreshedApps = RefreshedApps()
-        let refresh = refreshedApps.service(store: store, clock: clock, logger: logger)
-        let locatedApps = LocatedApps()
-        let location = locatedApps.service(
-            store: store, clock: clock, source: places, ask: { [answer] _, _, _, _ in answer.read { $0 } },
-            logger: logger)
-        let notifyingApps = NotifyingApps()
-        let pushedApps = PushedApps()
-        let notifications = notifyingApps.service(
-            store: store, clock: clock, desktop: DesktopNotifications(environment: [:]),
-            became: { await pushedApps.alertBecame($0, $1, $2, $3) },
-            permissionChanged: { await pushedApps.permissionChanged($0) }, logger: logger)
-        let push = pushedApps.service(
-            store: store, clock: clock, state: paths.state, loop: CurlLoop(), refresh: refresh,
-            notifications: notifications, logger: logger)
         let apps = AppService(
             AppService.Environment(
                 paths: paths, store: store, host: host,
                 entries: EntryDirectories(paths: paths, environment: variables), clock: clock,
                 transfers: AppService.TransferHooks(transfers, logger: logger),
-                parts: AppService.FeatureHooks([
-                    AppService.FeatureHooks(refresh), AppService.FeatureHooks(location),
-                    AppService.FeatureHooks(notifications),
-                    AppService.FeatureHooks(push),
-                ]),
                 variables: variables,
                 homeDirectory: scratch.path, fileCreationMask: 0o022, logger: logger))
-        refreshedApps.connect(apps)
-        locatedApps.connect(apps)
-        notifyingApps.connect(apps)
-        pushedApps.connect(apps)
         operations = Operations(
-            transfers: transfers, apps: apps, refresh: refresh, location: location, notifications: notifications,
-            push: push)
+            transfers: transfers, apps: apps,
+            Operations.PartEnvironment(
+                store: store, clock: clock, location: places, desktop: DesktopNotifications(environment: [:]),
+                state: paths.state, loop: CurlLoop(), logger: logger),
+            ask: { [answer] _, _, _, _ in answer.read { $0 } })
+        let (refresh, location) = (operations.refresh, operations.location)
+        let (notifications, push) = (operations.notifications, operations.push)
         try await apps.prepare()
         try await refresh.prepare()
         try await location.prepare()

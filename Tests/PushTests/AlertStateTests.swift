@@ -2,6 +2,7 @@ import Foundation
 import NightshiftAPI
 import Push
 import PushProtocol
+import Runtime
 import Testing
 
 /// R3, B6: The state of a push's alert.

@@ -1,6 +1,7 @@
 import Foundation
 import NightshiftAPI
 import PushProtocol
+import Runtime
 import SimulationSupport
 import Store
 import TestSupport
@@ -73,7 +74,7 @@ import Testing
         // The app is installed while the service reads the desktop entries.
         entries.duringNextReading {
             entries.install([manifest])
-            await service.installed(manifest.id, manifest)
+            await service.receive(.installed(manifest), of: manifest.id)
         }
         _ = try await service.status(of: manifest.id)
         #expect(try await service.status(of: manifest.id).app == manifest.id)
@@ -172,7 +173,7 @@ import Testing
         let hold = try await StoreHold(scene.store)
         async let change = scene.service.register(StateScene.other, waits: false)
         try await passTime(.milliseconds(200), because: "Nothing reports that a change is being written.")
-        async let step: Void = scene.service.launched(StateScene.other)
+        async let step: Void = scene.service.receive(.launched, of: StateScene.other)
         try await passTime(.milliseconds(200), because: "Nothing reports that another change waits for its turn.")
         scene.clock.setWallClock(StateScene.start + 40 * 86_400)
         try await eventually("the clock") { await !scene.service.trustsClock }

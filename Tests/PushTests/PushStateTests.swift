@@ -2,6 +2,7 @@ import Foundation
 import NightshiftAPI
 import Push
 import PushProtocol
+import Runtime
 import Testing
 
 /// R3 R4: The handling of pushes on the device.

@@ -2,6 +2,7 @@ import Foundation
 import NightshiftAPI
 import Push
 import PushProtocol
+import Runtime
 import TestSupport
 import Testing
 

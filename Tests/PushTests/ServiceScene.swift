@@ -4,6 +4,7 @@ import Logging
 import NightshiftAPI
 import Push
 import PushProtocol
+import Runtime
 import SimulationSupport
 import Store
 import Synchronization
@@ -96,7 +97,7 @@ final class ServiceScene: Sendable {
         try await store.write { transaction in
             for wake in wakes { try transaction.finishWake(wake, WakeEnd(result: result, time: now)) }
         }
-        await service.wakesEnded()
+        await service.receive(.wakesEnded, of: Self.app)
     }
 
     func connection() async throws -> PushStatus.Connection { try await service.status().connection }

@@ -3,6 +3,7 @@ import Foundation
 import NightshiftAPI
 import Push
 import PushProtocol
+import Runtime
 import Testing
 
 /// B7: The decisions of UnifiedPush.

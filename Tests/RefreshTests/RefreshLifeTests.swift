@@ -1,6 +1,7 @@
 import Foundation
 import NightshiftAPI
 import Refresh
+import Runtime
 import Scheduler
 import SimulationSupport
 import Store
@@ -24,7 +25,7 @@ import Testing
             let isAway = !(7..<22.5).contains(hour) || hour.truncatingRemainder(dividingBy: 0.5) > 0.25
             let moment = isAway ? StateScene.idle(power: .battery) : DeviceState()
             await scene.pass(wait, moment)
-            await scene.service.use(Self.apps[0], isInFront: (8..<8.5).contains(hour))
+            await scene.service.receive(.use(isInFront: (8..<8.5).contains(hour)), of: Self.apps[0])
             let wakes = try await scene.wakes()
             #expect(Set(wakes.map(\.app)).count == wakes.count, "two at once")
             for wake in wakes where seen.insert(wake.through).inserted { begun.append((wake.app, scene.hour)) }
@@ -54,7 +55,7 @@ import Testing
         _ = try await scene.service.fetchNow(Self.apps[0])
         try await scene.endWakes(.newData, isHeard: false)
         scene.gate.shut()
-        await scene.service.wakesEnded()
+        await scene.service.receive(.wakesEnded, of: Self.apps[0])
         #expect(try await scene.journal(.fetchEnded).isEmpty)
         scene.gate.open()
         await scene.pass(3_700)
@@ -70,7 +71,7 @@ import Testing
             for app in apps { _ = try? await scene.service.fetchNow(app) }
             await scene.pass(5)
             done += try await scene.endWakes(.newData, isHeard: false)
-            await scene.service.wakesEnded()
+            await scene.service.receive(.wakesEnded, of: Self.apps[0])
             await scene.pass(3_700)
         }
     }

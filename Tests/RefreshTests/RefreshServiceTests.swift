@@ -1,6 +1,7 @@
 import Foundation
 import NightshiftAPI
 import Refresh
+import Runtime
 import Scheduler
 import SimulationSupport
 import Store
@@ -88,7 +89,7 @@ import Testing
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
         scene.entries.install([StateScene.manifest(interval: .minimum)])
         #expect(try await scene.service.status(of: Scene.app).interval == .minimum)
-        await scene.service.installed(Scene.app, nil)
+        await scene.service.receive(.installed(nil), of: Scene.app)
         scene.entries.install([])
         await #expect(throws: Problem.self) { try await scene.service.status(of: Scene.app) }
     }
@@ -107,13 +108,13 @@ import Testing
         let used = try Scene()
         try await used.service.prepare()
         used.entries.install(manifests)
-        await used.service.use(Scene.app, isInFront: true)
+        await used.service.receive(.use(isInFront: true), of: Scene.app)
         #expect(try await used.service.status(of: Scene.app).lastUse != nil)
 
         let ended = try Scene()
         try await ended.service.prepare()
         ended.entries.install(manifests)
-        await ended.service.forceQuit(Scene.app)
+        await ended.service.receive(.forceQuit, of: Scene.app)
         #expect(try await ended.service.status(of: Scene.app).hold == "forceQuit")
     }
 
@@ -124,7 +125,7 @@ import Testing
         // The app is installed while the service reads the desktop entries.
         entries.duringNextReading {
             entries.install([manifest])
-            await service.installed(manifest.id, manifest)
+            await service.receive(.installed(manifest), of: manifest.id)
         }
         _ = try await service.status(of: manifest.id)
         #expect(try await service.status(of: manifest.id).app == manifest.id)

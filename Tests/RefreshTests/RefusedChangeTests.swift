@@ -1,5 +1,6 @@
 import NightshiftAPI
 import Refresh
+import Runtime
 import SimulationSupport
 import Store
 import Testing
@@ -56,8 +57,8 @@ import Testing
         #expect(scene.told.availability == told)
         scene.gate.open()
         // The next write does not contain the refused change either.
-        await scene.service.use(Self.other, isInFront: true)
-        await scene.service.use(Self.other, isInFront: false)
+        await scene.service.receive(.use(isInFront: true), of: Self.other)
+        await scene.service.receive(.use(isInFront: false), of: Self.other)
         #expect(try await entries(scene).filter { $0 != .useBegan && $0 != .useEnded } == journal)
         #expect(try await scene.wakes().isEmpty)
         await scene.service.stop()
@@ -81,12 +82,12 @@ import Testing
         for isRefused in [false, true] {
             if isRefused { scene.gate.shut() }
             async let change = try? service.change(Self.app, AppRefreshChange(dailyCap: isRefused ? 1 : 4))
-            async let use: Void = service.use(Self.other, isInFront: !isRefused)
+            async let use: Void = service.receive(.use(isInFront: !isRefused), of: Self.other)
             _ = await (change, use)
             scene.gate.open()
         }
         #expect(try await service.status(of: Self.app).dailyCap == 4)
-        await service.use(Self.app, isInFront: true)
+        await service.receive(.use(isInFront: true), of: Self.app)
         let decisions = try await entries(scene)
         #expect(decisions.count { $0 == .useBegan } == 2 && decisions.count { $0 == .useEnded } == 1)
         await service.stop()

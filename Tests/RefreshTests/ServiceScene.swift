@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import NightshiftAPI
 import Refresh
+import Runtime
 import Scheduler
 import SimulationSupport
 import Store
@@ -82,7 +83,7 @@ struct ServiceScene: Sendable {
                 continue
             }
         }
-        if isHeard { await service.wakesEnded() }
+        if isHeard { await service.receive(.wakesEnded, of: Self.app) }
         return count
     }
 }

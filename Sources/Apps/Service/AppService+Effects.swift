@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Logging
 import NightshiftAPI
+import Runtime
 import Store
 
 /// The execution of the actions that the machines return.
@@ -22,7 +23,7 @@ extension AppService {
         // Until here the app's use is measured by its windows, from here on by its states. Ending the first before
         // starting the second avoids counting the use twice.
         if front.use.app == id { updateFrontUse() }
-        tellParts(id, from: before, to: machine)
+        publish(id, from: before, to: machine)
         if actions.isEmpty, machine.record == before.record { return setAlarm() }
         await execute(actions, id)
         if front.app == id { updateFrontUse() }
@@ -164,7 +165,7 @@ extension AppService {
             }
             if lifts { unlifted.remove(id) }
             unwritten.written(id)
-            if finished.contains(where: \.wake.source.hasResult) { partCalls.add(environment.parts.wakesEnded) }
+            if finished.contains(where: \.wake.source.hasResult) { events.publish(.wakesEnded, of: id) }
             return lifts
         } catch {
             if lifts { unlifted.insert(id) }
@@ -248,7 +249,7 @@ extension AppService {
         writeClock(id)
         removePayloads(of: id)
         reportActivity()
-        tellParts(id, from: before, to: machine)
+        publish(id, from: before, to: machine)
         return actions
     }
 

@@ -2,6 +2,7 @@ import Clock
 import Foundation
 import Glibc
 package import NightshiftAPI
+import Runtime
 import Store
 
 /// The window with the focus, and its effect on the states of apps.
@@ -53,8 +54,7 @@ extension AppService {
         let hasStates = front.app.flatMap { machines[$0] }.map { $0.record.state != .notRunning } ?? false
         let changes = front.use.update(
             front: front.isInstalled ? front.app : nil, hasStates: hasStates, isUserAway: front.isUserAway)
-        let parts = environment.parts
-        for change in changes { partCalls.add { await parts.use(change.app, change.isInFront) } }
+        for change in changes { events.publish(.use(isInFront: change.isInFront), of: change.app) }
     }
 
     /// Returns the app of a window, and whether its desktop entry has keys of Nightshift.

@@ -1,5 +1,6 @@
 import Foundation
 package import NightshiftAPI
+import Runtime
 import Store
 
 /// Operations that people request.
@@ -47,7 +48,7 @@ extension AppService {
         }
         try requireReadable(manifest.id)
         await perform(manifest.id) { $0.installed(manifest.entry, now: $1) }
-        await tellParts(manifest.id, installed: [manifest])
+        await events.publishAndWait([.installed(manifest)], of: manifest.id)
         await updateWantedWakes()
         var answer = try await status(manifest.id)
         answer.missingProgram = missingProgram(of: manifest)
@@ -98,12 +99,12 @@ extension AppService {
         }
         if let entry { environment.entries.discard(entry) }
         AppOutput(environment.paths, app: id, log: logPath(id), limit: 0).remove()
-        sentNotices[id] = nil
+        sentNotices.forget(id)
         policies[id] = nil
         readings[id] = nil
         // Another app of this id may have been installed in the meantime. Its report came before this one, so it is
-        // reported again.
-        await tellParts(id, installed: [nil] + [manifest(id)].compactMap(\.self))
+        // published again.
+        await events.publishAndWait([.installed(nil)] + (manifest(id).map { [.installed($0)] } ?? []), of: id)
     }
 
     private func removeUnreadable(_ id: AppID) async throws(Problem) {

@@ -2,6 +2,7 @@ package import Clock
 import Foundation
 package import Logging
 package import NightshiftAPI
+import Runtime
 package import Store
 
 /// The apps of one user. This actor launches, wakes, suspends and ends them, and reports the reasons. It implements all
@@ -19,7 +20,6 @@ package actor AppService {
         package var entries: EntryDirectories
         package var clock: any ServiceClock
         package var transfers: TransferHooks
-        package var parts: FeatureHooks
         /// The environment of the service. Launched processes get some of its variables: ``AppEnvironment``.
         package var variables: [String: String]
         /// Returns the environment that the systemd user manager currently gives to the programs that it starts; nil if
@@ -34,8 +34,7 @@ package actor AppService {
 
         package init(
             paths: ServicePaths, store: Store, host: any ProcessHost, entries: EntryDirectories,
-            clock: any ServiceClock, transfers: TransferHooks, parts: FeatureHooks = FeatureHooks(),
-            variables: [String: String],
+            clock: any ServiceClock, transfers: TransferHooks, variables: [String: String],
             sessionVariables: @escaping @Sendable () -> [String: String]? = { nil }, homeDirectory: String,
             fileCreationMask: UInt32, activity: @escaping @Sendable (AppActivity) -> Void = { _ in }, logger: Logger
         ) {
@@ -45,7 +44,6 @@ package actor AppService {
             self.entries = entries
             self.clock = clock
             self.transfers = transfers
-            self.parts = parts
             self.variables = variables
             self.sessionVariables = sessionVariables
             self.homeDirectory = homeDirectory
@@ -128,14 +126,8 @@ package actor AppService {
     private var lastReading = 0
     var readings: [AppID: Int] = [:]
     nonisolated let reporting = Mailbox<AppService>()
-    /// The queue of reports about apps to the other features.
-    nonisolated let partCalls = CallSequence()
-    /// The last notice of each kind for each app. `lastNoticeNumber` is the number of the newest notice.
-    var sentNotices: [AppID: [ProcessEvent.NoticeKind: SentNotice]] = [:]
-    var lastNoticeNumber = 0
-    /// The callers that wait until the features have handled a desktop entry, by number.
-    var pendingAcknowledgements: [Int: CheckedContinuation<Void, Never>] = [:]
-    var lastAcknowledgement = 0
+    package nonisolated let events = AppEvents()
+    var sentNotices = SentNotices()
 
     struct Connection {
         /// A number that distinguishes successive streams of one process.
@@ -173,7 +165,7 @@ package actor AppService {
                 { await $0.follow($0.store.messageSignal, past: messages) },
                 { await $0.follow($0.store.wakeSignal, past: wakes) },
                 { await $0.followExits() },
-                { await $0.partCalls.run() },
+                { await $0.events.run() },
             ])
     }
 
@@ -189,8 +181,7 @@ package actor AppService {
         environment.host.shutdown()
         for waiter in endWaiters.values.joined() { waiter.resume() }
         endWaiters = [:]
-        for hearing in pendingAcknowledgements.values { hearing.resume() }
-        pendingAcknowledgements = [:]
+        events.stop()
         for key in presentations.keys { endPresentation(key, .asSent) }
         reporting.finish()
     }
@@ -224,7 +215,7 @@ package actor AppService {
             machines[record.id] = machine
             writeClock(record.id)
             adoptPayloads(of: record.id)
-            tellParts(ofAdopted: record.id)
+            publishState(ofAdopted: record.id)
         }
         environment.entries.removeRemains()
         removeStaleClocks()

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import Logging
 import NightshiftAPI
+import Runtime
 import SimulationSupport
 import Store
 import TestSupport
@@ -90,39 +91,42 @@ final class ServiceScene {
                     setListening: { [areTransfersBusy] _, _ in
                         try? await areTransfersBusy.wait(for: "the transfers") { !$0 }
                     }, acknowledge: { _, _, _ in }),
-                parts: Self.hooks(partCalls, uses, notices, arePartsBusy, store),
                 variables: variables, homeDirectory: scratch.path, fileCreationMask: 0o022,
                 activity: { [activities] activity in activities.update { $0.append(activity) } }, logger: logger))
+        Self.subscribe(service.events, partCalls, uses, notices, arePartsBusy, store)
         if let moment { await service.apply(moment) }
         try await service.prepare()
         try await beforeItRuns(service)
         running = Task { [service] in await service.run() }
     }
 
-    private static func hooks(
-        _ calls: Watched<[PartCall]>, _ uses: Watched<[FrontUse.Change]>,
+    /// Subscribes like a part of the service.
+    private static func subscribe(
+        _ events: AppEvents, _ calls: Watched<[PartCall]>, _ uses: Watched<[FrontUse.Change]>,
         _ notices: Watched<[ProcessEvent]>, _ areBusy: Watched<Bool>, _ store: Store
-    ) -> AppService.FeatureHooks {
-        AppService.FeatureHooks(
-            use: { app, isInFront in
-                uses.update { $0.append(FrontUse.Change(app: app, isInFront: isInFront)) }
-                if app == Self.app { calls.update { $0.append(.use(isInFront)) } }
-            },
-            forceQuit: { _ in calls.update { $0.append(.forceQuit) } },
-            launched: { _ in calls.update { $0.append(.launched) } },
-            installed: { app, manifest in
-                calls.update { $0.append(.installed(app, name: manifest?.name)) }
-                try? await areBusy.wait(for: "the other parts") { !$0 }
-            },
-            wakesEnded: {
-                let count = (try? await store.read { try $0.wakeEnds().count }) ?? -1
-                calls.update { $0.append(.wakesEnded(count)) }
-            },
+    ) {
+        events.subscribe(
             notices: { _ in
                 let answer = notices.read { $0 }
                 calls.update { $0.append(.askedForNotices) }
                 try? await areBusy.wait(for: "the other parts") { !$0 }
                 return answer
+            },
+            receive: { event, app in
+                switch event {
+                case .use(let isInFront):
+                    uses.update { $0.append(FrontUse.Change(app: app, isInFront: isInFront)) }
+                    if app == Self.app { calls.update { $0.append(.use(isInFront)) } }
+                case .forceQuit: calls.update { $0.append(.forceQuit) }
+                case .launched: calls.update { $0.append(.launched) }
+                case .suspended: break
+                case .installed(let manifest):
+                    calls.update { $0.append(.installed(app, name: manifest?.name)) }
+                    try? await areBusy.wait(for: "the other parts") { !$0 }
+                case .wakesEnded:
+                    let count = (try? await store.read { try $0.wakeEnds().count }) ?? -1
+                    calls.update { $0.append(.wakesEnded(count)) }
+                }
             })
     }
 
