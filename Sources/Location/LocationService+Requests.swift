@@ -59,7 +59,7 @@ extension LocationService {
 
     package func processLocation(of app: AppID) async throws(Problem) -> ProcessLocation {
         try await readEntries(for: app)
-        await part.written()
+        await part.written(hooks)
         await sourcesToBeKnown()
         return try state.processLocation(of: app, now)
     }

@@ -291,7 +291,7 @@ package actor NotificationService: PartService {
     }
 
     package func processNotifications(of app: AppID) async -> ProcessNotifications {
-        await part.written()
+        await part.written(hooks)
         return state.notifications(of: app)
     }
 

@@ -165,13 +165,13 @@ package actor RefreshService: PartService {
 
     package func status() async throws(Problem) -> RefreshStatus {
         try await readEntries()
-        await part.written()
+        await part.written(hooks)
         return state.status(now)
     }
 
     package func status(of app: AppID) async throws(Problem) -> AppRefreshStatus {
         try await readEntries(for: app)
-        await part.written()
+        await part.written(hooks)
         return try known(app)
     }
 

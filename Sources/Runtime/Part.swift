@@ -130,8 +130,8 @@ package final class Part<State: PartState> {
         let (now, before) = (now(), isWriting && !coversEarlier ? state : nil)
         input(&state, now)
         state.decide(at: now)
-        let effects = state.takeEffects()
         call { hooks.decided() }
+        let effects = state.takeEffects()
         if let before, !differs(from: before) { return Step(effects: effects, isWritten: true) }
         let isWritten = await commit(hooks)
         // The owner's alarm includes the next attempt to write.
@@ -152,7 +152,6 @@ package final class Part<State: PartState> {
         var next = state
         let value = try input(&next, now)
         next.decide(at: now)
-        let effects = next.takeEffects()
         guard let changes = await write(next, leavesOutRefused: false) else {
             throw .unavailable("The change could not be stored. The log of the service shows the reason.")
         }
@@ -162,7 +161,7 @@ package final class Part<State: PartState> {
             hooks.decided()
             hooks.written(changes)
         }
-        return (value, effects)
+        return (value, state.takeEffects())
     }
 
     /// Applies an input that has no effect until the next step. Works even if the part is not open.
@@ -202,8 +201,8 @@ package final class Part<State: PartState> {
         durable = state
         durable.becomeDurable()
         state.decide(at: now)
-        let effects = state.takeEffects()
         call { hooks.decided() }
+        let effects = state.takeEffects()
         return Step(effects: effects, isWritten: await commit(hooks))
     }
 
@@ -215,10 +214,15 @@ package final class Part<State: PartState> {
         _ = await commit(Hooks())
     }
 
-    /// Returns when the changes of all decisions are on disk or could not be written. Callers use this to show only
-    /// stored state.
-    package func written() async {
-        while turns.areUnderWay { await withCheckedContinuation { turns.add($0) } }
+    /// Returns when the changes of all decisions so far are on disk or could not be written. Callers use this to show
+    /// only stored state.
+    ///
+    /// - Returns: whether they are on disk.
+    @discardableResult
+    package func written(_ hooks: Hooks) async -> Bool {
+        await beginStep()
+        defer { turns.end() }
+        return retryAt == nil ? await commit(hooks) : false
     }
 
     /// Whether the changes of a step are still being written.
@@ -308,5 +312,5 @@ package final class Part<State: PartState> {
         return changes
     }
 
-    private static var pauseAfterFailure: Double { 60 }
+    private static var pauseAfterFailure: Double { 30 }
 }

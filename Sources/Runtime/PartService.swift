@@ -71,6 +71,7 @@ extension PartService {
         let next =
             switch part.state.nextDecision {
             case .bootSeconds(let time): time
+            case .awakeSeconds(let time): now.bootSeconds + time - now.awakeSeconds
             case .wallSeconds(let time): now.bootSeconds + max(0, time - now.wallSeconds)
             case nil: Double.infinity
             }

@@ -42,6 +42,9 @@ extension PartState {
 /// The time of a decision, by one of the clocks.
 package enum DecisionTime: Hashable, Sendable {
     case bootSeconds(Double)
+    /// Seconds in which the machine was awake. While the machine sleeps, they do not elapse, so the part may decide
+    /// earlier than at this time.
+    case awakeSeconds(Double)
     /// Seconds since 1970. When the wall clock is changed, the part decides again.
     case wallSeconds(Double)
 }

@@ -2,15 +2,12 @@
 /// written. Steps begin in the order of arrival.
 ///
 /// This is a value of the actor that owns it. The owner begins a step with `if !turns.begin(alone: isAlone) { await
-/// withCheckedContinuation { turns.add($0, alone: isAlone) } }`. It waits for all steps with `while turns.areUnderWay {
-/// await withCheckedContinuation { turns.add($0) } }`.
+/// withCheckedContinuation { turns.add($0, alone: isAlone) } }`.
 struct StepTurns: Sendable {
     private var count = 0
     private var isAlone = false
     /// The steps that have not begun, in the order of arrival.
     private var waiting: [(waiter: CheckedContinuation<Void, Never>, isAlone: Bool)] = []
-    /// Callers that wait until no step is running.
-    private var idle: [CheckedContinuation<Void, Never>] = []
 
     init() {}
 
@@ -31,9 +28,6 @@ struct StepTurns: Sendable {
         waiting.append((waiter, alone))
     }
 
-    /// Adds a caller that is resumed when no step is running.
-    mutating func add(_ waiter: CheckedContinuation<Void, Never>) { idle.append(waiter) }
-
     /// Ends a step whose changes are on disk or could not be written.
     mutating func end() {
         guard count > 0 else { return }
@@ -45,9 +39,6 @@ struct StepTurns: Sendable {
             isAlone = next.isAlone
             next.waiter.resume()
         }
-        guard count == 0 else { return }
-        for waiter in idle { waiter.resume() }
-        idle = []
     }
 
     private func isFree(alone: Bool) -> Bool { count == 0 || !alone && !isAlone }

@@ -35,24 +35,7 @@ extension StoreTransaction {
         }
     }
 
-    /// Writes the record of an app after a step of its state machine. The user's setting in the stored record is kept,
-    /// so that a step that was decided earlier does not undo a change of the setting.
     package func put(_ record: AppRecord) throws {
-        var record = record
-        if let kept = try app(record.id) { record.background.policy = kept.background.policy }
-        try write(record)
-    }
-
-    /// Writes the user's setting for an app's background time. Nil removes the setting.
-    ///
-    /// - Parameter record: The record to write if the app has no record yet.
-    package func put(_ policy: BackgroundPolicy?, of record: AppRecord) throws {
-        var record = try app(record.id) ?? record
-        record.background.policy = policy
-        try write(record)
-    }
-
-    private func write(_ record: AppRecord) throws {
         try db.cachedStatement(
             sql: "INSERT INTO apps (id, record) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET record = ?2"
         ).execute(arguments: [record.id.rawValue, try Columns.encode(record)])

@@ -2,6 +2,7 @@ import Clock
 import Foundation
 import Logging
 package import NightshiftAPI
+import Runtime
 import Store
 
 /// Background tasks, and the device settings and states that affect them.
@@ -63,22 +64,11 @@ extension AppService {
                     "'\(text)' is not a policy. Use contiguous or opportunistic, optionally with :SECONDS (10 to 3600), or "
                         + "default.", pointer: "/backgroundPolicy")
             }
-            let record = machine(id).record
-            let order: Int64
-            do throws(StoreError) {
-                order = try await store.write { transaction in
-                    try transaction.put(policy, of: record)
-                    return try transaction.order()
-                }
-            } catch {
-                throw .unavailable(error.message)
+            try await ask { (state, _) throws(Problem) in
+                // The app may have been removed in the meantime.
+                guard state.machines[id] != nil || manifest(id) != nil else { throw Self.unknown(id) }
+                state.setPolicy(policy, of: machine(id, in: state))
             }
-            // The app may have been removed in the meantime, or changed again.
-            try requireApp(id)
-            policies[id, default: StoredValue(nil)].take(policy, order)
-            var machine = machine(id)
-            machine.record.background.policy = policies[id]?.value
-            machines[id] = machine
             // This is a separate step, so that it uses the new terms.
             await perform(id) { $0.termsChanged(now: $1) }
         }
@@ -96,17 +86,17 @@ extension AppService {
 
     /// Applies the device state, which says whether background work runs. Callers may call this before ``run()``.
     package func apply(_ moment: DeviceState) async {
-        let woke = moment.conditions.woke(since: lastConditions)
-        lastConditions = moment.conditions
+        let woke = moment.conditions.woke(since: device.conditions)
+        let isSamePhase = moment.phase == device.phase
+        device = moment
         // Launch pauses continue to elapse while the machine sleeps, but the clock of the alarm stops.
         if woke { await updateWantedWakes() }
         front.isUserAway = moment.conditions.isIdle || moment.conditions.isSleeping
         updateFrontUse()
-        guard phase != moment.phase else { return }
-        phase = moment.phase
+        guard !isSamePhase else { return }
         for id in machines.keys.sorted(by: { $0.rawValue < $1.rawValue }) where machines[id] != nil {
             // The phase may have changed again before this step runs, so its value is captured.
-            await perform(id) { [phase] in $0.apply(phase, now: $1) }
+            await perform(id) { [phase = device.phase] in $0.apply(phase, now: $1) }
         }
     }
 

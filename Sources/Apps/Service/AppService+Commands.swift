@@ -26,8 +26,6 @@ extension AppService {
         try requireReadable(id)
         if isNew {
             guard environment.host.adopt(process) else { throw .conflict("Process \(child) has ended.") }
-            // This runs before the first suspension point, so that an early exit of the process reaches this machine.
-            machines[id] = machine(id)
         }
         let stream = open(pid, id, isGuest: false, isRunner: true)
         if isNew {

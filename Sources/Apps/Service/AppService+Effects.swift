@@ -6,33 +6,43 @@ import NightshiftAPI
 import Runtime
 import Store
 
-/// The execution of the actions that the machines return.
+/// The steps of apps: inputs of their machines, and the execution of the actions that the machines return.
 extension AppService {
-    /// Gives a machine an input and executes its actions.
-    func perform(_ id: AppID, _ input: (inout AppMachine, ClockReading) -> [AppAction]) async {
-        // While the service stops, it begins no work, because it could not supervise that work. Its next run begins the
-        // work.
-        guard !isStopping, unreadable[id] == nil else { return }
-        var machine = machine(id)
-        let before = machine
-        let actions = input(&machine, now)
-        machines[id] = machine
-        writeClock(id)
-        removePayloads(of: id)
-        reportActivity()
-        // Until here the app's use is measured by its windows, from here on by its states. Ending the first before
-        // starting the second avoids counting the use twice.
-        if front.use.app == id { updateFrontUse() }
-        publish(id, from: before, to: machine)
-        if actions.isEmpty, machine.record == before.record { return setAlarm() }
-        await execute(actions, id)
-        if front.app == id { updateFrontUse() }
+    /// Gives a machine an input, executes its actions, and returns when the step is on disk or could not be written.
+    ///
+    /// While the service stops, it begins no work, because it could not supervise that work. Its next run begins the
+    /// work.
+    ///
+    /// - Returns: whether the step is on disk.
+    @discardableResult
+    func perform(_ id: AppID, _ input: (inout AppMachine, ClockReading) -> [AppAction]) async -> Bool {
+        guard unreadable[id] == nil else { return false }
+        return await tell { state, now in self.input(id, &state, now, input) }
+    }
+
+    private func input(
+        _ id: AppID, _ state: inout AppsState, _ now: ClockReading,
+        _ input: (inout AppMachine, ClockReading) -> [AppAction]
+    ) {
+        state.add(state.apply(to: machine(id, in: state), now: now, input), of: id)
+    }
+
+    /// Gives a machine an input while actions are executed. Returns its actions.
+    private func input(_ id: AppID, _ input: (inout AppMachine, ClockReading) -> [AppAction]) -> [AppAction] {
+        let machine = machine(id)
+        let actions = part.take { $0.apply(to: machine, now: now, input) }
+        followSteps()
+        return actions
     }
 
     /// Returns the machine of an app, updated with the current desktop entry.
-    func machine(_ id: AppID) -> AppMachine {
-        let manifest = manifest(id)
-        var machine = machines[id] ?? newMachine(id)
+    func machine(_ id: AppID) -> AppMachine { machine(id, in: part.state) }
+
+    func machine(_ id: AppID, in state: AppsState) -> AppMachine { updated(state.machines[id] ?? newMachine(id)) }
+
+    func updated(_ machine: AppMachine) -> AppMachine {
+        var machine = machine
+        let manifest = manifest(machine.record.id)
         machine.isInstalled = manifest != nil
         machine.wakeLimit = manifest?.wakeLimit ?? AppManifest.defaultWakeLimit
         machine.modes = manifest?.modes ?? []
@@ -45,7 +55,7 @@ extension AppService {
         var machine = AppMachine(
             record: AppRecord(id: id, now: now.wallSeconds), isInstalled: false,
             wakeLimit: AppManifest.defaultWakeLimit, firstNumber: firstNumber)
-        machine.device = phase
+        machine.device = device.phase
         return machine
     }
 
@@ -59,67 +69,65 @@ extension AppService {
         id.isProgram ? nil : (try? environment.entries.find(id)) ?? nil
     }
 
-    /// Executes actions in three stages: actions on processes, in order; then the write to the store; then
-    /// notifications to other features.
-    func execute(_ actions: [AppAction], _ id: AppID) async {
-        writes[id, default: PendingWrites()].begin()
-        var actions = (recovered.removeValue(forKey: id) ?? []) + actions
-        var entries: [JournalEntry] = []
-        var finished: [FinishedWake] = []
-        var isForceQuit = false
-        var isInFront = false
-        var listening: Bool?
-        var spawned: ProcessIdentity?
-        while !actions.isEmpty {
-            switch actions.removeFirst() {
-            case .spawn(let background, let wakes, let arguments):
-                actions += spawn(id, background: background, wakes: wakes, arguments: arguments)
-                spawned = process(of: id)
-            case .send(let command): connection(of: id)?.continuation.yield(.command(command))
-            case .tellGuest(let process, let command):
-                if let guest = connections[process], guest.app == id { guest.continuation.yield(.command(command)) }
-            case .freeze:
-                listening = false
-                actions = freeze(id) + actions
-            case .thaw:
-                if let process = process(of: id) { _ = environment.host.resume(process) }
-                listening = true
-            case .terminate: signal(id, SIGTERM)
-            case .kill: signal(id, SIGKILL)
-            case .finishWake(let wake, let outcome):
-                finished.append(FinishedWake(wake: wake, outcome: outcome, time: now.wallSeconds))
-            case .cancelTransfers: isForceQuit = true
-            case .cameToFront: isInFront = true
-            case .note(let decision, let detail, let inputs):
-                entries.append(
-                    JournalEntry(
-                        time: now.date, decision: decision, app: id, detail: detail,
-                        inputs: inputs.isEmpty ? nil : inputs))
-            }
+    /// Executes the actions of a step before it is written.
+    package func decided() {
+        followSteps()
+        while let next = part.take({ $0.takeAction(now) }) {
+            execute(next.action, next.app)
         }
-        setAlarm()
-        // This comes first. Otherwise, a crash of the service in between could leave messages without a wake.
-        for end in finished where end.wake.source == .session {
-            guard case .exited = end.outcome else { continue }
-            await environment.transfers.acknowledge(id, end.wake.key, end.wake.through)
-        }
-        let hasLifted = await write(id, entries, finished, isInFront: isInFront)
-        if let spawned { await begin(spawned, id) }
-        // The transfers are cancelled before the caller gets its response.
-        if isForceQuit { await environment.transfers.forceQuit(id) }
-        stepWritten(id)
-        if let listening { await environment.transfers.setListening(id, listening) }
-        if hasLifted { await environment.transfers.cameToFront(id) }
-        // When a wake has ended, a waiting wake may be able to begin.
-        if !finished.isEmpty { await readWantedWakes(of: id) }
+        updateFrontUse()
+        reportActivity()
     }
 
-    /// The end of a wake that is not yet on disk.
-    struct FinishedWake {
-        var wake: WantedWake
-        var outcome: WakeOutcome
-        /// The time of the end, in seconds since 1970.
-        var time: Double
+    /// Follows the changes of machines. Until here the use of an app is measured by its windows, from here on by its
+    /// states. Ending the first before starting the second avoids counting the use twice.
+    private func followSteps() {
+        for step in part.take({ $0.takeSteps() }) {
+            writeClock(step.app)
+            removePayloads(of: step.app)
+            if front.use.app == step.app { updateFrontUse() }
+            publish(step.app, from: step.before, to: step.after)
+        }
+    }
+
+    private func execute(_ action: AppAction, _ id: AppID) {
+        switch action {
+        case .spawn(let background, let wakes, let arguments):
+            let actions = spawn(id, background: background, wakes: wakes, arguments: arguments)
+            part.take { $0.add(actions, of: id) }
+        case .send(let command): connection(of: id)?.continuation.yield(.command(command))
+        case .tellGuest(let process, let command):
+            if let guest = connections[process], guest.app == id { guest.continuation.yield(.command(command)) }
+        case .freeze:
+            let actions = freeze(id)
+            part.take {
+                $0.add(actions, of: id, first: true)
+                $0.add(.setListening(id, false))
+            }
+        case .thaw:
+            if let process = process(of: id) { _ = environment.host.resume(process) }
+            part.take { $0.add(.setListening(id, true)) }
+        case .terminate: signal(id, SIGTERM)
+        case .kill: signal(id, SIGKILL)
+        case .note, .finishWake, .cancelTransfers, .cameToFront: break
+        }
+    }
+
+    package func perform(_ effect: AppEffect) async {
+        switch effect {
+        case .begin(let process, let id): await begin(process, id)
+        case .cancelTransfers(let id): await environment.transfers.forceQuit(id)
+        case .setListening(let id, let isListening): await environment.transfers.setListening(id, isListening)
+        case .acknowledge(let end):
+            await environment.transfers.acknowledge(end.wake.app, end.wake.key, end.wake.through)
+            await tell { state, _ in state.finish(end) }
+        case .readWakes(let id): await readWantedWakes(of: id)
+        }
+    }
+
+    package func written(_ changes: AppChanges) {
+        for end in changes.ends where end.wake.source.hasResult { events.publish(.wakesEnded, of: end.wake.app) }
+        for id in changes.fronts { reporting.yield { await $0.environment.transfers.cameToFront(id) } }
     }
 
     /// Suspends the app. If it holds locks on files that other processes have open, its lock policy may end it instead.
@@ -133,62 +141,6 @@ extension AppService {
             return consequences + input(id) { $0.suspensionFailed(now: $1) }
         }
         return consequences
-    }
-
-    /// Writes a step of the app to the store: its record, its journal entries and the ends of its wakes.
-    ///
-    /// - Parameter isInFront: whether the app came to the foreground. If so, its blocked tasks are unblocked in the
-    ///   same transaction. A task being added reads the app's row in its own transaction. If that transaction comes
-    ///   first, the task is unblocked here; if it comes later, the task is not blocked.
-    /// - Returns: whether tasks of the app were unblocked.
-    @discardableResult
-    func write(
-        _ id: AppID, _ entries: [JournalEntry], _ finished: [FinishedWake], isInFront: Bool = false
-    ) async -> Bool {
-        let record = machines[id]?.record
-        let time = now.date
-        let lifts = isInFront || unlifted.contains(id)
-        let finished = (unfinished.removeValue(forKey: id) ?? []) + finished
-        writes[id, default: PendingWrites()].begin()
-        defer { stepWritten(id) }
-        do {
-            try await store.write { transaction in
-                // A program without a desktop entry is stored only while it runs.
-                if let record, !id.isProgram || record.process != nil {
-                    try transaction.put(record)
-                } else if id.isProgram {
-                    try transaction.deleteApp(id)
-                }
-                for entry in entries { try transaction.record(entry) }
-                for end in finished { try transaction.finishWake(end.wake, end.outcome.end(at: end.time)) }
-                if lifts { try transaction.liftHolds(of: id, at: time) }
-            }
-            if lifts { unlifted.remove(id) }
-            unwritten.written(id)
-            if finished.contains(where: \.wake.source.hasResult) { events.publish(.wakesEnded, of: id) }
-            return lifts
-        } catch {
-            if lifts { unlifted.insert(id) }
-            if !finished.isEmpty { unfinished[id, default: []] += finished }
-            // The row is written with the app's next step, or retried after a pause. A crash before then loses this
-            // step.
-            unwritten.failed(id, now: now)
-            setAlarm()
-            environment.logger.error("The store failed", metadata: ["error": "\(error)", "app": "\(id)"])
-            return false
-        }
-    }
-
-    private func stepWritten(_ id: AppID) {
-        writes[id]?.end()
-        if writes[id]?.areUnderWay == false { writes[id] = nil }
-    }
-
-    /// Returns when every step of the app is on disk or has failed to be written. Responses to callers wait for this.
-    func written(_ id: AppID) async {
-        while writes[id] != nil {
-            await withCheckedContinuation { writes[id, default: PendingWrites()].add($0) }
-        }
     }
 
     private func spawn(
@@ -208,14 +160,13 @@ extension AppService {
             plan.openFiles = Self.openFiles
             plan.logLimit = manifest.logLimit
             let process = try environment.host.launch(plan)
+            part.take { $0.add(.begin(process, id)) }
             return input(id) { $0.spawned(StoredProcess(process, isManaged: true), now: $1) }
         } catch {
             return input(id) { $0.spawnFailed(error.message, now: $1) }
         }
     }
 
-    /// Lets a launched process execute its program, once its launch is on disk. From then on, the next run of the
-    /// service knows the process and does not launch the app a second time.
     private func begin(_ process: ProcessIdentity, _ id: AppID) async {
         do throws(LaunchFailure) {
             try environment.host.begin(process)
@@ -239,19 +190,6 @@ extension AppService {
     /// The usual soft limit of open files, which launched programs get. The service raises its own limit, but programs
     /// that use select(2) rely on the usual one.
     private static let openFiles: UInt64 = 1_024
-
-    /// Gives a machine an input while the actions of an earlier input are executed. Returns the new actions.
-    private func input(_ id: AppID, _ input: (inout AppMachine, ClockReading) -> [AppAction]) -> [AppAction] {
-        var machine = machine(id)
-        let before = machine
-        let actions = input(&machine, now)
-        machines[id] = machine
-        writeClock(id)
-        removePayloads(of: id)
-        reportActivity()
-        publish(id, from: before, to: machine)
-        return actions
-    }
 
     func launchVariables(
         _ id: AppID, _ manifest: AppManifest, background: Bool, wakes: [WantedWake]
@@ -289,25 +227,20 @@ extension AppService {
 
     // MARK: - Time
 
-    func setAlarm() {
+    package var furtherDecision: Double? {
         let now = now
-        let next = ([unwritten.again, machines.nextDeadline()].compactMap(\.self) + presentationDeadlines).min()
-        // If the machine sleeps before the deadline, the alarm rings early and is set again.
-        let bootSeconds = next.map { now.bootSeconds + $0 - now.awakeSeconds }
-        alarm.set(for: isStopping ? nil : next, atBootSeconds: bootSeconds, by: environment.clock) {
-            await self.alarmRang($0)
-        }
+        return presentationDeadlines.min().map { now.bootSeconds + $0 - now.awakeSeconds }
     }
 
-    private func alarmRang(_ awakeSeconds: Double) async {
-        alarm.rang(awakeSeconds)
-        for id in machines.takeDue(now) {
-            // This process has ended, and the service is about to handle its exit. Its deadlines no longer apply.
-            if let process = process(of: id), environment.host.hasEnded(process) { continue }
-            await perform(id) { $0.tick(now: $1) }
-        }
+    package func look() async {
         endLatePresentations()
-        for id in unwritten.takeDue(now) { await write(id, [], []) }
-        setAlarm()
+        await tell { state, now in
+            for id in state.takeDue(now) {
+                // This process has ended, and the service is about to handle its exit. Its deadlines no longer apply.
+                let process = state.machines[id]?.record.process.map { ProcessIdentity($0) }
+                if let process, environment.host.hasEnded(process) { continue }
+                input(id, &state, now) { $0.tick(now: $1) }
+            }
+        }
     }
 }

@@ -71,9 +71,7 @@ extension AppService {
     package func uninstall(_ id: AppID) async throws(Problem) {
         guard unreadable[id] == nil else { return try await removeUnreadable(id) }
         try requireApp(id)
-        guard machines[id]?.record.state ?? .notRunning == .notRunning else {
-            throw .conflict("\(id) is running. Quit it first.")
-        }
+        try Self.requireEnded(machines[id])
         let entry: EntryDirectories.Removed?
         do {
             entry = try environment.entries.take(id)
@@ -81,45 +79,31 @@ extension AppService {
             guard error.code == .notFound, machines[id] != nil else { throw Problem(error) }
             entry = nil
         }
-        let now = now
-        // While the app has no machine, the service begins no work for it.
-        let (machine, ends) = (machines.removeValue(forKey: id), unfinished.removeValue(forKey: id))
         do {
-            try await store.write { transaction in
-                // One transaction deletes the rows of all features. So even a crash before the features are notified
-                // leaves no rows that a later app with this id would inherit.
-                try transaction.deleteEverything(of: id)
-                try transaction.record(JournalEntry(time: now.date, decision: .appRemoved, app: id))
+            try await ask { (state, now) throws(Problem) in
+                try Self.requireEnded(state.machines[id])
+                state.remove(id, now: now)
             }
         } catch {
             if let entry { environment.entries.putBack(entry) }
-            machines[id] = machine
-            unfinished[id] = ends
-            throw .unavailable(error.message)
+            throw error
         }
         if let entry { environment.entries.discard(entry) }
         AppOutput(environment.paths, app: id, log: logPath(id), limit: 0).remove()
         sentNotices.forget(id)
-        policies[id] = nil
-        readings[id] = nil
+        readings.forget(id)
         // Another app of this id may have been installed in the meantime. Its report came before this one, so it is
         // published again.
         await events.publishAndWait([.installed(nil)] + (manifest(id).map { [.installed($0)] } ?? []), of: id)
     }
 
+    private static func requireEnded(_ machine: AppMachine?) throws(Problem) {
+        guard let machine, machine.record.state != .notRunning else { return }
+        throw .conflict("\(machine.record.id) is running. Quit it first.")
+    }
+
     private func removeUnreadable(_ id: AppID) async throws(Problem) {
-        do {
-            try await store.write { [now] transaction in
-                try transaction.deleteApp(id)
-                try transaction.record(
-                    JournalEntry(
-                        time: now.date, decision: .unreadable, app: id,
-                        detail: "The unreadable row was removed. The app starts with a new one."))
-            }
-        } catch {
-            throw .unavailable(error.message)
-        }
-        unreadable[id] = nil
+        try await ask { (state, now) throws(Problem) in state.removeUnreadable(id, now: now) }
         await updateWantedWakes()
     }
 
@@ -170,7 +154,7 @@ extension AppService {
         let process = process(of: id)
         await perform(id) { $0.quit(force: force, now: $1) }
         await gone(process, of: id)
-        if force, unwritten.apps.contains(id) {
+        if force, await !part.written(hooks) {
             throw .unavailable(
                 "\(id) has ended, but your force quit could not be stored. The log of the service says why.")
         }
@@ -219,13 +203,17 @@ extension AppService {
         guard process(of: id) != nil else { throw .conflict("\(id) is not running.") }
     }
 
+    static func unknown(_ id: AppID) -> Problem {
+        .notFound(
+            "There is no app '\(id)'. 'nightshift app list' lists all apps; 'nightshift app install FILE' installs a "
+                + "desktop entry.")
+    }
+
     func requireEntry(_ id: AppID) throws(Problem) {
         try requireReadable(id)
         do {
             guard try environment.entries.find(id) != nil else {
-                throw Problem.notFound(
-                    "There is no app '\(id)'. 'nightshift app list' lists all apps; 'nightshift app install FILE' "
-                        + "installs a desktop entry.")
+                throw Self.unknown(id)
             }
         } catch let error as EntryError {
             throw Problem(error)

@@ -2,6 +2,7 @@ import Clock
 import Foundation
 import Glibc
 package import NightshiftAPI
+import Runtime
 import Store
 
 /// The connections and exits of the apps' processes.
@@ -202,6 +203,8 @@ extension AppService {
     }
 
     func exited(_ process: ProcessIdentity, _ end: ProcessEnd) async {
+        // A step that adopts the process may wait for its turn.
+        await part.note { _ in }
         guard let id = machines.app(of: process), let machine = machines[id] else { return }
         var exit = AppExit(time: now.date, cause: .exited)
         switch end {
@@ -231,9 +234,8 @@ extension AppService {
         if self.process(of: id) == nil {
             clocks.removeValue(forKey: id)?.remove()
             if id.isProgram {
-                machines[id] = nil
-                readings[id] = nil
-                reportActivity()
+                await tell { state, _ in state.forgetEndedProgram(id) }
+                readings.forget(id)
             }
         }
         for waiter in endWaiters.removeValue(forKey: id) ?? [] { waiter.resume() }

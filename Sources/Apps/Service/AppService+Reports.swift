@@ -1,12 +1,13 @@
 import Foundation
 import Mounts
 package import NightshiftAPI
+import Runtime
 import Store
 
 /// Reports about apps, for people to read.
 extension AppService {
     func status(_ id: AppID) async throws(Problem) -> AppStatus {
-        await written(id)
+        await part.written(hooks)
         let machine = machine(id)
         let record = machine.record
         let manifest = manifest(id)

@@ -2,7 +2,7 @@ package import Clock
 import Foundation
 package import Logging
 package import NightshiftAPI
-import Runtime
+package import Runtime
 package import Store
 
 /// The apps of one user. This actor launches, wakes, suspends and ends them, and reports the reasons. It implements all
@@ -11,7 +11,7 @@ package import Store
 /// When a method returns, its effects are on disk. One exception is an event of a process while the disk fails: it is
 /// written when the disk has room again. Every method throws only ``Problem``. One ``AppMachine`` per app makes the
 /// decisions; this actor executes them.
-package actor AppService {
+package actor AppService: PartService {
     /// The store, clock and other dependencies of the service.
     package struct Environment: Sendable {
         package var paths: ServicePaths
@@ -79,33 +79,17 @@ package actor AppService {
     }
 
     nonisolated let environment: Environment
-    var machines = MachineTable()
-    /// Apps with unreadable rows. The service does not touch these apps, so that it does not overwrite their rows.
-    var unreadable: [AppID: UnreadableApp] = [:]
+    package let part: Part<AppsState>
     /// Processes with an open command stream, by pid.
     var connections: [Int32: Connection] = [:]
     var nextConnection = 0
-    /// The steps of each app that are not on disk yet, and the callers that wait for them.
-    var writes: [AppID: PendingWrites] = [:]
-    /// Apps that came to the foreground in a step that could not be written. The next successful write unblocks their
-    /// tasks.
-    var unlifted: Set<AppID> = []
-    var unwritten = UnwrittenSteps()
-    /// The users' settings of background time that have changed since the service started, as last stored.
-    var policies: [AppID: StoredValue<BackgroundPolicy?>] = [:]
-    /// Ends of wakes that could not be written. They are written with the next successful step of the app.
-    var unfinished: [AppID: [FinishedWake]] = [:]
     /// The callers that wait for the end of an app's process.
     var endWaiters: [AppID: [CheckedContinuation<Void, Never>]] = [:]
-    /// The alarm for the next deadline, in awake seconds.
-    var alarm = Alarm()
-    var isStopping = false
+    package var alarm = Alarm()
     /// The user's settings for the device.
     var settings = DeviceSettings()
-    /// The phase of doze, which says whether background work runs on the device.
-    var phase = DozePhase.awake
-    /// The last known device conditions.
-    var lastConditions = DeviceConditions()
+    /// The last device state. Its phase of doze says whether background work runs on the device.
+    var device = DeviceState()
     /// The activity that was last reported.
     var activity = AppActivity()
     /// The files from which processes read their background time.
@@ -115,16 +99,7 @@ package actor AppService {
     var presentations: [Presentation.Key: Presentation] = [:]
     /// Apps whose process has a payload file.
     var payloadFiles: Set<AppID> = []
-    private var isPrepared = false
-    /// Actions decided when apps were adopted. ``run()`` executes them. If the app gets another input earlier, they are
-    /// executed before it.
-    var recovered: [AppID: [AppAction]] = [:]
-    private var isUpdatingWakes = false
-    private var isUpdateRequested = false
-    /// The number of the last read of wanted wakes. For each machine, `readings` has the number of the last read that
-    /// it was given.
-    private var lastReading = 0
-    var readings: [AppID: Int] = [:]
+    var readings = WakeReadings()
     nonisolated let reporting = Mailbox<AppService>()
     package nonisolated let events = AppEvents()
     var sentNotices = SentNotices()
@@ -144,18 +119,20 @@ package actor AppService {
 
     package init(_ environment: Environment) {
         self.environment = environment
+        part = Part(
+            AppsState(), store: environment.store, clock: environment.clock, closed: "The service is stopping.",
+            logger: environment.logger
+        ) { environment.clock.now() }
     }
 
     /// Manages the apps until ``stop()``. ``prepare()`` must have returned before. `prepare()` is a separate step
     /// because it must finish before the first request is handled.
     package func run() async {
-        precondition(isPrepared, "Call prepare() first, to adopt the apps of the previous run.")
+        precondition(!part.isNew, "Call prepare() first, to adopt the apps of the previous run.")
         environment.logger.info("Apps are suspended by \(environment.host.name)")
-        for id in recovered.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
-            if recovered[id] != nil { await execute([], id) }
-            // A program without a desktop entry has a machine only while it runs.
-            if id.isProgram, machines[id]?.record.process == nil { machines[id] = nil }
-        }
+        await look()
+        // A program without a desktop entry has a machine only while it runs.
+        await tell { state, _ in for id in state.machines.keys { state.forgetEndedProgram(id) } }
         // The signals are read before the first update, so that rows added during that update cause another one.
         let (messages, wakes) = (store.messageSignal.last, store.wakeSignal.last)
         await updateWantedWakes()
@@ -172,7 +149,7 @@ package actor AppService {
     /// Resumes all suspended apps and makes ``run()`` return. The apps continue to run.
     package func stop() {
         guard !isStopping else { return }
-        isStopping = true
+        part.close()
         alarm.cancel()
         for connection in connections.values {
             connection.continuation.yield(.stopping)
@@ -186,7 +163,11 @@ package actor AppService {
         reporting.finish()
     }
 
+    package nonisolated var clock: any ServiceClock { environment.clock }
     nonisolated var now: ClockReading { environment.clock.now() }
+    var isStopping: Bool { part.isClosed }
+    var machines: MachineTable { part.state.machines }
+    var unreadable: [AppID: UnreadableApp] { part.state.unreadable }
     nonisolated var store: Store { environment.store }
 
     /// Adopts the apps that the previous run of the service left running. Callers must call it once, before processes
@@ -196,47 +177,41 @@ package actor AppService {
     /// - Throws: ``StoreError`` if the stored state cannot be read.
     package func prepare() async throws(StoreError) {
         let stored = try await store.read { try $0.apps() }
-        try await tell(stored.unreadable)
-        for record in stored.records {
-            machines[record.id] = AppMachine(
-                record: record, isInstalled: false, wakeLimit: AppManifest.defaultWakeLimit, firstNumber: firstNumber)
-            machines[record.id]?.device = phase
-            var machine = machine(record.id)
-            let isAlive = record.process.map { environment.host.adopt(ProcessIdentity($0)) } ?? false
-            if isAlive, machine.isManaged {
-                let limit = manifest(record.id)?.logLimit ?? AppManifest.defaultLogLimit
-                environment.host.keepLog(of: record.id, log: logPath(record.id), limit: limit)
-            }
-            let hadBegun =
-                record.process.map {
-                    isAlive || !machine.isManaged || environment.host.hadBegun(ProcessIdentity($0), of: record.id)
-                } ?? true
-            recovered[record.id] = machine.recover(isAlive: isAlive, hadBegun: hadBegun, now: now)
-            machines[record.id] = machine
-            writeClock(record.id)
-            adoptPayloads(of: record.id)
-            publishState(ofAdopted: record.id)
+        for app in stored.unreadable {
+            environment.logger.error(
+                "The stored state of an app cannot be read", metadata: ["app": "\(app.id)", "reason": "\(app.reason)"])
+        }
+        await part.open(AppsState(), hooks) { state, _, now in
+            state.begin(unreadable: stored.unreadable, now: now)
+            for record in stored.records { adopt(record, &state, now) }
+        }
+        for id in machines.keys {
+            writeClock(id)
+            adoptPayloads(of: id)
+            publishState(ofAdopted: id)
         }
         environment.entries.removeRemains()
         removeStaleClocks()
         removeStalePayloads()
         reportActivity()
-        isPrepared = true
     }
 
-    private func tell(_ apps: [UnreadableApp]) async throws(StoreError) {
-        guard !apps.isEmpty else { return }
-        unreadable = Dictionary(apps.map { ($0.id, $0) }) { $1 }
-        for app in apps {
-            environment.logger.error(
-                "The stored state of an app cannot be read", metadata: ["app": "\(app.id)", "reason": "\(app.reason)"])
+    private func adopt(_ record: AppRecord, _ state: inout AppsState, _ now: ClockReading) {
+        var machine = AppMachine(
+            record: record, isInstalled: false, wakeLimit: AppManifest.defaultWakeLimit, firstNumber: firstNumber)
+        machine.device = device.phase
+        machine = updated(machine)
+        let isAlive = record.process.map { environment.host.adopt(ProcessIdentity($0)) } ?? false
+        if isAlive, machine.isManaged {
+            let limit = manifest(record.id)?.logLimit ?? AppManifest.defaultLogLimit
+            environment.host.keepLog(of: record.id, log: logPath(record.id), limit: limit)
         }
-        try await store.write { [now] transaction in
-            for app in apps {
-                try transaction.record(
-                    JournalEntry(time: now.date, decision: .unreadable, app: app.id, detail: app.reason))
-            }
-        }
+        let hadBegun =
+            record.process.map {
+                isAlive || !machine.isManaged || environment.host.hadBegun(ProcessIdentity($0), of: record.id)
+            } ?? true
+        let actions = machine.recover(isAlive: isAlive, hadBegun: hadBegun, now: now)
+        state.adopt(machine, actions)
     }
 
     /// A first command number that is greater than all numbers of earlier runs of the service. It is the time in
@@ -265,15 +240,15 @@ package actor AppService {
     func updateWantedWakes() async {
         // Before `prepare()`, the service does not know which apps run. It could launch an app a second time for wakes
         // that the app already handles. ``run()`` updates the wakes later.
-        guard isPrepared else { return }
-        isUpdateRequested = true
-        guard !isUpdatingWakes else { return }
-        isUpdatingWakes = true
-        while isUpdateRequested, !isStopping {
-            isUpdateRequested = false
+        guard part.isOpen else { return }
+        readings.isRequested = true
+        guard !readings.isUnderWay else { return }
+        readings.isUnderWay = true
+        while readings.isRequested, !isStopping {
+            readings.isRequested = false
             await readWantedWakes()
         }
-        isUpdatingWakes = false
+        readings.isUnderWay = false
     }
 
     /// Updates the wanted wakes of an app that may have handled some of them since the last update. No signal reports
@@ -285,9 +260,8 @@ package actor AppService {
 
     /// Returns when the app's machine has at least the wakes that were in the store at the time of the call.
     func readWantedWakes(of id: AppID) async {
-        guard isPrepared, !isStopping else { return }
-        lastReading += 1
-        let reading = lastReading
+        guard part.isOpen else { return }
+        let reading = readings.begin()
         do {
             let wakes = try await store.read { try $0.wantedWakes(of: id) }
             await apply(wakes, to: id, reading)
@@ -297,8 +271,7 @@ package actor AppService {
     }
 
     private func readWantedWakes() async {
-        lastReading += 1
-        let reading = lastReading
+        let reading = readings.begin()
         let wakes: [WantedWake]
         do {
             wakes = try await store.read { try $0.wantedWakes() }
@@ -317,11 +290,36 @@ package actor AppService {
     ///
     /// - Parameter reading: the number of the read. The result of an older read does not replace that of a newer one.
     private func apply(_ wakes: [WantedWake], to id: AppID, _ reading: Int) async {
-        guard !id.isProgram || machines[id] != nil, readings[id] ?? 0 < reading else { return }
-        readings[id] = reading
+        guard !id.isProgram || machines[id] != nil, readings.isNew(reading, of: id) else { return }
         guard machines[id]?.isChanged(by: wakes) ?? true else { return }
         await perform(id) { $0.setWantedWakes(wakes, now: $1) }
     }
+}
+
+/// The readings of the wanted wakes from the store.
+struct WakeReadings {
+    /// Whether a reading of the wakes of all apps is running.
+    var isUnderWay = false
+    /// Whether another one is needed after it.
+    var isRequested = false
+    private var last = 0
+    /// For each app, the number of the newest reading that its machine was given.
+    private var given: [AppID: Int] = [:]
+
+    /// Returns the number of a new reading.
+    mutating func begin() -> Int {
+        last += 1
+        return last
+    }
+
+    /// Whether a reading is newer than those that the machine of the app was given. If so, it is given now.
+    mutating func isNew(_ reading: Int, of app: AppID) -> Bool {
+        guard given[app] ?? 0 < reading else { return false }
+        given[app] = reading
+        return true
+    }
+
+    mutating func forget(_ app: AppID) { given[app] = nil }
 }
 
 /// An element of the stream of commands to one process.

@@ -50,27 +50,22 @@ import Testing
         try await next.end()
     }
 
-    @Test func `A step decided before the user's setting does not overwrite that setting on disk`() async throws {
+    @Test func `A step that waits while the user's setting is being stored keeps that setting`() async throws {
         let scene = try await ServiceScene()
-        let old = AppRecord(id: ServiceScene.app, now: 1)
-        var step = old
-        step.faults = 2
-        try await scene.store.write { [step] transaction in
-            try transaction.put(old)
-            try transaction.put(.contiguous, of: old)
-            try transaction.put(step)
-        }
-        let found = try await scene.store.read { try $0.app(ServiceScene.app) }
-        #expect(found?.background.policy == .contiguous && found?.faults == 2)
-        // Nor does a late write restore a setting that the user has withdrawn.
-        var late = old
-        late.background.policy = .contiguous
-        try await scene.store.write { [late] transaction in
-            try transaction.put(nil, of: old)
-            try transaction.put(late)
-        }
-        #expect(try await scene.store.read { try $0.app(ServiceScene.app) } == old)
-        try await scene.end()
+        let (service, app) = (scene.service, ServiceScene.app)
+        _ = try await service.launch(app, LaunchRequest())
+        let hold = try await StoreHold(scene.store)
+        async let change = service.change(app, AppChange(backgroundPolicy: "contiguous:60"))
+        async let step = service.background(app)
+        try await passTime(.milliseconds(200), because: "Nothing reports that a change waits for its turn.")
+        hold.release()
+        _ = try await (change, step)
+        try await scene.crash()
+        let next = try await ServiceScene(after: scene)
+        let status = try await next.status()
+        #expect(status.background.policy == BackgroundPolicy(.contiguous, seconds: 60))
+        #expect(status.state == .background || status.state == .suspended)
+        try await next.end()
     }
 
     @Test func `An app whose removal cannot be stored remains installed`() async throws {

@@ -1,10 +1,10 @@
 /// Deadlines by key, and the earliest of them. The implementation is a heap. Outdated deadlines stay in the heap until
 /// they reach its top.
-struct Deadlines<Key: Hashable> {
+struct Deadlines<Key: Hashable & Sendable>: Sendable {
     private var current: [Key: Double] = [:]
     private var heap: [Element] = []
 
-    private struct Element {
+    private struct Element: Sendable {
         var deadline: Double
         var key: Key
     }

@@ -3,7 +3,7 @@ import Store
 
 /// The machines of all apps, with values computed over all of them: the next deadline, the combined activity, and the
 /// app of a process. The cost of changing one machine does not depend on their number.
-struct MachineTable {
+struct MachineTable: Sendable {
     private var machines: [AppID: AppMachine] = [:]
     private var deadlines = Deadlines<AppID>()
     /// The apps of each process, by pid.
