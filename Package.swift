@@ -172,9 +172,10 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "NightshiftAPI", "CNightshift", "CSystemd", "Clock", "Mounts", "Store", "Device", "Scheduler",
-                "Transfers",
-                "NightshiftCurl", "Apps", "Refresh", "Location", "Notifications", "Push", "Operations", "HTTPTransport",
+                "NightshiftAPI", "CNightshift", "CSystemd", "Clock", "Mounts", "Runtime", "Store", "Device",
+                "Scheduler",
+                "Transfers", "NightshiftCurl", "Apps", "Refresh", "Location", "Notifications", "Push", "Operations",
+                "HTTPTransport",
                 "LocalAPI", configuration, "ServiceLog", logging,
                 serviceLifecycle, systemPackage, unixSignals,
             ],

@@ -89,12 +89,6 @@ package struct Daemon {
                     environment: configuration.environment, session: { manager.environment() }),
                 state: paths.state, loop: pushLoop, proxy: configuration.fallback.proxy, logger: logger))
         self.operations = operations
-        conductor.connect(
-            settings: { await apps.apply($0) },
-            moments: [
-                { await apps.apply($0) }, { await transfers.apply($0) }, { await operations.refresh.apply($0) },
-                { await operations.location.apply($0) }, { await operations.push.apply($0) },
-            ])
         let (stop, memory) = (ShutdownRequest(), FreeMemory())
         let front = FrontRunner(monitor: Self.focus(configuration), apps: apps)
         guard let home = HomeIdentity(paths) else { throw .home("The directory \(paths.state.path) no longer exists.") }
@@ -152,7 +146,15 @@ package struct Daemon {
         do {
             // The device state is announced first, because the handling of adopted apps depends on whether the device
             // dozes.
-            try await conductor.prepare()
+            let (apps, transfers, operations) = (apps, transfers, operations)
+            try await conductor.prepare(
+                DeviceCoordinator.Receivers(
+                    settings: { await apps.apply($0) },
+                    states: [
+                        { await apps.apply($0) }, { await transfers.apply($0) },
+                        { await operations.refresh.apply($0) }, { await operations.location.apply($0) },
+                        { await operations.push.apply($0) },
+                    ]))
             try await transfers.prepare()
             try await apps.prepare()
             // Background refresh is prepared after the apps, because it needs their desktop entries, and before the

@@ -4,48 +4,38 @@ import Device
 import Foundation
 import Logging
 import NightshiftAPI
+import Runtime
 import Scheduler
 import Store
-import Synchronization
 import Transfers
 
 /// The coordinator that sends the device state to transfers, apps, background refresh, location and remote
 /// notifications. It observes the device, decides about doze, and keeps the device awake for apps that are entitled to
 /// this. See `docs/decisions/0012`.
-actor DeviceCoordinator {
+actor DeviceCoordinator: PartService {
     private let monitor: DeviceMonitor
     private let store: Store
-    private let clock: any ServiceClock
+    nonisolated let clock: any ServiceClock
     private let logger: Logger
-    private let parts = Mutex(Parts())
-    /// The user's settings for the device.
-    private var stored = StoredValue(DeviceSettings())
-    /// The reason why the stored settings cannot be read. The defaults apply until the user sets new values.
-    private var unreadable: String?
-    private var machine: DeviceStateMachine
-    /// The report of the device at the latest decision.
-    private var report: DeviceReport
+    let part: Part<CoordinatorState>
+    var alarm = Alarm()
+    private var receivers = Receivers()
     private var activity = Activity()
-    private var alarm = Alarm()
-    /// The number of decisions so far that have journal entries.
-    private var decisions = 0
-    /// The latest decision that is on disk, so that it may be announced.
-    private var told: Told
+    /// The latest device state that was to be announced, with its number.
+    private var announced = (number: 0, state: DeviceState())
     private var isAnnouncing = false
-    /// Callers that wait to announce a newer decision.
+    /// Callers that wait until a newer state is announced.
     private var announcementWaiters: [CheckedContinuation<Void, Never>] = []
-    /// Callers that wait until all decisions are on disk.
-    private var decisionWaiters: [CheckedContinuation<Void, Never>] = []
-    private var isStopping = false
     private let events: AsyncStream<Event>
     nonisolated private let continuation: AsyncStream<Event>.Continuation
     /// A stream of the times at which new readings of the device were requested.
     private let readings: AsyncStream<Double>
     private let readingRequests: AsyncStream<Double>.Continuation
 
-    private struct Parts {
+    /// The receivers of the user's device settings, and of the device state in this order.
+    struct Receivers {
         var settings: @Sendable (DeviceSettings) async -> Void = { _ in }
-        var moments: [@Sendable (DeviceState) async -> Void] = []
+        var states: [@Sendable (DeviceState) async -> Void] = []
     }
 
     private struct Activity {
@@ -62,18 +52,10 @@ actor DeviceCoordinator {
         }
     }
 
-    private struct Told {
-        /// The number of the latest decision that this value includes.
-        var decision: Int
-        var report: DeviceReport
-        var machine: DeviceStateMachine
-    }
-
     private enum Event: Sendable {
         case deviceChanged
         case apps(AppActivity)
         case transfers(TransferActivity)
-        case alarm(Double)
         /// The result of a request for new readings of the device, which was made at this time.
         case refreshed(askedAt: Double)
     }
@@ -86,20 +68,12 @@ actor DeviceCoordinator {
         let report = monitor.report
         let machine = DeviceStateMachine(
             doze: DozeMachine.State(since: clock.now().wallSeconds), conditions: report.conditions)
-        self.machine = machine
-        self.report = report
-        told = Told(decision: 0, report: report, machine: machine)
+        part = Part(
+            CoordinatorState(machine: machine, report: report), store: store, clock: clock,
+            closed: "The service is stopping.", logger: logger
+        ) { clock.now() }
         (events, continuation) = AsyncStream.makeStream()
         (readings, readingRequests) = AsyncStream.makeStream()
-    }
-
-    /// Connects the receiver of the user's device settings, and the features. The device states are announced to the
-    /// features in this order. This must be called once, before anything runs.
-    nonisolated func connect(
-        settings: @escaping @Sendable (DeviceSettings) async -> Void,
-        moments: [@Sendable (DeviceState) async -> Void]
-    ) {
-        parts.withLock { $0 = Parts(settings: settings, moments: moments) }
     }
 
     nonisolated func activityChanged(_ activity: AppActivity) { continuation.yield(.apps(activity)) }
@@ -110,37 +84,37 @@ actor DeviceCoordinator {
     /// transfers start anything.
     ///
     /// - Throws: ``StoreError`` if the stored state cannot be read.
-    func prepare() async throws(StoreError) {
+    func prepare(_ receivers: Receivers) async throws(StoreError) {
+        self.receivers = receivers
         let now = clock.now()
-        let (settings, state, objection, toDoze) = try await store.read { transaction in
+        let (settings, doze, objection, toDoze) = try await store.read { transaction in
             (
-                try transaction.deviceSettings(), try transaction.doze(KeptDoze.self),
-                try transaction.objectionToDeviceSettings(), try transaction.objection(toDoze: KeptDoze.self)
+                try transaction.deviceSettings(), try transaction.doze(StoredDoze.self),
+                try transaction.objectionToDeviceSettings(), try transaction.objection(toDoze: StoredDoze.self)
             )
         }
-        unreadable = objection
-        if let objection { try await tell("The device settings cannot be read: \(objection) The defaults apply.", now) }
-        if let toDoze { try await tell("The state of doze cannot be read: \(toDoze) The device counts as awake.", now) }
-        if let settings { stored = StoredValue(settings) }
-        if let state { machine = DeviceStateMachine(doze: state.state(now: now)) }
-        monitor.setOverrides(self.settings.overrides)
+        let unreadable = [
+            objection.map { "The device settings cannot be read: \($0) The defaults apply." },
+            toDoze.map { "The state of doze cannot be read: \($0) The device counts as awake." },
+        ].compactMap(\.self)
+        for detail in unreadable { logger.error("A row cannot be read", metadata: ["row": "\(detail)"]) }
+        let stored = CoordinatorState(
+            machine: doze.map { DeviceStateMachine(doze: $0.state(now: now)) } ?? part.state.machine,
+            report: part.state.report, stored: settings, unreadable: objection)
+        monitor.setOverrides(stored.settings.overrides)
         monitor.start()
         // Default values apply until every source has answered. They could end a doze, or start something that has to
         // wait.
         if !monitor.report.isSettled {
             for await _ in monitor.changes where monitor.report.isSettled { break }
         }
-        report = monitor.report
-        await parts.withLock(\.settings)(self.settings)
-        await execute(machine.begin(report.conditions, now: now))
-    }
-
-    /// Records that stored data about the device cannot be read.
-    private func tell(_ what: String, _ now: ClockReading) async throws(StoreError) {
-        logger.error("A row cannot be read", metadata: ["row": "\(what)"])
-        try await store.write { transaction in
-            try transaction.record(JournalEntry(time: now.date, decision: .unreadable, detail: what))
+        await receivers.settings(stored.settings)
+        let report = monitor.report
+        await part.open(stored, hooks) { state, _, now in
+            state.note(unreadable: unreadable, now: now)
+            state.decide(report) { $0.begin(report.conditions, now: now) }
         }
+        await tell { _, _ in }
     }
 
     /// Follows the device until ``stop()``.
@@ -161,78 +135,65 @@ actor DeviceCoordinator {
     }
 
     func stop() {
-        isStopping = true
+        part.close()
         alarm.cancel()
         monitor.shutdown()
         continuation.finish()
         readingRequests.finish()
     }
 
-    private var settings: DeviceSettings { stored.value }
-
     // MARK: - Requests of the API
 
-    func status() -> DeviceStatus {
+    func status() async -> DeviceStatus {
+        await part.written(hooks)
         let latest = monitor.report
         // A value that the journal does not record is reported with its current reading.
-        let isDecided = !latest.conditions.differences(from: told.report.conditions).contains {
+        let isDecided = !latest.conditions.differences(from: state.report.conditions).contains {
             DeviceStateMachine.journalled.contains($0)
         }
-        let report = isDecided ? latest : told.report
+        let report = isDecided ? latest : state.report
         var status = DeviceStatus(
             conditions: report.conditions, values: report.values, providers: report.providers,
-            doze: told.machine.doze.status(now: clock.now()), holders: told.machine.holders, settings: settings.shown)
-        status.unreadable = unreadable
+            doze: state.machine.doze.status(now: clock.now()), holders: state.machine.holders,
+            settings: state.settings.shown)
+        status.unreadable = state.unreadable
         return status
     }
 
     func change(_ change: DeviceChange) async throws(Problem) -> DeviceStatus {
         try change.check()
-        do {
-            let time = clock.now().date
-            let (settings, order) = try await store.write { transaction in
-                let settings = (try transaction.deviceSettings() ?? DeviceSettings()).changed(by: change)
-                if try transaction.objectionToDeviceSettings() != nil {
-                    try transaction.record(
-                        JournalEntry(time: time, decision: .unreadable, detail: Self.replacement))
-                }
-                try transaction.put(settings)
-                return (settings, try transaction.order())
-            }
-            stored.take(settings, order)
-            unreadable = nil
-        } catch {
-            throw .unavailable(error.message)
-        }
-        monitor.setOverrides(settings.overrides)
-        await parts.withLock(\.settings)(settings)
+        try await ask { (state, now) throws(Problem) in state.change(change, now: now) }
+        monitor.setOverrides(state.settings.overrides)
+        await receivers.settings(state.settings)
         await deviceChanged()
-        // The same change may have been noticed in the meantime, and its decision may still be under way to the disk.
-        await allDecisionsWritten()
-        return status()
+        return await status()
     }
-
-    private static let replacement =
-        "The device settings were replaced. The old ones remain in the database: device.replaced_settings."
 
     func request(_ phase: DozePhase) async throws(Problem) -> DeviceStatus {
         if phase == .dozing {
             await monitor.refresh()
             await deviceChanged()
         }
-        switch machine.request(phase, now: clock.now()) {
-        case .success(let actions): await execute(actions)
+        var result: Result<Void, DozeMachine.Refusal>?
+        await tell { state, now in
+            state.decide { machine in
+                let request = machine.request(phase, now: now)
+                result = request.map { _ in }
+                return (try? request.get()) ?? []
+            }
+        }
+        switch result {
+        case .success: return await status()
         case .failure(let refusal):
             let wish = phase == .window ? "A maintenance window requires doze" : "The device cannot doze now"
             throw .conflict("\(wish). \(refusal.reason.sentence)")
+        case nil: throw part.refusal
         }
-        return status()
     }
 
     // MARK: - Decisions
 
     private func handle(_ event: Event) async {
-        guard !isStopping else { return }
         switch event {
         case .deviceChanged: await deviceChanged()
         case .apps(let activity):
@@ -241,125 +202,52 @@ actor DeviceCoordinator {
         case .transfers(let activity):
             self.activity.transfers = activity
             await activityChanged()
-        case .alarm(let time):
-            alarm.rang(time)
-            await execute(machine.tick(now: clock.now()))
-        case .refreshed(let time): await refreshed(askedAt: time)
+        case .refreshed(let time):
+            await tell { state, now in
+                let latest = monitor.report
+                state.decide(latest) { $0.refreshed(latest.conditions, askedAt: time, now: now) }
+            }
         }
     }
 
     private func deviceChanged() async {
-        let latest = monitor.report
-        let actions = machine.changed(to: latest.conditions, now: clock.now())
-        guard !actions.isEmpty else { return }
-        report = latest
-        await execute(actions)
-    }
-
-    private func refreshed(askedAt time: Double) async {
-        let latest = monitor.report
-        let before = machine.conditions
-        let actions = machine.refreshed(latest.conditions, askedAt: time, now: clock.now())
-        if machine.conditions != before { report = latest }
-        await execute(actions)
+        await tell { state, now in
+            // This is read when the step has its turn. An earlier report could undo the decision of a later one.
+            let latest = monitor.report
+            state.decide(latest) { $0.changed(to: latest.conditions, now: now) }
+        }
     }
 
     private func activityChanged() async {
-        await execute(machine.changed(activity.facts, now: clock.now()))
+        await tell { state, now in state.decide { $0.changed(activity.facts, now: now) } }
     }
 
-    /// Writes the decisions to disk, then executes the other actions.
-    private func execute(_ actions: [DeviceStateMachine.Action]) async {
-        setAlarm()
-        var entries: [JournalEntry] = []
-        for case .record(let more) in actions { entries += more }
-        await record(entries)
-        for action in actions {
-            switch action {
-            case .record: break
-            case .announce: await announceMoment()
-            case .holdAwake(let reason): if !isStopping { monitor.holdAwake(reason) }
-            case .readConditions(let time): readingRequests.yield(time)
-            }
+    func look() async {
+        await tell { state, now in state.decide { $0.tick(now: now) } }
+    }
+
+    func perform(_ effect: CoordinatorState.Effect) async {
+        switch effect {
+        case .announce(let number, let state): await announce(number, state)
+        case .holdAwake(let reason): if !part.isClosed { monitor.holdAwake(reason) }
+        case .readConditions(let time): readingRequests.yield(time)
         }
     }
 
-    private func record(_ entries: [JournalEntry]) async {
-        guard !entries.isEmpty else {
-            if told.decision == decisions { told = decided() }
-            return
-        }
-        decisions += 1
-        let decided = decided()
-        do {
-            let kept = KeptDoze(machine.doze.state, now: clock.now())
-            try await store.write { transaction in
-                for entry in entries { try transaction.record(entry) }
-                try transaction.put(doze: kept)
-            }
-        } catch {
-            // The decision remains in effect. After a restart, the service decides again from the current state.
-            logger.error("The store failed", metadata: ["error": "\(error)"])
-        }
-        // Later decisions may have been made in the meantime, and may already be on disk.
-        if decided.decision == decisions {
-            told = self.decided()
-        } else if decided.decision > told.decision {
-            told = decided
-        }
-        guard told.decision == decisions else { return }
-        for waiter in decisionWaiters { waiter.resume() }
-        decisionWaiters = []
-    }
-
-    /// Suspends until ``status()`` includes all decisions so far.
-    private func allDecisionsWritten() async {
-        guard told.decision < decisions else { return }
-        await withCheckedContinuation { decisionWaiters.append($0) }
-    }
-
-    /// Announces the device state that is on disk. Announcements are serialized, so that no feature receives an older
-    /// state after a newer one.
-    private func announceMoment() async {
+    /// Announces a device state that is on disk, or could not be written. Announcements are serialized, so that no part
+    /// receives an older state after a newer one.
+    private func announce(_ number: Int, _ state: DeviceState) async {
+        if number > announced.number { announced = (number, state) }
         guard !isAnnouncing else { return await withCheckedContinuation { announcementWaiters.append($0) } }
         isAnnouncing = true
-        let parts = parts.withLock(\.moments)
         var waiters: [CheckedContinuation<Void, Never>] = []
         repeat {
-            let moment = told.machine.moment
-            for part in parts { await part(moment) }
+            let state = announced.state
+            for receive in receivers.states { await receive(state) }
             for waiter in waiters { waiter.resume() }
             waiters = announcementWaiters
             announcementWaiters = []
         } while !waiters.isEmpty
         isAnnouncing = false
-    }
-
-    private func decided() -> Told { Told(decision: decisions, report: report, machine: machine) }
-
-    private func setAlarm() {
-        alarm.set(for: isStopping ? nil : machine.nextDeadline, by: clock) { [continuation] in
-            continuation.yield(.alarm($0))
-        }
-    }
-}
-
-/// The state of doze, with the clock reading to which its times are relative.
-private struct KeptDoze: Codable {
-    var doze: DozeMachine.State
-    var bootID: String
-    var bootSeconds: Double
-    var wallSeconds: Double
-
-    init(_ doze: DozeMachine.State, now: ClockReading) {
-        self.doze = doze
-        bootID = now.bootID
-        bootSeconds = now.bootSeconds
-        wallSeconds = now.wallSeconds
-    }
-
-    func state(now: ClockReading) -> DozeMachine.State {
-        let then = ClockReading(bootID: bootID, bootSeconds: bootSeconds, wallSeconds: wallSeconds)
-        return DozeMachine.moved(doze, by: now.shift(from: then))
     }
 }

@@ -16,6 +16,7 @@ struct DeviceCoordinatorScene: Sendable {
     let monitor: DeviceMonitor
     let conductor: DeviceCoordinator
     let log: RecordedLog
+    var receivers = DeviceCoordinator.Receivers()
     private let directory: TemporaryDirectory
 
     /// The boot time at the start of a scene.
@@ -50,7 +51,7 @@ struct DeviceCoordinatorScene: Sendable {
 
     /// Prepares the coordinator and runs it while `body` runs.
     func run<Result>(_ body: () async throws -> Result) async throws -> Result {
-        try await conductor.prepare()
+        try await conductor.prepare(receivers)
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await conductor.run() }
             let result: Result

@@ -323,23 +323,22 @@ import Transfers
     }
 
     @Test func `L6: A feature never receives an older device state after a newer one`() async throws {
-        let scene = try DeviceCoordinatorScene()
+        var scene = try DeviceCoordinatorScene()
         let (isHeld, mayGoOn, heard) = (Watched(false), Watched(false), Watched<[DozePhase]>([]))
-        scene.conductor.connect(
-            settings: { _ in },
-            moments: [
-                { moment in
-                    guard moment.phase == .dozing else { return }
-                    isHeld.update { $0 = true }
-                    try? await mayGoOn.wait(for: "the newer one") { $0 }
-                },
-                { moment in heard.update { $0.append(moment.phase) } },
-            ])
-        try await scene.run {
-            let dozing = Task { try await scene.conductor.request(.dozing) }
+        scene.receivers.states = [
+            { moment in
+                guard moment.phase == .dozing else { return }
+                isHeld.update { $0 = true }
+                try? await mayGoOn.wait(for: "the newer one") { $0 }
+            },
+            { moment in heard.update { $0.append(moment.phase) } },
+        ]
+        let device = scene
+        try await device.run {
+            let dozing = Task { try await device.conductor.request(.dozing) }
             try await isHeld.wait(for: "the first part") { $0 }
-            let waking = Task { try await scene.conductor.request(.awake) }
-            try await scene.wait(for: .awake)
+            let waking = Task { try await device.conductor.request(.awake) }
+            try await device.wait(for: .awake)
             for _ in 0..<200 { await Task.yield() }
             mayGoOn.update { $0 = true }
             _ = try await (dozing.value, waking.value)

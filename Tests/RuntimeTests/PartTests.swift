@@ -134,7 +134,7 @@ private actor Owner: PartService {
 
     func note(_ word: String) async { await part.note { $0.hearAside(word) } }
     func flush() async { await part.flush { $0.hear("last") } }
-    func written() async { await part.written() }
+    func written() async -> Bool { await part.written(hooks) }
 
     func reload() async -> Bool {
         await part.reload({ try Self.counts($0) }, { words, counts, _ in words = Words(counts) }, hooks).isWritten
@@ -212,6 +212,23 @@ private actor Owner: PartService {
         #expect(try await journal() == owner.seen.words)
     }
 
+    @Test func `A caller learns whether all changes so far are on disk`() async throws {
+        try await whileTheDiskRests { goOn in
+            async let first = owner.hear("a")
+            try await eventually("the first") { await owner.seen.words == ["a"] }
+            async let isWritten = owner.written()
+            goOn()
+            let answers = await (first, isWritten)
+            #expect(answers.0 && answers.1)
+        }
+        gate.shut()
+        #expect(await !owner.hear("b"))
+        #expect(await !owner.written())
+        gate.open()
+        #expect(await owner.hear("c"))
+        #expect(await owner.written())
+    }
+
     @Test func `A step without changes does not wait for the write of another one`() async throws {
         try await whileTheDiskRests { goOn in
             async let first = owner.hear("a")
@@ -251,12 +268,12 @@ private actor Owner: PartService {
         #expect(await !owner.hear("b"))
         // The effects of events do not wait for a disk that has failed.
         seen = await owner.seen
-        #expect(seen.effects == ["b"] && seen.onDisk.isEmpty && seen.retryAt == Self.reading.bootSeconds + 60)
+        #expect(seen.effects == ["b"] && seen.onDisk.isEmpty && seen.retryAt == Self.reading.bootSeconds + 30)
         _ = await #expect(throws: Problem.self) { try await owner.request("c") }
         gate.open()
         // The alarm writes what is missing.
-        try await eventually("an alarm") { clock.nextWaking == Self.reading.bootSeconds + 60 }
-        clock.advance(to: Self.reading.bootSeconds + 60)
+        try await eventually("an alarm") { clock.nextWaking == Self.reading.bootSeconds + 30 }
+        clock.advance(to: Self.reading.bootSeconds + 30)
         try await eventually("the word on disk") { try await journal() == ["b"] }
         #expect(await owner.hear("d"))
         #expect(try await journal() == ["b", "d"])
@@ -275,10 +292,10 @@ private actor Owner: PartService {
         gate.shut()
         #expect(await !owner.set("a", 1))
         gate.open()
-        try await eventually("an alarm") { clock.nextWaking == Self.reading.bootSeconds + 60 }
+        try await eventually("an alarm") { clock.nextWaking == Self.reading.bootSeconds + 30 }
         try await whileTheDiskRests { goOn in
             let before = await owner.seen.decisions
-            clock.advance(to: Self.reading.bootSeconds + 60)
+            clock.advance(to: Self.reading.bootSeconds + 30)
             try await eventually("the next attempt") { await owner.seen.decisions > before }
             try await passTime(.milliseconds(200), because: "That no alarm rings is seen only over time.")
             #expect(await owner.seen.decisions == before + 1)
