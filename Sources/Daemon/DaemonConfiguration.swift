@@ -79,8 +79,8 @@ package struct DaemonConfiguration: Sendable {
     }
 
     /// The network settings for transfers that specify none.
-    package var fallback: TransferService.NetworkFallback {
-        TransferService.NetworkFallback(proxy: proxy, proxyVariables: proxyVariables, tls: tls)
+    package var fallback: NetworkFallback {
+        NetworkFallback(proxy: proxy, proxyVariables: proxyVariables, tls: tls)
     }
 
     /// The environment with an absolute path in NIGHTSHIFT_HOME, because apps are started in other directories.

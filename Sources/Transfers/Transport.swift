@@ -261,4 +261,7 @@ package struct ExchangeEnd: Sendable {
         self.body = body
         self.receivedBytes = receivedBytes
     }
+
+    /// The point at which the exchange failed: before the server, or at the server that sent the response.
+    var placeOfFailure: FailurePoint? { failurePoint ?? head.flatMap { FailurePoint($0) } }
 }

@@ -81,7 +81,7 @@ import Testing
         }
         #expect(
             ways.map(\.path) == [
-                "Sources/Transfers/Service/TransferService+Tasks.swift",
+                "Sources/Transfers/Tasks/StoreTransaction+Tasks.swift",
                 "Sources/Transfers/Tasks/TaskMachine+Legality.swift",
             ])
     }
@@ -100,6 +100,19 @@ import Testing
             if path.hasPrefix(decisions) { applied += found.count } else { #expect(found == [], "\(path)") }
         }
         #expect(applied >= events.count)
+    }
+
+    /// The extensions of a run need write access to its fields, so the compiler cannot refuse it to other code.
+    @Test func `Other code changes a run only through its inputs`() throws {
+        var found = 0
+        for (path, source) in SourceTree.sources(below: "Sources/Transfers") {
+            guard !path.hasPrefix("Sources/Transfers/Running/Decisions/") else { continue }
+            found += source.code.matches(of: /(?:^|\W)run\.\w+\(/).count
+            for change in source.code.matches(of: /(?:^|\W)run\.\w+(?:[?!]?\.\w+)*\s*[-+]?=(?!=)/) {
+                Issue.record("\(path): \(change.output)")
+            }
+        }
+        #expect(found > 10)
     }
 
     /// A test waits for the event that it needs. If no such event exists, it gives the reason: `passTime(_:because:)`.

@@ -186,6 +186,17 @@ package struct HostTable: Sendable {
     /// Returns the upload protocol of an origin, for uploads that do not name one; nil if the origin has not shown one.
     package func uploadProtocol(of origin: String) -> UploadProtocol? { uploadProtocols[origin] }
 
+    /// Returns the protocol for a new upload of a task.
+    package func uploadProtocol(for record: TaskRecord) -> UploadProtocol {
+        switch record.request.resumption {
+        case .plain: .plain
+        case .tus: .tus
+        // An upload in several requests would have to satisfy the condition in each of them.
+        case .draft where record.request.asksConditionally, nil where record.request.asksConditionally: .plain
+        case .draft, nil: uploadProtocol(of: record.origin) ?? .draft(.latest)
+        }
+    }
+
     /// Records the upload protocol that an origin has shown. Tus is not recorded, because it is used only on request.
     package mutating func learn(_ uploadProtocol: UploadProtocol, of origin: String) {
         if case .tus = uploadProtocol { return }

@@ -4,15 +4,14 @@ import Scheduler
 import Sessions
 import Store
 
-/// A task that has a connection or is about to get one: its run, and the objects that execute the run's actions. Values
+/// A task that has a connection or is about to get one: its run, and the objects that execute the run's actions. Objects
 /// of this type live in the service's actor.
 ///
-/// Properties of the run can be read as properties of the transfer.
-@dynamicMemberLookup
-struct ActiveTransfer {
+/// The run changes only through its inputs. Code that has waited must check that the task still has the same object.
+final class ActiveTransfer {
     var run: TransferRun
-    /// The owner's requests, shared by all copies of this value.
-    let wishes: OwnerRequests
+    /// A number that distinguishes this attempt from the other attempts of the task.
+    let attempt: Int
     /// The file system of the transfer's files; nil for the service's own file system.
     let place: FileSystemKey?
     var exchange: Exchange = .starting
@@ -25,25 +24,17 @@ struct ActiveTransfer {
     /// ``Challenge/origin``.
     var shown: [String: OriginAnswer] = [:]
 
-    init(record: TaskRecord, startedAt: Double, place: FileSystemKey? = nil) {
+    init(_ run: TransferRun, attempt: Int = 0, place: FileSystemKey? = nil) {
+        self.run = run
+        self.attempt = attempt
         self.place = place
-        run = TransferRun(record: record, startedAt: startedAt)
-        pace = Pace(count: record.kind == .download ? record.received : record.sent, at: startedAt)
-        wishes = OwnerRequests(record)
+        let record = run.record
+        pace = Pace(count: record.kind == .download ? record.received : record.sent, at: run.startedAt)
     }
 
-    /// The record of the run. Code changes the record in place, because a copy would have to increment a hundred
-    /// reference counts.
+    /// The record of the run. It is read in place, because a copy would have to increment a hundred reference counts.
     var record: TaskRecord {
         _read { yield run.record }
-        _modify { yield &run.record }
-    }
-
-    subscript<Value>(dynamicMember path: KeyPath<TransferRun, Value>) -> Value { run[keyPath: path] }
-
-    subscript<Value>(dynamicMember path: WritableKeyPath<TransferRun, Value>) -> Value {
-        get { run[keyPath: path] }
-        set { run[keyPath: path] = newValue }
     }
 
     enum Exchange {
@@ -63,10 +54,7 @@ struct ActiveTransfer {
     }
 
     /// The state of the transfer's connections; nil if only one connection may be used.
-    var segments: SegmentedDownload? {
-        get { if case .segments(let segments) = exchange { segments } else { nil } }
-        set { if let newValue { exchange = .segments(newValue) } }
-    }
+    var segments: SegmentedDownload? { if case .segments(let segments) = exchange { segments } else { nil } }
 
     /// The number of connections that the transfer uses or is about to open.
     var connectionCount: Int { max(1, segments?.connections.count ?? 1) }
@@ -82,9 +70,9 @@ struct ActiveTransfer {
         }
     }
 
-    /// Whether the file is being truncated to its contiguous beginning.
-    var isCutting: Bool {
-        if case .cutting = run.phase { true } else { false }
+    /// The path of the transfer's folder or file, for display.
+    var path: String {
+        record.request.destination?.directory ?? record.partial?.path ?? record.sentFiles?.files.first?.path ?? ""
     }
 
     /// Whether all bytes of an upload were sent. No byte moves until the server has answered.
@@ -97,7 +85,7 @@ struct ActiveTransfer {
     func running(_ yields: YieldHistory) -> Admission.Running {
         let record = run.shown
         return Admission.Running(
-            id: record.id, priority: wishes.priority, isLarge: record.isLarge, startedAt: run.startedAt,
+            id: record.id, priority: record.priority, isLarge: record.isLarge, startedAt: run.startedAt,
             isResumable: isResumable,
             // `fruitless` includes this attempt until bytes have arrived.
             hasFailed: record.fruitless > 1,
@@ -125,6 +113,33 @@ struct ActiveTransfer {
         guard record.method == "GET" else { return .everything }
         if isResumable { return .nothing }
         return count == 0 ? .wait : .bytes(count)
+    }
+
+    /// Returns the full status of the task.
+    ///
+    /// - Parameters:
+    ///   - row: the task's row, which has the owner's latest changes.
+    ///   - silentWait: the wait for a file system that does not respond.
+    func status(row: TaskRecord, _ silentWait: Wait?, _ now: ClockReading) -> TaskStatus {
+        var status = run.shown.status(now: now)
+        status.wait = silentWait
+        status.state = silentWait == nil ? .running : .waiting
+        status.priority = row.priority
+        status.rateLimit = row.request.rateLimit
+        status.description = row.request.description
+        let progress = progress()
+        if row.kind == .download {
+            status.countOfBytesReceived = progress.countOfBytesReceived
+            status.connections = connectionCount
+        } else {
+            status.countOfBytesSent = progress.countOfBytesSent
+            if case .upload(let receiver, _, _) = exchange {
+                status.informationalResponse = receiver.informationalResponse.map { ResponseSummary($0) }
+                if let offset = receiver.upload.resource?.offset { status.upload?.countOfBytesAcknowledged = offset }
+            }
+        }
+        status.bytesPerSecond = progress.bytesPerSecond
+        return status
     }
 
     func progress() -> TaskProgress {

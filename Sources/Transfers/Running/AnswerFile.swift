@@ -82,6 +82,23 @@ final class AnswerFile: Sendable {
         }
     }
 
+    /// Writes a short response to its final path, durably. Blocks.
+    ///
+    /// - Returns: whether it was written.
+    static func write(_ body: [UInt8], to path: String) -> Bool {
+        guard case .success(let file) = PartialStorage.create(path, total: nil) else { return false }
+        let descriptor = file.descriptor
+        defer { close(descriptor) }
+        guard file.path == path else { return false }
+        var offset = 0
+        while offset < body.count {
+            let count = body[offset...].withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, off_t(offset)) }
+            guard count > 0 else { return false }
+            offset += count
+        }
+        return fdatasync(descriptor) == 0
+    }
+
     /// Returns whether a name in the folder belongs to a response that was never completed.
     static func isDraft(_ name: String) -> Bool { name.contains(marker) }
 

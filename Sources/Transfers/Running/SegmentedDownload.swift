@@ -2,8 +2,8 @@ import Clock
 import NightshiftAPI
 import Store
 
-/// The state of a running download that may use several connections. Values of this type live in the service's actor.
-struct SegmentedDownload: Sendable {
+/// The connections of a running download that may use several of them. Objects of this type live in the service's actor.
+final class SegmentedDownload {
     /// The scheduler, which makes all decisions.
     var scheduler: SegmentScheduler
     /// The connections whose end has not been reported yet.
@@ -17,14 +17,29 @@ struct SegmentedDownload: Sendable {
     /// Whether the row contains the segment map.
     var isRecorded: Bool
     /// The next step when the last connection has ended; nil while the download continues.
-    var conclusion: SegmentsConclusion?
+    private(set) var conclusion: SegmentsConclusion?
     /// The last failure of a connection and its point, used if no connection is left.
-    private(set) var lastFailure: TransferFailure?
+    private var lastFailure: TransferFailure?
     private(set) var failurePoint: FailurePoint?
     /// The last answer that the task must handle when no connection receives bytes.
-    private(set) var refusal: (conclusion: DownloadConclusion, point: FailurePoint?)?
+    private var refusal: (conclusion: DownloadConclusion, point: FailurePoint?)?
     /// The alarm for the next reading of positions, in boot seconds.
     var look = Alarm()
+
+    /// Creates the connections of a file.
+    ///
+    /// - Parameters:
+    ///   - urls: the URLs that have the file, beginning with the one that a single connection would use.
+    ///   - identity: the file, as the first of these URLs has described it.
+    init(
+        _ scheduler: SegmentScheduler, urls: [String], _ identity: SourceIdentity, descriptor: Int32, isRecorded: Bool
+    ) {
+        self.scheduler = scheduler
+        sources = urls.enumerated().map { Source(url: $1, identity: $0 == 0 ? identity : nil) }
+        self.descriptor = descriptor
+        self.isRecorded = isRecorded
+        ceiling = ByteMeter(isRecorded ? .max : 0)
+    }
 
     struct Connection: Sendable {
         var source: Int
@@ -45,7 +60,7 @@ struct SegmentedDownload: Sendable {
 }
 
 extension SegmentedDownload {
-    var positions: [ConnectionID: Int64] { connections.mapValues(\.position.value) }
+    private var positions: [ConnectionID: Int64] { connections.mapValues(\.position.value) }
 
     func connection(at position: ByteMeter) -> ConnectionID? {
         connections.first { $0.value.position === position }?.key
@@ -53,25 +68,106 @@ extension SegmentedDownload {
 
     func origin(_ source: Int) -> String { (try? TransferURL(parsing: sources[source].url))?.origin ?? "" }
 
-    mutating func noteFailure(_ failure: TransferFailure, _ point: FailurePoint?) {
+    // MARK: - Inputs
+
+    /// Reads the positions of all connections.
+    func progressed(_ now: Double) -> [SegmentAction] { scheduler.progressed(positions, now: now) }
+
+    /// Handles an accepted response, which is also an occasion to check all connections.
+    func answered(
+        _ number: ConnectionID, by identity: SourceIdentity, _ served: Range<Int64>, _ now: Double
+    ) -> [SegmentAction] {
+        guard let source = connections[number]?.source else { return [] }
+        sources[source].identity = identity
+        return scheduler.answered(number, served: served, now: now) + progressed(now)
+    }
+
+    /// Handles the end of a connection.
+    ///
+    /// - Returns: the actions that follow, unless the download ends for another reason.
+    func ended(_ number: ConnectionID, _ end: SegmentEnd, _ now: Double) -> [SegmentAction] {
+        let actions = progressed(now)
+        guard let position = connections.removeValue(forKey: number)?.position.value else { return actions }
+        return actions + scheduler.ended(number, position: position, end, now: now)
+    }
+
+    /// Stops a connection whose range another connection fetches.
+    func stop(_ number: ConnectionID) {
+        connections[number]?.isStopped = true
+        connections[number]?.handle.cancel()
+    }
+
+    /// Moves the end of a connection's range.
+    func setEnd(_ end: Int64, of number: ConnectionID) {
+        guard let connection = connections[number] else { return }
+        connection.end.value = end
+        // Otherwise the connection would end only when its next byte arrives.
+        if connection.position.value >= end { connection.handle.cancel() }
+    }
+
+    /// Stores the first conclusion about the whole download. The scheduler's actions then no longer count.
+    func conclude(_ action: SegmentAction) {
+        switch action {
+        case .finished: conclusion = .whole
+        case .fallBack(let reason): conclusion = .plain(reason: reason)
+        case .refused:
+            guard let refusal else { return }
+            conclusion = .refused(refusal.conclusion)
+            failurePoint = refusal.point
+        case .exhausted(let notBefore):
+            let failure = lastFailure ?? TransferFailure(.connectionLost, "No connection received further bytes.")
+            conclusion = .trouble(failure, notBefore: notBefore)
+        case .begin, .setEnd, .stop, .dropSource, .limitHost, .single: break
+        }
+    }
+
+    // MARK: - Ends of connections
+
+    /// Returns the end of a connection in the scheduler's terms, and notes its failure.
+    ///
+    /// - Parameters:
+    ///   - answer: the response on the connection; nil if it is the one that the download began with.
+    ///   - isOfAnotherURL: whether the first source must confirm the version of the bytes on disk.
+    func end(
+        of connection: Connection, _ answer: SegmentAnswer?, _ end: ExchangeEnd, isOfAnotherURL: Bool,
+        _ now: ClockReading
+    ) -> SegmentEnd {
+        switch answer {
+        case nil, .serves?: return bodyEnd(of: connection, end)
+        case .again? where connection.source == 0 && isOfAnotherURL:
+            return .distrusted(RetargetedBytes.unknownVersion)
+        case .again(let condition)?:
+            sources[connection.source].identity?.condition = condition
+            return .again
+        case .busy(let after, let failure)?:
+            note(failure, end)
+            return .busy(until: after.map { now.bootSeconds + RetrySchedule.retryAfter($0, now: now.wallSeconds) })
+        case .trouble(let failure)?:
+            note(failure, end)
+            return .failed
+        case .distrusted(let reason)?: return .distrusted(reason)
+        case .refused(let conclusion, let reason)?:
+            refusal = (conclusion, end.placeOfFailure)
+            return .refused(reason)
+        }
+    }
+
+    private func bodyEnd(of connection: Connection, _ end: ExchangeEnd) -> SegmentEnd {
+        if case .failed(let failure) = end.outcome {
+            note(failure, end)
+            // A disk error affects all connections.
+            if failure.endsAllConnections {
+                conclusion = conclusion ?? .trouble(failure, notBefore: nil)
+                for connection in connections.values { connection.handle.cancel() }
+            }
+        }
+        if connection.position.value >= connection.end.value || end.outcome == .complete { return .complete }
+        return connection.isStopped || end.outcome == .cancelled ? .stopped : .failed
+    }
+
+    private func note(_ failure: TransferFailure, _ end: ExchangeEnd) {
         lastFailure = failure
-        failurePoint = point
-    }
-
-    mutating func noteRefusal(_ conclusion: DownloadConclusion, _ point: FailurePoint?) {
-        refusal = (conclusion, point)
-    }
-
-    /// Ends the download with the last refusal.
-    mutating func concludeRefused() {
-        guard let refusal else { return }
-        conclusion = .refused(refusal.conclusion)
-        failurePoint = refusal.point
-    }
-
-    /// Cancels all running connections.
-    func cancelAll() {
-        for connection in connections.values { connection.handle.cancel() }
+        failurePoint = end.placeOfFailure
     }
 }
 

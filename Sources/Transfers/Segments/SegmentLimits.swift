@@ -1,4 +1,5 @@
 import NightshiftAPI
+import Store
 
 /// The limits of a split download.
 package struct SegmentLimits: Hashable, Sendable {
@@ -17,6 +18,20 @@ package struct SegmentLimits: Hashable, Sendable {
 }
 
 extension SegmentLimits {
+    /// Creates the limits of a task.
+    ///
+    /// - Parameters:
+    ///   - used: the connections that other transfers of the same per-origin queue use or are about to open.
+    ///   - host: the limit that the host has shown; nil if it has shown none.
+    init(_ record: TaskRecord, used: Int, host: Int?) {
+        let request = record.request
+        let most = min(max(request.connections ?? 1, record.maximumConnections - used), host ?? .max)
+        self.init(
+            // A rate-limited download needs only one connection.
+            connectionsPerHost: request.rateLimit == nil ? most : 1, forced: request.connections,
+            isDiscretionary: record.rules.discretion != .none)
+    }
+
     /// The number of connections to one source.
     var perSource: Int { isDiscretionary ? 1 : max(1, connectionsPerHost) }
 

@@ -19,7 +19,7 @@ extension TransferService {
                 environment.transport.forgetConnections()
                 putOnProbation()
             case .stopForbidden: stopForbidden()
-            case .endPortalWaits: await endPortalWaits()
+            case .endPortalWaits: _ = try? await store.write { try $0.endPortalPauses() }
             case .note(let entry, let endsPauses): await note(entry, endsPauses: endsPauses)
             case .admit: await schedule()
             }
@@ -35,9 +35,9 @@ extension TransferService {
     }
 
     private func stopForbidden() {
-        for (id, transfer) in active {
-            let actions = active[id]?.run.momentChanged(bounds.moment, awaitsResponse: transfer.awaitsResponse)
-            if actions?.contains(.cancel) == true { cancelExchange(id) }
+        for transfer in active.values {
+            let actions = transfer.run.momentChanged(bounds.moment, awaitsResponse: transfer.awaitsResponse)
+            if actions.contains(.cancel) { cancelExchange(transfer) }
         }
     }
 
@@ -54,8 +54,8 @@ extension TransferService {
     /// Gives all running transfers a short time to show that their connections still work.
     private func putOnProbation() {
         let awake = now.awakeSeconds
-        for (id, transfer) in active where !transfer.handles.isEmpty {
-            active[id]?.run.doubtConnection(
+        for transfer in active.values where !transfer.handles.isEmpty {
+            transfer.run.doubtConnection(
                 count: transfer.count, awaitsResponse: transfer.awaitsResponse, awake: awake)
         }
     }
@@ -63,18 +63,17 @@ extension TransferService {
     /// Interrupts transfers that received no bytes during their connection check.
     func endProbations() {
         let awake = now.awakeSeconds
-        for (id, transfer) in active {
-            guard transfer.connectionCheck != nil else { continue }
-            let actions = active[id]?.run.probationTick(
+        for transfer in active.values where transfer.run.connectionCheck != nil {
+            let actions = transfer.run.probationTick(
                 count: transfer.count, awaitsResponse: transfer.awaitsResponse, awake: awake)
-            if actions?.contains(.cancel) == true { cancelExchange(id) }
+            if actions.contains(.cancel) { cancelExchange(transfer) }
         }
     }
 
     /// The boot second at which the next connection check ends, if the machine stays awake.
     var nextProbationEnd: Double? {
         let now = now
-        let first = active.values.compactMap(\.connectionCheck?.until).min()
+        let first = active.values.compactMap(\.run.connectionCheck?.until).min()
         return first.map { now.bootSeconds + max(0, $0 - now.awakeSeconds) }
     }
 }

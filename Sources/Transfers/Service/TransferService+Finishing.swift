@@ -1,6 +1,4 @@
 import Clock
-import Foundation
-import Glibc
 import Logging
 import Mounts
 import NightshiftAPI
@@ -9,13 +7,11 @@ import Store
 /// The steps from the last byte to the published file, for many files at the same time. This code executes the actions
 /// of each ``FinishRun`` and sends it the results. The ``FinishRun`` makes all decisions.
 extension TransferService {
-    /// A finishing file with the next actions of its run.
-    private typealias Step = (job: Publisher.Job, actions: [FinishAction])
-
     /// Takes over a download whose bytes are all in `descriptor`. Other tasks may use its connection from now on.
     func finish(_ transfer: ActiveTransfer, _ descriptor: Int32, _ entries: [JournalEntry]) async {
         let run = FinishRun(
-            record: transfer.record, entries: entries, wasContinued: transfer.startCount > 0 || transfer.wasDivided)
+            record: transfer.record, entries: entries,
+            wasContinued: transfer.run.startCount > 0 || transfer.run.wasDivided)
         await finish(Publisher.Job(run: run, descriptor: descriptor, place: transfer.place))
     }
 
@@ -28,45 +24,29 @@ extension TransferService {
     }
 
     private func arrived(_ job: Publisher.Job) async {
-        let found = await onFileSystem(job.place, .finish, path(of: job)) {
-            (
-                size: FileIdentity(descriptor: job.descriptor)?.size,
-                hasHoles: PartialStorage.hasHoles(job.descriptor, size: job.run.length)
-            )
-        }
-        guard let found else { return }
-        await execute([told(job) { $0.arrived(size: found.size, hasHoles: found.hasHoles, now: now) }])
+        guard let step = await files.arrived(job) else { return }
+        await execute([step])
         // The connection is free, although the disk still has work to do for this file.
         await schedule()
     }
 
-    /// Returns the current path of a finishing file, for display.
-    private func path(of job: Publisher.Job) -> String {
-        job.record.request.destination?.directory ?? job.record.partial?.path ?? ""
-    }
-
     // MARK: - Executing actions
-
-    private func told(_ job: Publisher.Job, _ input: (inout FinishRun) -> [FinishAction]) -> Step {
-        var job = job
-        let actions = input(&job.run)
-        return (job, actions)
-    }
 
     /// Executes the actions for each file in their order, and then the actions that their results request. Writes for
     /// several files share one commit.
     ///
     /// - Returns: the files that are ready to get their names.
     @discardableResult
-    private func execute(_ wanted: [Step]) async -> [Publisher.Prepared] {
+    private func execute(_ wanted: [FinishStep]) async -> [Publisher.Prepared] {
         var ready: [Publisher.Prepared] = []
         var steps = wanted
         while !steps.isEmpty {
-            await remove(steps)
-            var next: [Step] = []
+            await files.remove(steps)
+            var next: [FinishStep] = []
             var changes: [(job: Publisher.Job, record: TaskRecord, entries: [JournalEntry])] = []
-            for (job, actions) in steps {
-                for action in actions {
+            for step in steps {
+                let job = step.job
+                for action in step.actions {
                     switch action {
                     case .save(let record, let entries): changes.append((job, record, entries))
                     case .publish(let publication):
@@ -77,7 +57,7 @@ extension TransferService {
             }
             if !changes.isEmpty {
                 let isSaved = await save(changes.map { ($0.record, $0.entries) })
-                next += changes.map { told($0.job) { $0.saved(isSaved) } }
+                next += changes.map { FinishStep($0.job) { $0.saved(isSaved) } }
             }
             steps = next
         }
@@ -87,50 +67,24 @@ extension TransferService {
     /// Executes one action that concerns a single file.
     ///
     /// - Returns: the actions that follow, if the action produced a result.
-    private func execute(_ action: FinishAction, _ job: Publisher.Job) async -> Step? {
+    private func execute(_ action: FinishAction, _ job: Publisher.Job) async -> FinishStep? {
         let id = job.record.id
         switch action {
-        case .closeFile: closeFile(job.descriptor, at: job.place)
+        case .closeFile: files.close(job.descriptor, at: job.place)
         case .verify(let asked, let announced, let coding):
-            reporting.yield { await $0.schedule() }
-            let (stopping, descriptor, record) = (disks.stopping, job.descriptor, job.record)
-            let verify: @Sendable () -> Result<Verification.Finding, TransferFailure> = { [partials] in
-                Verification.verify(
-                    descriptor: descriptor, asked: asked, announced: announced,
-                    coding: coding.map { coding in (coding, { partials.freshPath(for: record) }) }
-                ) { stopping.value != 0 }
-            }
-            let result =
-                if let place = job.place {
-                    await fileSystems.run(place, .hash, path(of: job), verify)
-                } else {
-                    await disks.hash.run(verify)
-                }
-            guard let result else { return nil }
-            var job = job
-            if case .success(let finding) = result, let file = finding.decoded?.file {
-                closeFile(job.descriptor, at: job.place)
-                job.descriptor = file.descriptor
-            }
-            let file = result.map { $0.file(bootID: now.bootID) }
-            return told(job) { $0.verified(file, now: now, random: environment.random) }
+            scheduleSoon()
+            return await files.verify(
+                job, asked: asked, announced: announced, coding: coding, random: environment.random)
         case .arrive: reporting.yield { await $0.finish(job) }
         case .queue:
             finishing.append(job, at: job.place)
-            startDraining(at: job.place)
-        case .reopen(let publication):
-            let found = await onFileSystem(job.place, .finish, publication.from) { () -> (Int32, Bool?) in
-                let descriptor = open(publication.from, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-                guard descriptor >= 0 else { return (descriptor, nil) }
-                let inode = FileStanding(descriptor: descriptor)?.inode
-                return (descriptor, inode.map(publication.mayName) ?? false)
-            }
-            guard let (descriptor, isSame) = found else { return nil }
-            var job = job
-            job.descriptor = descriptor
-            return told(job) { $0.reopened(isSame: isSame) }
+            if finishing.beginDraining(at: job.place) { reporting.yield { await $0.drain(job.place) } }
+        case .reopen(let publication): return await files.reopen(job, publication)
         case .settleLater: settleSoon()
-        case .release: endFinishing(id)
+        case .release:
+            finishing.end(id)
+            endStart(id)
+            claims.wakeWaiters(for: id)
         case .fault(let fault): report(fault, of: id)
         // These actions are executed for many files at once.
         case .save, .publish, .remove: break
@@ -138,29 +92,7 @@ extension TransferService {
         return nil
     }
 
-    private func remove(_ steps: [Step]) async {
-        let remains = steps.map { ($0.job, $0.actions.compactMap(\.remains)) }.filter { !$0.1.isEmpty }
-        for (job, remains) in remains {
-            guard let place = job.place else { continue }
-            fileSystems.post(place, .files, path(of: job)) { [partials] in partials.remove(remains) }
-        }
-        let own = remains.filter { $0.0.place == nil }.flatMap(\.1)
-        guard !own.isEmpty else { return }
-        await disks.finish.run { [partials] in partials.remove(own) }
-    }
-
-    private func endFinishing(_ id: TaskID) {
-        finishing.end(id)
-        endStart(id)
-        claims.wakeWaiters(for: id)
-    }
-
     // MARK: - Names
-
-    private func startDraining(at place: FileSystemKey?) {
-        guard finishing.beginDraining(at: place) else { return }
-        reporting.yield { await $0.drain(place) }
-    }
 
     /// Publishes finished files batch by batch until the queue is empty.
     private func drain(_ place: FileSystemKey?) async {
@@ -172,49 +104,14 @@ extension TransferService {
     }
 
     private func publish(_ jobs: [Publisher.Job], at place: FileSystemKey?) async {
-        let publisher = publisher
-        // The result is nil if the service stops before another file system responds. The rows then show how far each
-        // task is.
-        guard let preparations = await finishing(place, jobs, { publisher.prepare($0) }) else { return }
-        let (time, random) = (now, environment.random)
+        guard let prepared = await files.prepare(jobs, at: place, random: environment.random) else { return }
         // The names of all files are committed before any file is renamed.
-        let ready = await execute(
-            preparations.map { preparation in
-                switch preparation {
-                case .ready(let item): told(item.job) { $0.prepared(item.publication, now: time) }
-                case .failed(let job, let failure): told(job) { $0.unprepared(failure, now: time, random: random) }
-                case .homeless(let job, let failure): told(job) { $0.folderIsMissing(failure, now: time) }
-                case .unplaced(let job, let failure):
-                    told(job) { $0.unprepared(failure, areBytesSafe: true, now: time, random: random) }
-                case .replaced(let job, let failure): told(job) { $0.replaced(failure, now: time) }
-                }
-            })
-        guard !ready.isEmpty else { return }
-        guard let outcomes = await finishing(place, ready, { publisher.publish($0) }) else { return }
-        await execute(outcomes.map { told($0, now) })
-    }
-
-    /// Runs a step for files of one file system.
-    private func finishing<Item: Sendable, Value: Sendable>(
-        _ place: FileSystemKey?, _ items: [Item], _ body: @escaping @Sendable ([Item]) -> Value
-    ) async -> Value? {
-        guard let place else { return await disks.finish.run { body(items) } }
-        let path =
-            (items.first as? Publisher.Job).map(path(of:)) ?? (items.first as? Publisher.Prepared)?.publication.to
-        return await fileSystems.run(place, .finish, path ?? "") { body(items) }
-    }
-
-    private func told(_ outcome: Publisher.Outcome, _ now: ClockReading) -> Step {
-        switch outcome {
-        case .published(let item): return told(item.job) { $0.published(now: now) }
-        case .nameTaken(let item): return told(item.job) { $0.nameTaken() }
-        case .unreachable(let item): return told(item.job) { $0.unreachable(now: now) }
-        case .unsynced(let item):
-            logger.error("A directory cannot be synced", metadata: ["file": "\(item.publication.to)"])
-            return told(item.job) { $0.unsynced() }
-        case .replaced(let item, let failure): return told(item.job) { $0.replaced(failure, now: now) }
-        case .failed(let item, let failure): return told(item.job) { $0.unplaced(failure, now: now) }
+        let ready = await execute(prepared)
+        guard !ready.isEmpty, let published = await files.publish(ready, at: place) else { return }
+        for file in published.compactMap(\.unsyncedFile) {
+            logger.error("A directory cannot be synced", metadata: ["file": "\(file)"])
         }
+        await execute(published)
     }
 
     // MARK: - Tasks left by a crash or a full disk
@@ -257,7 +154,7 @@ extension TransferService {
         guard !finishing.contains(id), let record = try await store.read({ try $0.readableTask(id) }),
             record.state == .finishing, !finishing.contains(id)
         else { return }
-        let place = fileSystem(of: record)
+        let place = files.place(of: record)
         finishing.begin(record.id, at: place)
         noteStart(record.id)
         guard place != nil else { return await settle(record, nil) }
@@ -269,38 +166,6 @@ extension TransferService {
     }
 
     private func settle(_ record: TaskRecord, _ place: FileSystemKey?) async {
-        let (run, time) = (FinishRun(record: record), now)
-        if let publication = record.publication {
-            let found = await onFileSystem(place, .finish, publication.to) { [publisher] in
-                publisher.inspect(publication, of: record)
-            }
-            guard let (finding, descriptor) = found else { return }
-            let job = Publisher.Job(run: run, descriptor: descriptor, place: place)
-            await execute([told(job) { $0.found(finding, now: time) }])
-        } else {
-            let found = await onFileSystem(place, .finish, record.partial?.path ?? "") { [partials] in
-                record.partial.flatMap { partials.open($0, bootID: time.bootID).file }
-            }
-            guard let file = found else { return }
-            let job = Publisher.Job(run: run, descriptor: file?.descriptor ?? -1, place: place)
-            await execute([
-                told(job) { $0.found(count: file?.count, isDivided: file?.segments != nil, now: time) }
-            ])
-        }
+        if let step = await files.settle(record, at: place) { await execute([step]) }
     }
-}
-
-extension PartialStorage {
-    fileprivate func remove(_ remains: [FinishAction.Remains]) {
-        for remains in remains {
-            switch remains {
-            case .all(let record): discard(record)
-            case .rest(let record): discardRest(record)
-            }
-        }
-    }
-}
-
-extension FinishAction {
-    fileprivate var remains: Remains? { if case .remove(let remains) = self { remains } else { nil } }
 }

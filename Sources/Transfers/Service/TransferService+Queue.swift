@@ -7,23 +7,9 @@ import Store
 
 /// The start of transfers: from waiting rows to running transfers.
 extension TransferService {
-    /// The part of the store's content that one scheduling decision needs.
-    private struct Queue: Sendable {
-        var lanes: [Lane] = []
-        /// The requirements of each per-origin queue's tasks that are ready to start. The device state is not
-        /// considered.
-        var rules: [LaneID: [TransferRules]] = [:]
-        /// The first tasks of each per-origin queue that the device state allows.
-        var candidates: [LaneID: (small: [Admission.Candidate], large: [Admission.Candidate])] = [:]
-        var times = QueueTimes()
-
-        /// Returns the requirement classes of the tasks that wait in a per-origin queue.
-        func classes(of lane: Lane) -> [RequirementClass] {
-            let isLoopback = Loopback.contains(origin: lane.origin)
-            return (rules[lane.id] ?? []).map { RequirementClass(rules: $0, isLoopback: isLoopback) }
-        }
-
-        var classes: [RequirementClass] { lanes.flatMap { classes(of: $0) } }
+    /// Requests a scheduling pass, and returns at once.
+    nonisolated func scheduleSoon() {
+        reporting.yield { await $0.schedule() }
     }
 
     /// Starts all transfers that may start, and sets the alarm for the next change that depends on time.
@@ -44,7 +30,7 @@ extension TransferService {
             return
         }
         admissions.pausedUntil = nil
-        try await setAsideUnreadable()
+        try await store.setAsideUnreadable(now, logger)
         if try await trySuspects() { return try await waitForTrial() }
         if finishing.settlesAfterTrials { try await takeUpFinishing() }
         var queue = try await readQueue()
@@ -53,14 +39,18 @@ extension TransferService {
         let running = Dictionary(grouping: placeHolders) { $0.record.lane }.mapValues {
             $0.map { $0.running(admissions.yields) }
         }
-        let lanes = queue.lanes.map { admissionLane($0, queue, running[$0.id] ?? [], now.bootSeconds) }
+        let lanes = queue.lanes.map { lane in
+            queue.lane(
+                lane, running: running[lane.id] ?? [], allowance: allowance(way(of: lane), now.bootSeconds), admissions,
+                now: now.bootSeconds, isBusy: isBusy)
+        }
         admissions.turns.keep(queue.lanes.map(\.id))
         admissions.look.note(Dictionary(uniqueKeysWithValues: zip(queue.lanes.map(\.id), lanes)))
         admissions.heldClasses.update(queue.classes, bounds.moment, now)
         let plan = Admission.plan(
             lanes: lanes, maximumTransfers: bounds.limits.maximumTransfers, now: now.bootSeconds,
             isTurnOfFailed: admissions.turns.isTurnOfFailed)
-        for id in plan.makeRoom { interrupt(id, .smallerFirst) }
+        for id in plan.makeRoom { interrupt(id, .wait(.smallerFirst)) }
         for id in plan.yield { yieldPlace(of: id, now) }
         setAlarm(at: nextDeadline(queue, plan, now))
         defer { reportActivity(queue) }
@@ -101,7 +91,7 @@ extension TransferService {
     }
 
     /// Reports the activity that keeps maintenance windows of doze open.
-    private func reportActivity(_ queue: Queue) {
+    private func reportActivity(_ queue: ReadyQueue) {
         let now = now.bootSeconds
         var discretionary = active.values.count { $0.record.needs.worksInWindow }
         for lane in queue.lanes where allowance(way(of: lane), now) > 0 {
@@ -114,8 +104,7 @@ extension TransferService {
     /// was due.
     private func releaseDue(_ times: QueueTimes) async throws(StoreError) -> Bool {
         let now = now
-        var isReleased =
-            times.notBefore ?? .infinity <= now.bootSeconds || times.beginAt ?? .infinity <= now.wallSeconds
+        var isReleased = times.isReleaseDue(now)
         if isReleased {
             try await store.write { try $0.releaseDue(bootSeconds: now.bootSeconds, wallSeconds: now.wallSeconds) }
         }
@@ -131,7 +120,7 @@ extension TransferService {
             // A running task has to stop first, which may take long on a slow disk. When the task has ended, the next
             // scheduling pass follows.
             guard active[id] == nil else {
-                interrupt(id, .starting)
+                interrupt(id)
                 continue
             }
             guard await timeOut(id) else { break }
@@ -151,51 +140,15 @@ extension TransferService {
                 return record
             }
         }
-        for record in loosened where active[record.id] != nil {
-            active[record.id]?.record.discretion = record.discretion
-        }
+        for record in loosened { active[record.id]?.run.relaxed(record.discretion) }
         if loosened.count == limit { admissions.loop.request() }
     }
 
-    private func readQueue() async throws(StoreError) -> Queue {
-        // Rows of running tasks still say 'waiting', so the query reads that many additional rows.
-        let margin = active.count + finishing.count + claims.count + leftExchanges.count
+    private func readQueue() async throws(StoreError) -> ReadyQueue {
+        let margin = active.count + finishing.count + claims.count + left.count
         let limit = bounds.limits.maximumTransfers
         return try await store.read { [moment = bounds.moment, held = claims.sessions] transaction in
-            var queue = Queue()
-            queue.times = try transaction.nextTimes()
-            queue.lanes = try transaction.readyLanes()
-            // Per-origin queues of blocked sessions start no transfers, but their running transfers still count.
-            for lane in queue.lanes where !held.contains(lane.session) {
-                queue.rules[lane.id] = try transaction.readyRules(lane: lane.id)
-                let allowed = queue.classes(of: lane).filter { $0.hold(moment) == nil }.map(\.rules)
-                let wanted = min(lane.maximumConnections, limit) + margin
-                queue.candidates[lane.id] = (
-                    try transaction.heads(lane.id, allowed, isLarge: false, limit: wanted),
-                    try transaction.heads(lane.id, allowed, isLarge: true, limit: wanted)
-                )
-            }
-            return queue
-        }
-    }
-
-    private func admissionLane(
-        _ lane: Lane, _ queue: Queue, _ running: [Admission.Running], _ now: Double
-    ) -> Admission.Lane {
-        let rows = queue.candidates[lane.id]
-        return Admission.Lane(
-            maximumConnections: lane.maximumConnections, running: running,
-            small: candidates(rows?.small, now), large: candidates(rows?.large, now),
-            allowance: allowance(way(of: lane), now), isTurnOfFailed: admissions.turns.isTurnOfFailed(in: lane.id),
-            origin: lane.origin)
-    }
-
-    /// Returns the candidates that are neither running nor about to start.
-    private func candidates(_ rows: [Admission.Candidate]?, _ now: Double) -> [Admission.Candidate] {
-        (rows ?? []).filter { !isBusy($0.id) }.map { row in
-            var row = row
-            row.isLast = admissions.yields.isLast(row.id, at: now)
-            return row
+            try ReadyQueue.read(transaction, moment, held: held, limit: limit, margin: margin)
         }
     }
 
@@ -203,15 +156,9 @@ extension TransferService {
     private func yieldPlace(of id: TaskID, _ now: ClockReading) {
         guard let transfer = active[id], let since = transfer.pace.slowSince else { return }
         let pause = admissions.yields.yielded(id, at: now.bootSeconds)
-        let slowness = RunningTransferText.Slowness(seconds: now.bootSeconds - since, minimum: pace(leastOf: transfer))
+        let slowness = RunningTransferText.Slowness(
+            seconds: now.bootSeconds - since, minimum: bounds.leastPace(of: transfer.record))
         interrupt(id, .yield(until: now.bootSeconds + pause, detail: slowness.sentence))
-    }
-
-    /// Returns the rate in bytes per second below which a transfer is slow.
-    func pace(leastOf transfer: ActiveTransfer) -> Double {
-        Pace.minimum(
-            ownLimit: transfer.record.request.rateLimit, serviceLimit: bounds.limits.rateLimit,
-            transfers: bounds.limits.maximumTransfers)
     }
 
     /// Measures the rate of each running transfer.
@@ -222,14 +169,11 @@ extension TransferService {
         var hasChanged = false
         for (id, transfer) in active {
             let count = transfer.count
-            active[id]?.speed.read(count, at: time)
-            let gap = Pace.gap(
-                ownLimit: transfer.record.request.rateLimit, serviceLimit: bounds.limits.rateLimit,
-                running: active.count)
-            if active[id]?.pace.read(count, at: time, minimum: pace(leastOf: transfer), gap: gap) == true {
-                hasChanged = true
-            }
-            if active[id]?.pace.isSteady == true { admissions.yields.forget(id) }
+            transfer.speed.read(count, at: time)
+            let minimum = bounds.leastPace(of: transfer.record)
+            let gap = bounds.longestGap(of: transfer.record, running: active.count)
+            if transfer.pace.read(count, at: time, minimum: minimum, gap: gap) { hasChanged = true }
+            if transfer.pace.isSteady { admissions.yields.forget(id) }
         }
         return hasChanged
     }
@@ -242,33 +186,23 @@ extension TransferService {
         return hosts.allowance(way, now)
     }
 
-    /// Returns the route of a per-origin queue's tasks to their origin.
-    nonisolated func way(of lane: Lane) -> HostTable.Way {
-        HostTable.Way(origin: lane.origin, proxy: lane.proxy ?? fallbackProxy(for: lane.origin))
+    private nonisolated func way(of lane: Lane) -> HostTable.Way {
+        environment.fallback.way(to: lane.origin, proxy: lane.proxy)
     }
 
     nonisolated func way(of record: TaskRecord) -> HostTable.Way {
-        HostTable.Way(origin: record.origin, proxy: record.proxyAddress ?? fallbackProxy(for: record.origin))
-    }
-
-    nonisolated private func fallbackProxy(for origin: String) -> String? {
-        environment.fallback.proxy(for: origin).map { ProxyAddress($0).url }
+        environment.fallback.way(to: record.origin, proxy: record.proxyAddress)
     }
 
     func isBusy(_ id: TaskID) -> Bool {
-        active[id] != nil || finishing.contains(id) || claims.contains(id) || isLeft(id)
+        active[id] != nil || finishing.contains(id) || claims.contains(id) || left.contains(id)
     }
 
-    private func nextDeadline(_ queue: Queue, _ plan: Admission.Plan, _ now: ClockReading) -> Double? {
+    private func nextDeadline(_ queue: ReadyQueue, _ plan: Admission.Plan, _ now: ClockReading) -> Double? {
         let hostEnds = queue.lanes.compactMap { hosts.blockedUntil(way(of: $0), now.bootSeconds) }
-        let times = queue.times
-        let beginAt = times.beginAt.map { now.bootSeconds + $0 - now.wallSeconds }
         // Another operation of the store may have failed during this scheduling pass.
         let paused = admissions.pausedUntil.flatMap { $0 > now.bootSeconds ? $0 : nil }
-        // If a task could not be ended now, the service tries again with the next change.
-        let deadline = times.deadline.flatMap { $0 > now.bootSeconds ? $0 : nil }
-        return ([times.notBefore, beginAt, times.relaxesAt, deadline, plan.nextDeadline, paused] + hostEnds)
-            .compactMap(\.self).min()
+        return (queue.times.next(now) + hostEnds + [plan.nextDeadline, paused].compactMap(\.self)).min()
     }
 
     private func setAlarm(at bootSeconds: Double?) {
@@ -291,22 +225,4 @@ extension TransferService {
     /// The number of seconds until the next attempt after a failed write to the store, or after a full disk.
     static let storePause = FailurePause.ofThisMachine
     private static let finishingLimit = 512
-}
-
-extension StoreTransaction {
-    /// Returns the first tasks of a per-origin queue with these requirements and one size.
-    fileprivate func heads(
-        _ lane: LaneID, _ rules: [TransferRules], isLarge: Bool, limit: Int
-    ) throws -> [Admission.Candidate] {
-        // Two queries are needed, because tasks of one kind could fill the limit and hide the other kind.
-        try [false, true].flatMap { hasFailed in
-            let classes = try rules.map { rules in
-                try readyTasks(lane: lane, rules: rules, isLarge: isLarge, hasFailed: hasFailed, limit: limit).map {
-                    Admission.Candidate(
-                        id: $0.id, priority: $0.priority, isLarge: $0.isLarge, fruitless: $0.fruitless)
-                }
-            }
-            return Admission.merged(classes, limit: limit)
-        }
-    }
 }

@@ -106,7 +106,7 @@ extension TransferService {
 
     /// Ends the exchanges of other tasks, and waits until nothing runs for these tasks.
     private func interruptAndWait(_ tasks: [TaskID]) async {
-        for task in tasks { interrupt(task, .starting) }
+        for task in tasks { interrupt(task) }
         for task in tasks { await quiet(task) }
     }
 
@@ -121,7 +121,7 @@ extension TransferService {
         guard let until = admissions.trials.trial?.until else { return }
         admissions.trials.answered(task, now: now.bootSeconds)
         guard admissions.trials.trial?.until != until else { return }
-        reporting.yield { await $0.schedule() }
+        scheduleSoon()
     }
 
     /// Records in the start log that work for the task begins, or that the task was changed during the work.
@@ -135,7 +135,7 @@ extension TransferService {
         let wasTrial = admissions.trials.trial != nil
         let isCleared = admissions.trials.ended(task, now: now.bootSeconds)
         // Tasks that waited for this retry need not wait for the rest of its time.
-        if wasTrial, admissions.trials.trial == nil { reporting.yield { await $0.schedule() } }
+        if wasTrial, admissions.trials.trial == nil { scheduleSoon() }
         guard isCleared else { return }
         reporting.yield { service in
             do throws(StoreError) {
@@ -148,26 +148,5 @@ extension TransferService {
 
     private func forgetFaults(_ task: TaskID) async throws(StoreError) {
         try await store.write { try $0.forgetFaults([task]) }
-    }
-
-    /// Removes tasks with invalid rows from the queue.
-    func setAsideUnreadable() async throws(StoreError) {
-        let tasks = store.unreadable.takeFresh()
-        guard !tasks.isEmpty else { return }
-        for task in tasks {
-            logger.error("A transfer cannot be read", metadata: ["task": "\(task.id)", "reason": "\(task.reason)"])
-        }
-        do throws(StoreError) {
-            try await store.write { [now = now] transaction in
-                try transaction.setAside(tasks)
-                for task in tasks {
-                    try transaction.record(
-                        JournalEntry(time: now.date, decision: .unreadable, task: task.id, detail: task.reason))
-                }
-            }
-        } catch {
-            store.unreadable.putBack(tasks)
-            throw error
-        }
     }
 }

@@ -1,11 +1,11 @@
 import Clock
-import Glibc
 import Mounts
 import NightshiftAPI
 import Sessions
 import Store
 
-/// Work that is done once a second while transfers run. Apps that read progress get reports four times a second.
+/// Work that is done once a second while transfers run, and commits that are due a while after a start. Apps that read
+/// progress get reports four times a second.
 extension TransferService {
     func startTicker() {
         guard timers.ticker == nil, !isStopping else { return }
@@ -26,7 +26,7 @@ extension TransferService {
             due = now.bootSeconds + 1
             endProbations()
             // The service may give the connection slot of a slow transfer to a task of another origin.
-            if readPaces() { reporting.yield { await $0.schedule() } }
+            if readPaces() { scheduleSoon() }
             store.journalSignal.wakeWaiters()
             store.messageSignal.wakeWaiters()
             askThreads()
@@ -51,29 +51,73 @@ extension TransferService {
     /// systems report at the same rate.
     private static let appProgressSeconds = 0.25
 
+    // MARK: - Late commits
+
+    /// Does work at the times that `next` returns, until it returns nil. Does nothing while this work is under way.
+    ///
+    /// - Parameter timer: the property with the task that does the work.
+    func atTimes(
+        _ timer: any WritableKeyPath<Timers, Task<Void, Never>?> & Sendable,
+        _ next: @escaping @Sendable (isolated TransferService) -> Double?,
+        _ work: @escaping @Sendable (isolated TransferService) async -> Void
+    ) {
+        guard timers[keyPath: timer] == nil, !isStopping, next(self) != nil else { return }
+        timers[keyPath: timer] = Task {
+            while !self.isStopping, let time = next(self) {
+                guard (try? await self.environment.clock.sleep(untilBootSeconds: time)) != nil else { break }
+                await work(self)
+            }
+            self.timers[keyPath: timer] = nil
+        }
+    }
+
     /// Commits attempts that have lasted a while. If the service crashes repeatedly, its next run thus knows which
     /// tasks were tried. Shorter attempts cause no write.
     func noteAttemptsSoon() {
-        guard timers.attemptNotes == nil, !isStopping else { return }
-        timers.attemptNotes = Task { await self.noteAttempts() }
+        atTimes(
+            \.attemptNotes,
+            { $0.active.values.filter { !$0.run.isNoted }.map(\.run.startedAt).min().map { $0 + Self.noteDelay } },
+            { await $0.noteAttempts() })
     }
 
     private func noteAttempts() async {
-        while !isStopping, let first = active.values.filter({ !$0.isNoted }).map(\.startedAt).min() {
-            guard (try? await environment.clock.sleep(untilBootSeconds: first + Self.noteDelay)) != nil else { break }
-            let due = active.values.filter { !$0.isNoted && $0.startedAt + Self.noteDelay <= now.bootSeconds }
-            for transfer in due { active[transfer.record.id]?.isNoted = true }
-            guard !due.isEmpty else { continue }
-            do {
-                try await store.write { try $0.noteAttempts(due.map(\.record)) }
-            } catch {
-                storeFailed(error)
-            }
-            // Progress events show that a transfer runs before its server has answered.
-            store.journalSignal.wakeWaiters()
-        }
-        timers.attemptNotes = nil
+        let due = active.values.filter { !$0.run.isNoted && $0.run.startedAt + Self.noteDelay <= now.bootSeconds }
+        for transfer in due { transfer.run.attemptNoted() }
+        guard !due.isEmpty else { return }
+        let records = due.map(\.record)
+        await commit { try $0.noteAttempts(records) }
+        // Progress events show that a transfer runs before its server has answered.
+        store.journalSignal.wakeWaiters()
     }
+
+    /// Commits the starts of transfers after a short delay, unless the transfers end earlier. Starts within this delay
+    /// share one commit.
+    func noteStartsSoon() {
+        atTimes(\.startNotes, { $0.active.values.compactMap(\.run.noteDue).min() }, { await $0.noteDueStarts() })
+    }
+
+    private func noteDueStarts() async {
+        var changes: [(record: TaskRecord, entries: [JournalEntry])] = []
+        for transfer in active.values {
+            for action in transfer.run.beginningNoted(now) {
+                switch action {
+                case .note(let record, let entries): changes.append((record, entries))
+                case .fault(let fault): report(fault, of: transfer.record.id)
+                case .cancel: cancelExchange(transfer)
+                default:
+                    assertionFailure("Task \(transfer.record.id) requested more than recording its start.")
+                }
+            }
+        }
+        guard !changes.isEmpty, !(await save(changes)) else { return }
+        for change in changes { interrupt(change.record.id, .wait(.diskSpace)) }
+    }
+
+    /// The delay in seconds: longer than a small file takes on a good network, and shorter than any useful run of the
+    /// service.
+    private static let noteDelay: Double = 0.1
+
+    // MARK: - Checkpoints
 
     /// Checkpoints a download on another file system in the background, because the sync may take long.
     private func checkpointElsewhere(_ id: TaskID) {
@@ -88,99 +132,47 @@ extension TransferService {
         checkpoints.remove(id)
     }
 
-    /// Commits the starts of transfers after a short delay, unless the transfers end earlier. Starts within this delay
-    /// share one commit.
-    func noteStartsSoon() {
-        guard timers.startNotes == nil, !isStopping else { return }
-        timers.startNotes = Task { await self.noteStarts() }
-    }
-
-    private func noteStarts() async {
-        while !isStopping, let due = active.values.compactMap(\.run.noteDue).min() {
-            guard (try? await environment.clock.sleep(untilBootSeconds: due)) != nil else { break }
-            await noteDueStarts()
-        }
-        timers.startNotes = nil
-    }
-
-    private func noteDueStarts() async {
-        var changes: [(record: TaskRecord, entries: [JournalEntry])] = []
-        for id in active.keys {
-            for action in active[id]?.run.beginningNoted(now) ?? [] {
-                switch action {
-                case .note(let record, let entries): changes.append((record, entries))
-                case .fault(let fault): report(fault, of: id)
-                case .cancel: cancelExchange(id)
-                default: assertionFailure("Task \(id) requested an action other than recording its start.")
-                }
-            }
-        }
-        guard !changes.isEmpty, !(await save(changes)) else { return }
-        for change in changes { interrupt(change.record.id, .diskSpace) }
-    }
-
-    /// Syncs a download's bytes and commits their count.
+    /// Syncs a transfer's bytes and commits their count.
     private func checkpoint(_ id: TaskID) async {
         let now = now
-        if active[id]?.segments != nil { return await checkpointSegments(id) }
-        if case .upload(let receiver, _, _) = active[id]?.exchange { return await checkpointUpload(id, receiver) }
-        guard let transfer = active[id], transfer.isAccepted, case .download(let receiver, _) = transfer.exchange,
-            let partial = transfer.record.partial
-        else { return }
-        let position = receiver.position.value
-        guard transfer.run.isCheckpointDue(new: position - partial.synced, now: now.bootSeconds) else { return }
-        // The code opens the file again and does not duplicate the descriptor, for two reasons. The exchange may close
-        // its own descriptor meanwhile. The kernel reports a failed write once to each open file, and the final sync
-        // must receive that error, too.
-        guard let isSynced = await sync(partial.path, at: transfer.place) else { return }
-        guard case .download(let same, _)? = active[id]?.exchange, same === receiver else { return }
-        await tell(id) { run, _, _ in run.checkpointed(isSynced, received: position, synced: position, now) }
+        guard let transfer = active[id] else { return }
+        switch transfer.exchange {
+        case .starting: break
+        case .upload(let receiver, _, _):
+            // After a crash, the next run can thus detect that a server has lost bytes.
+            guard let resource = receiver.upload.resource else { return }
+            let sent = receiver.progress
+            await send(id) { run, context, _ in run.uploadCheckpoint(resource, sent: sent, context.now) }
+        case .download(let receiver, _):
+            guard transfer.run.isAccepted, let partial = transfer.record.partial else { return }
+            let position = receiver.position.value
+            guard transfer.run.isCheckpointDue(new: position - partial.synced, now: now.bootSeconds),
+                let isSynced = await files.sync(partial.path, at: transfer.place),
+                case .download(let same, _)? = active[id]?.exchange, same === receiver
+            else { return }
+            await send(id) { run, _, _ in run.checkpointed(isSynced, received: position, synced: position, now) }
+        case .segments(let segments): await checkpoint(transfer, segments, now)
+        }
     }
 
     /// Checkpoints a download whose bytes may follow gaps.
-    private func checkpointSegments(_ id: TaskID) async {
-        let now = now
-        guard let transfer = active[id], transfer.isAccepted, let segments = transfer.segments,
-            segments.conclusion == nil, transfer.stopping == nil, let path = transfer.record.partial?.path
+    private func checkpoint(_ transfer: ActiveTransfer, _ segments: SegmentedDownload, _ now: ClockReading) async {
+        guard transfer.run.isAccepted, segments.conclusion == nil, transfer.run.stopping == nil,
+            let path = transfer.record.partial?.path
         else { return }
-        await execute(
-            active[id]?.segments?.scheduler.progressed(segments.positions, now: now.bootSeconds) ?? [], id)
-        guard let map = active[id]?.segments?.scheduler.map else { return }
+        let id = transfer.record.id
+        await execute(segments.progressed(now.bootSeconds), id)
+        let map = segments.scheduler.map
         let new = map.written.count - map.synced.count
-        guard transfer.run.isCheckpointDue(new: new, now: now.bootSeconds),
-            let isSynced = await sync(path, at: transfer.place),
-            active[id]?.segments?.ceiling === segments.ceiling
+        guard active[id]?.segments === segments, transfer.run.isCheckpointDue(new: new, now: now.bootSeconds),
+            let isSynced = await files.sync(path, at: transfer.place), active[id]?.segments === segments
         else { return }
-        if isSynced { active[id]?.segments?.scheduler.synced(map.written) }
-        guard let current = active[id]?.segments else { return }
-        let latest = current.scheduler.map
-        await tell(id) { run, _, _ in
+        if isSynced { segments.scheduler.synced(map.written) }
+        let latest = segments.scheduler.map
+        await send(id) { run, _, _ in
             run.checkpointed(
-                isSynced, received: latest.count, synced: latest.synced.prefix, map: current.isRecorded ? latest : nil,
-                now)
+                isSynced, received: latest.count, synced: latest.synced.prefix,
+                map: segments.isRecorded ? latest : nil, now)
         }
     }
-
-    /// Returns whether the file's bytes could be synced; nil if the file cannot be opened.
-    private func sync(_ path: String, at place: FileSystemKey?) async -> Bool? {
-        if let place {
-            let isSynced = await fileSystems.run(place, .sync, path) { () -> Bool? in
-                let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-                guard file >= 0 else { return nil }
-                defer { close(file) }
-                return fdatasync(file) == 0
-            }
-            return isSynced ?? nil
-        }
-        let own = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard own >= 0 else { return nil }
-        return await disks.sync.run {
-            defer { close(own) }
-            return FileSteps.syncData(own)
-        }
-    }
-
-    /// The delay in seconds: longer than a small file takes on a good network, and shorter than any useful run of the
-    /// service.
-    private static let noteDelay: Double = 0.1
 }

@@ -1,188 +1,153 @@
 import Clock
-import Foundation
 import Glibc
 import Mounts
 import NightshiftAPI
+import Scheduler
+import Sessions
 import Store
 
-/// The requests of an upload, in the order that ``ResumableUpload`` decides, until the server has answered.
+/// The requests of an upload, in the order that ``ResumableUpload`` decides, and requests to delete an upload.
 extension TransferService {
-    func upload(_ start: ActiveTransfer) async {
-        let record = start.record
-        guard let source = record.sentFiles else {
-            let failure = TransferFailure(.sourceMissing, "The upload has no source file.")
-            return await tell(record.id) { $0.fail(failure, $1, &$2) }
-        }
-        guard let place = start.place else { return await upload(start, source, UploadFiles.open(source, of: record)) }
-        active[record.id] = start
-        // The queue of reports must not wait for another file system.
-        reporting.yield { service in
-            let opened = await service.fileSystems.run(place, .files, source.files.first?.path ?? "") {
-                UploadFiles.open(source, of: record)
-            } late: {
-                if case .success(let files) = $0 { files.close() }
-            }
-            if let opened { await service.opened(record.id, start.wishes, source, opened, at: place) }
-        }
-    }
-
-    /// Continues the start of an upload after another file system has opened its files.
-    private func opened(
-        _ id: TaskID, _ wishes: OwnerRequests, _ source: UploadSource, _ opened: Result<UploadFiles, TransferFailure>,
-        at place: FileSystemKey
+    /// Sends the next request of an upload.
+    func upload(
+        _ transfer: ActiveTransfer, _ source: UploadSource, _ opened: Result<UploadFiles, TransferFailure>
     ) async {
-        guard var transfer = active[id], transfer.wishes === wishes, transfer.phase == .preparing else {
-            if case .success(let files) = opened {
-                fileSystems.post(place, .files, source.files.first?.path ?? "") { files.close() }
-            }
-            return
-        }
-        transfer.wishes.apply(to: &transfer.record)
-        await upload(transfer, source, opened)
-    }
-
-    private func upload(
-        _ start: ActiveTransfer, _ source: UploadSource, _ opened: Result<UploadFiles, TransferFailure>
-    ) async {
-        var transfer = start
         let record = transfer.record
-        let files: UploadFiles
+        let uploadFiles: UploadFiles
         do throws(TransferFailure) {
-            files = try opened.get()
+            uploadFiles = try opened.get()
         } catch {
             let failure = error
-            return await tell(record.id) { $0.uploadFailed(failure, $1, &$2) }
+            return await send(record.id) { $0.uploadFailed(failure, $1, &$2) }
         }
         var upload =
             transfer.upload
             ?? ResumableUpload(
-                record.uploadTarget(source), resource: record.upload, uploadProtocol: uploadProtocol(of: record))
-        if transfer.upload == nil {
-            transfer.startCount = upload.resource?.offset ?? 0
-            transfer.record.noteStart()
-        }
+                record.uploadTarget(source), resource: record.upload,
+                uploadProtocol: hosts.uploadProtocol(for: record))
+        if transfer.upload == nil { transfer.run.uploadRequested(from: upload.resource?.offset ?? 0) }
         let request = upload.next()
         let id = record.id
-        let answer = AnswerFile(of: id, in: environment.paths.files.path)
-        let receiver = UploadReceiver(upload, request, answer: answer, wallSeconds: now.wallSeconds) {
-            [reporting] receiver, report in
+        let receiver = UploadReceiver(
+            upload, request, answer: AnswerFile(of: id, in: files.kept), wallSeconds: now.wallSeconds
+        ) { [reporting] receiver, report in
             switch report {
             case .accepted: reporting.yield { await $0.uploadKept(id, receiver) }
             case .ended(let end): reporting.yield { await $0.uploadEnded(id, receiver, end) }
             }
         }
-        var wire = wireRequest(record)
-        transfer.shown = addAnswers(to: &wire, record)
+        var wire = wireRequest(transfer)
         wire.apply(request)
-        if let range = request.body { wire.body = UploadBody(files.pieces(range), meter: receiver.sent) }
+        if let range = request.body { wire.body = UploadBody(uploadFiles.pieces(range), meter: receiver.sent) }
         // A server that has just reported its offset expects the rest. A server that stores partial uploads may receive
         // the body early.
         wire.asksBeforeLargeBody = request.purpose == .create && hosts.uploadProtocol(of: record.origin) == nil
         // Repeating an append at the same offset is an error, and some servers then drop the upload.
         wire.mayRepeatBody = request.purpose != .append
-        wire.place = transfer.place
-        let handle = environment.transport.begin(wire, receiver: receiver)
         transfer.upload = upload
-        transfer.exchange = .upload(receiver, handle, files)
-        exchangeBegan(transfer)
+        let handle = environment.transport.begin(wire, receiver: receiver)
+        exchangeBegan(transfer, .upload(receiver, handle, uploadFiles))
     }
 
-    /// Returns the protocol for a new upload of the task.
-    private func uploadProtocol(of record: TaskRecord) -> UploadProtocol {
-        switch record.request.resumption {
-        case .plain: .plain
-        case .tus: .tus
-        // An upload in several requests would have to satisfy the condition in each of them.
-        case .draft where record.request.asksConditionally, nil where record.request.asksConditionally: .plain
-        case .draft, nil: hosts.uploadProtocol(of: record.origin) ?? .draft(.latest)
-        }
+    /// Returns the transfer that uses this receiver.
+    private func transfer(_ id: TaskID, _ receiver: UploadReceiver) -> (ActiveTransfer, UploadFiles)? {
+        guard let transfer = active[id], case .upload(let current, _, let files) = transfer.exchange,
+            current === receiver
+        else { return nil }
+        return (transfer, files)
     }
 
     /// Records the location at which the server stores the upload, while the upload is being sent.
     private func uploadKept(_ id: TaskID, _ receiver: UploadReceiver) async {
-        guard let transfer = active[id], case .upload(let current, _, _) = transfer.exchange, current === receiver,
-            let resource = receiver.upload.resource
-        else { return }
+        guard let (transfer, _) = transfer(id, receiver), let resource = receiver.upload.resource else { return }
         hostAnswered(transfer)
         hosts.learn(receiver.upload.uploadProtocol, of: transfer.record.origin)
-        await tell(id) { run, context, _ in run.uploadKept(resource, context.now) }
+        await send(id) { run, context, _ in run.uploadKept(resource, context.now) }
     }
 
     private func uploadEnded(_ id: TaskID, _ receiver: UploadReceiver, _ end: ExchangeEnd) async {
-        guard var transfer = active[id], case .upload(let current, _, let files) = transfer.exchange,
-            current === receiver
-        else { return await leftEnded(receiver.sent) }
-        let closing = await onFileSystem(transfer.place, .files, "the upload's files") {
-            defer { files.close() }
-            return files.change
+        guard let (transfer, uploadFiles) = transfer(id, receiver) else { return await leftEnded(receiver.sent) }
+        let closing = await files.run(at: transfer.place, .files, "the upload's files") {
+            defer { uploadFiles.close() }
+            return uploadFiles.change
         }
         // The task may have been abandoned while another file system was busy.
-        guard let change = closing, let latest = active[id], case .upload(let same, _, _) = latest.exchange,
-            same === receiver
-        else { return await leftClosed(receiver.sent) }
-        if transfer.place != nil { transfer = latest }
-        var upload = receiver.upload
-        let handedOver = upload.progress(handedOver: receiver.sent.value)
-        let oldProtocol = upload.uploadProtocol
-        var verdict: UploadVerdict?
-        let answer = UploadAnswer(end, file: receiver.answer.count)
-        if answer != nil, let head = end.head {
-            verdict = upload.answered(
-                head, now: now.wallSeconds, isBehindPortal: bounds.isBehindPortal(transfer.record))
-        } else {
-            verdict = upload.broke()
+        guard let change = closing, self.transfer(id, receiver) != nil else {
+            return await leftEnded(receiver.sent, isClosed: true)
         }
-        if upload.uploadProtocol != oldProtocol { hosts.learn(upload.uploadProtocol, of: transfer.record.origin) }
+        var upload = receiver.upload
+        let (handedOver, former) = (upload.progress(handedOver: receiver.sent.value), upload.uploadProtocol)
+        let answer = UploadAnswer(end, file: receiver.answer.count)
+        let verdict =
+            if answer != nil, let head = end.head {
+                upload.answered(
+                    head, now: now.wallSeconds, isBehindPortal: bounds.isBehindPortal(transfer.record))
+            } else {
+                upload.broke()
+            }
+        if upload.uploadProtocol != former { hosts.learn(upload.uploadProtocol, of: transfer.record.origin) }
         transfer.upload = upload
-        var restart: String?
-        if case .startAgain(let reason)? = verdict { restart = reason }
-        let acknowledged = upload.resource?.offset ?? 0
-        transfer.run.uploadCame(
-            to: upload.resource, restart: restart,
-            sent: verdict == .finished ? max(handedOver, acknowledged) : acknowledged, now)
-        active[id] = transfer
-        let point = end.placeOfFailure
-        switch (end.outcome, verdict) {
-        case (.challenged(let challenge), _): await tell(id) { run, _, _ in run.uploadQuestioned(challenge) }
-        case (.cancelled, _) where transfer.stopping != nil || verdict == nil:
-            await tell(id) { $0.uploadStopped($1, &$2) }
-        case (_, _) where change != nil:
-            guard let change else { return }
-            await tell(id) { $0.uploadFailed(change, $1, &$2) }
-        case (.failed(let failure), nil):
-            await tell(id) { $0.troubled(failure, at: point, $1, &$2) }
-        case (_, nil):
-            let silence = TransferFailure(.protocolError, "The server sent no response.")
-            await tell(id) { $0.troubled(silence, at: point, $1, &$2) }
-        case (_, .finished?):
-            guard let head = end.head, let answer else { return }
-            await tell(id) { $0.uploadAnswered(head, answer, $1, &$2) }
-        case (_, .proceed?), (_, .askAgain?), (_, .startAgain?):
-            hostAnswered(transfer)
-            let isQueried = receiver.request.purpose == .query
-            await tell(id) { $0.uploadGoesOn(isQueried: isQueried, $1, &$2) }
-        case (_, .retryLater(let failure, let after)?):
-            await tell(id) { $0.troubled(failure, after: after, at: point, $1, &$2) }
-        case (_, .doubt(let failure)?):
-            await tell(id) { $0.troubled(failure, $1, &$2) }
-        case (_, .fail(let failure)?):
-            await tell(id) { $0.uploadFailed(failure, $1, &$2) }
+        let facts = UploadEnd(
+            exchange: end, verdict: verdict, answer: answer, change: change, resource: upload.resource,
+            handedOver: handedOver, isQuery: receiver.request.purpose == .query)
+        await send(id) { $0.uploadEnded(facts, $1, &$2) }
+    }
+
+    // MARK: - The end of an upload
+
+    /// Stores the body of a server's response.
+    ///
+    /// - Returns: the path of the file; nil after a failure.
+    func keep(_ body: AnswerBody, of id: TaskID) async -> String? {
+        switch body {
+        case .memory(let bytes):
+            let path = "\(files.kept)/\(id)"
+            return await files.disks.finish.run { AnswerFile.write(bytes, to: path) } ? path : nil
+        case .file:
+            guard case .upload(let receiver, _, _)? = active[id]?.exchange else { return nil }
+            return await files.disks.finish.run { receiver.answer.keep() }
         }
     }
 
-    /// Commits the progress of an upload. After a crash, the next run can thus detect that a server has lost bytes.
-    func checkpointUpload(_ id: TaskID, _ receiver: UploadReceiver) async {
-        guard let resource = receiver.upload.resource else { return }
-        let sent = receiver.progress
-        await tell(id) { run, context, _ in run.uploadCheckpoint(resource, sent: sent, context.now) }
+    /// Asks the server to delete an upload that is no longer wanted. Sends the request once, while a network is
+    /// available, and only a few such requests at the same time. Other uploads expire on the server.
+    func abandonUpload(_ record: TaskRecord) {
+        guard let resource = record.upload, let sent = record.sentFiles, !isStopping,
+            let request = ResumableUpload(record.uploadTarget(sent), resource: resource).cancellation(),
+            bounds.beginCancellation(of: record)
+        else { return }
+        var wire = environment.fallback.request(for: record)
+        _ = wire.add(appSessions[answersOf: record.session], of: record)
+        wire.asksAbout = []
+        wire.apply(request)
+        wire.idleTimeout = min(wire.idleTimeout, Self.cancellationTimeout)
+        let receiver = CancellationReceiver { [reporting] in reporting.yield { await $0.cancellationEnded() } }
+        _ = environment.transport.begin(wire, receiver: receiver)
     }
+
+    private func cancellationEnded() {
+        bounds.endCancellation()
+    }
+
+    /// Removes all bytes of an ended task that will not be resumed, on this machine and on the server.
+    func discard(_ record: TaskRecord) {
+        files.discard(record)
+        abandonUpload(record)
+    }
+
+    /// The timeout of the request in seconds.
+    private static let cancellationTimeout: Double = 10
 }
 
-extension WireRequest {
-    /// Turns this into a request of an upload.
-    mutating func apply(_ request: UploadRequest) {
-        method = request.method
-        headers = request.headers
-        self = moved(to: request.url, isTrusted: request.sharesSecrets)
+/// A receiver for a response that is ignored.
+private final class CancellationReceiver: ExchangeReceiver {
+    private let ended: @Sendable () -> Void
+
+    init(ended: @escaping @Sendable () -> Void) {
+        self.ended = ended
     }
+
+    func exchange(received head: ResponseHead) -> BodyDisposition { .discard }
+
+    func exchangeEnded(_ end: ExchangeEnd) { ended() }
 }

@@ -49,34 +49,14 @@ package actor TransferService {
         }
     }
 
-    /// The network settings of tasks that have none of their own.
-    package struct NetworkFallback: Sendable {
-        package var proxy: String?
-        /// The proxy variables of the service, which are used if ``proxy`` is nil.
-        package var proxyVariables: ProxyVariables
-        package var tls: TLSSettings?
-
-        package init(proxy: String? = nil, proxyVariables: ProxyVariables = .none, tls: TLSSettings? = nil) {
-            self.proxy = proxy
-            self.proxyVariables = proxy == nil ? proxyVariables : .none
-            self.tls = tls
-        }
-
-        /// Returns the proxy for a URL; empty or nil for no proxy.
-        package func proxy(for url: String) -> String? { proxy ?? proxyVariables.proxy(for: url) }
-
-        /// The names of the environment variables that set the proxies.
-        package var variables: [String] {
-            proxy == nil ? proxyVariables.hasProxy ? proxyVariables.names : [] : ["NIGHTSHIFT_PROXY"]
-        }
-    }
-
     nonisolated let environment: Environment
     nonisolated let files: TransferFiles
     var life: ServiceLife
 
     /// The running transfers.
     var active: [TaskID: ActiveTransfer] = [:]
+    /// The number of attempts since the start of the service, which is also the number of the latest one.
+    var attempts = 0
     /// The tasks that are about to be started or changed, and the callers waiting until a task is idle.
     var claims = TaskClaims()
     /// The downloads whose bytes have all arrived.
@@ -92,8 +72,7 @@ package actor TransferService {
     var timers = Timers()
     /// A queue of work for the actor, from receivers and other callers.
     nonisolated let reporting: Mailbox<TransferService>
-    /// The abandoned exchanges. They end when the file system that they write to responds.
-    var leftExchanges: [LeftExchange] = []
+    var left = LeftExchanges()
     /// The downloads that are being synced on other file systems.
     var checkpoints: Set<TaskID> = []
     /// The file systems whose transport threads were checked and have not responded yet.
@@ -133,7 +112,7 @@ package actor TransferService {
             home: environment.paths.state.path, mountInfo: environment.mountInfo, now: { clock.now().bootSeconds },
             changed: { change in reporting.yield { await $0.fileSystemsChanged(change) } })
         files = TransferFiles(
-            paths: environment.paths, run: Self.newToken(), mode: fileMode, bootID: now.bootID, systems: systems)
+            paths: environment.paths, run: Self.newToken(), mode: fileMode, clock: clock, systems: systems)
         life = ServiceLife(startedAt: now)
         bounds = ServiceBounds(environment.moment)
     }
@@ -157,10 +136,10 @@ package actor TransferService {
             try transaction.putClock(now)
             try transaction.record(JournalEntry(time: now.date, decision: .serviceStopping))
         }
-        for id in active.keys { interrupt(id, .starting) }
+        for id in active.keys { interrupt(id) }
         for id in active.keys { await quiet(id) }
         // A task on a slow file system is left to the next run of the service. The task's row shows its progress.
-        for id in finishing.tasks where fileSystem(ofFinishing: id) == nil { await quiet(id) }
+        for id in finishing.tasks where finishing.place(of: id) == nil { await quiet(id) }
         await waitForOtherFileSystems()
         fileSystems.giveUp()
         timers.cancel()
@@ -172,17 +151,71 @@ package actor TransferService {
 
     /// The log of running work, for the next run of the service after a crash.
     package nonisolated var starts: StartLog { files.starts }
-    nonisolated var partials: PartialStorage { files.partials }
-    nonisolated var sources: SourceCopies { files.sources }
-    nonisolated var publisher: Publisher { files.publisher }
-    nonisolated var disks: Disks { files.disks }
+    /// The acceptance of new tasks.
+    nonisolated var intake: TaskIntake {
+        TaskIntake(store: store, files: files) { await self.heldFromTheFirst($0, $1) }
+    }
     nonisolated var fileSystems: FileSystems { files.systems }
     nonisolated var now: ClockReading { environment.clock.now() }
     nonisolated var store: Store { environment.store }
     nonisolated var logger: Logger { environment.logger }
 
+    static func newToken() -> String {
+        UUID().uuidString.lowercased().filter { $0 != "-" }
+    }
+
     private func followWallClock() async {
         // Begin dates are wall-clock times, so a change of the clock may bring them closer.
         for await _ in environment.clock.wallClockChanges() { await schedule() }
     }
+
+    // MARK: - Start
+
+    /// Loads the user's settings and records the start of the service. Must be called once, before ``run()`` and before
+    /// the first request is answered. Otherwise that request would use other settings, and its journal entry would
+    /// precede the start.
+    ///
+    /// - Throws: ``StoreError`` if the rows cannot be read.
+    package func prepare() async throws(StoreError) {
+        let (limits, order) = try await store.write { [now = now] transaction in
+            if try transaction.sessionSettings(.terminal) == nil {
+                try transaction.putSession(.terminal, SessionSettings())
+            }
+            try transaction.deleteEmptyLanes()
+            try transaction.record(JournalEntry(time: now.date, decision: .serviceStarted))
+            return (try transaction.limits(), try transaction.order())
+        }
+        apply(limits, order)
+    }
+
+    /// Continues the work of the previous run of the service, even if that run crashed or was killed.
+    ///
+    /// - Throws: ``StoreError`` if the rows cannot be read.
+    private func recover() async throws(StoreError) {
+        try await store.reportUnreadableSessions(now, logger)
+        try await examineStarts()
+        try await settleFinishing()
+        try await forgetOldTasks()
+        try await files.removeOrphans(store)
+        try await files.removeHandledFiles(store)
+        try await files.removeUnusedCopies(store)
+    }
+
+    /// Deletes tasks that ended a month ago, so that the list does not grow without limit. The month is the time that
+    /// the service has seen pass, so a wrong wall clock does not cause deletions.
+    private func forgetOldTasks() async throws(StoreError) {
+        while true {
+            let old = try await store.read { [now = now] transaction in
+                try transaction.forgettableTasks(endedFor: Self.history, now: now, limit: 1_000)
+            }
+            guard !old.isEmpty else { return }
+            try await store.write { transaction in
+                for record in old { try transaction.delete(record.id) }
+            }
+            await files.remove(of: old)
+        }
+    }
+
+    /// The retention time of ended tasks, in seconds.
+    private static let history: Double = 30 * 86_400
 }

@@ -37,6 +37,17 @@ package struct ServiceBounds: Sendable {
         moment.conditions.network.connectivity == .portal && !record.needs.isLoopback
     }
 
+    /// Returns the rate in bytes per second below which a transfer of the task is slow.
+    package func leastPace(of record: TaskRecord) -> Double {
+        Pace.minimum(
+            ownLimit: record.request.rateLimit, serviceLimit: limits.rateLimit, transfers: limits.maximumTransfers)
+    }
+
+    /// Returns the seconds without a byte that are normal for a transfer of the task at its rate limits.
+    package func longestGap(of record: TaskRecord, running: Int) -> Double {
+        Pace.gap(ownLimit: record.request.rateLimit, serviceLimit: limits.rateLimit, running: running)
+    }
+
     /// Begins a request that asks a task's server to delete an upload. Allowed only while a network is available, and
     /// for a few requests at the same time.
     ///

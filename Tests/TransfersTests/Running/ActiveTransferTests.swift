@@ -14,7 +14,7 @@ import Testing
                 plan: ExchangePlan(partial: nil), policy: lenient, freshPath: directory.path("f"), bootID: "b",
                 wallSeconds: someTime)
         ) { _, _ in }
-        var transfer = ActiveTransfer(record: TaskMachineTests.record(), startedAt: 0)
+        let transfer = ActiveTransfer(TransferRun(record: TaskMachineTests.record(), startedAt: 0))
         transfer.run.admitted(TaskMachineTests.start)
         transfer.exchange = .download(receiver, NoHandle())
         _ = receiver.exchange(received: head(200, ["Content-Length": "1000"]))

@@ -17,11 +17,11 @@ struct TransferRunScene {
     static let lost = TransferFailure(.connectionLost, "gone")
     static let refused = TransferFailure(.httpStatus, "404", status: 404)
 
-    init(_ change: (inout TaskRecord) -> Void = { _ in }) {
+    init(inputs: [String: String] = [:], _ change: (inout TaskRecord) -> Void = { _ in }) {
         now = TaskMachineTests.start
         var record = TaskMachineTests.record()
         change(&record)
-        run = TransferRun(record: record, startedAt: now.bootSeconds)
+        run = TransferRun(record: record, startedAt: now.bootSeconds, inputs: inputs)
         run.admitted(now)
     }
 

@@ -10,11 +10,10 @@ import Transfers
     private static func wait(_ actions: [TransferAction]) -> StoredWait? { actions.compactMap(\.record).last?.wait }
 
     @Test func `The run hands a complete download over together with its journal entries`() {
-        var scene = TransferRunScene()
+        var scene = TransferRunScene(inputs: ["network": "wifi"])
         #expect(scene.run.exchangeBegan() == [])
         var partial = TransferRunScene.partial(0)
         partial.total = 10
-        scene.run.inputs = ["network": "wifi"]
         let response = ResponseSummary(status: 200, headers: [], httpVersion: "1.1")
         scene.run.accept(
             AcceptedResponse(
@@ -43,7 +42,7 @@ import Transfers
                 AcceptedResponse(
                     response: response, url: "http://h/", partial: partial, isLarge: false, offset: 0,
                     restart: number > 1 ? "lost" : nil), scene.now)
-            scene.run.record.received = bytes
+            scene.run.bytesCounted(bytes, length: bytes)
             _ = scene.ended(.trouble(TransferFailure(.truncated, "cut"), after: nil))
             record = scene.run.record
             if record.state.isTerminal { return (number, record) }
@@ -148,12 +147,12 @@ import Transfers
 
     @Test func `Worthless bytes are requested again at once only if they continued earlier bytes`() {
         var scene = TransferRunScene { $0.partial = TransferRunScene.partial(10) }
-        scene.run.startCount = 10
+        scene.run.requested(after: 10, scene.now)
         _ = scene.run.exchangeBegan()
         var actions = scene.ended(.worthless(TransferRunScene.lost))
         #expect(actions.compactMap(\.record).last?.partial?.lossReason == "gone")
         #expect(scene.saved() == [.ask])
-        scene.run.startCount = 0
+        scene.run.requested(after: 0, scene.now)
         _ = scene.run.exchangeBegan()
         actions = scene.ended(.worthless(TransferRunScene.lost))
         #expect(actions.compactMap(\.record).last?.partial == nil)
@@ -164,7 +163,7 @@ import Transfers
         for hold in [nil, WaitReason.network] {
             var scene = TransferRunScene()
             _ = scene.run.exchangeBegan()
-            scene.run.connectionCheck = ConnectionCheck(count: 0, until: 200)
+            scene.run.doubtConnection(count: 0, awaitsResponse: false, awake: 195)
             scene.hold = hold
             let actions = scene.troubled(TransferRunScene.lost)
             #expect(actions.flatMap(\.entries).contains { $0.decision == .reconnected } == (hold == nil))
@@ -175,13 +174,13 @@ import Transfers
     @Test func `A connection that receives no bytes during its check is cancelled and replaced`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()
-        scene.run.connectionCheck = ConnectionCheck(count: 5, until: 200)
+        scene.run.doubtConnection(count: 5, awaitsResponse: false, awake: 195)
         #expect(scene.run.probationTick(count: 5, awaitsResponse: false, awake: 199) == [])
         #expect(scene.run.probationTick(count: 5, awaitsResponse: false, awake: 200) == [.cancel])
         #expect(scene.ended(.interrupted) == [.syncFile])
         #expect(scene.synced().flatMap(\.entries).map(\.decision) == [.reconnected])
         #expect(scene.saved() == [.ask])
-        scene.run.connectionCheck = ConnectionCheck(count: 5, until: 200)
+        scene.run.doubtConnection(count: 5, awaitsResponse: false, awake: 195)
         #expect(scene.run.probationTick(count: 6, awaitsResponse: false, awake: 300) == [])
         #expect(scene.run.connectionCheck == nil)
     }
@@ -189,7 +188,7 @@ import Transfers
     @Test func `The check of a silent connection ends even while the transfer is being stopped`() {
         var scene = TransferRunScene()
         _ = scene.run.exchangeBegan()
-        scene.run.connectionCheck = ConnectionCheck(count: 5, until: 200)
+        scene.run.doubtConnection(count: 5, awaitsResponse: false, awake: 195)
         #expect(scene.run.interrupt(.hold(.network, detail: nil, inputs: [:])) == [.cancel])
         #expect(scene.run.probationTick(count: 5, awaitsResponse: false, awake: 200) == [])
         #expect(scene.run.connectionCheck == nil, "who waits for its end would not wait")
@@ -291,14 +290,14 @@ import Transfers
         var scene = TransferRunScene()
         #expect(scene.run.beginningNoted(scene.now) == [])
         _ = scene.run.exchangeBegan()
-        scene.run.entries = [JournalEntry(time: scene.now.date, decision: .started)]
+        scene.run.note(.started, nil, scene.now)
         #expect(scene.run.beginningNoted(scene.now) == [])
         scene.now.bootSeconds += TransferRun.briefSeconds
         let actions = scene.run.beginningNoted(scene.now)
         #expect(Self.kinds(actions) == [.note] && actions.flatMap(\.entries).map(\.decision) == [.started])
         #expect(scene.run.isNoted && scene.run.beginningNoted(scene.now) == [])
         // An earlier checkpoint of a download or upload commits the start, too.
-        scene.run.entries = [JournalEntry(time: scene.now.date, decision: .started)]
+        scene.run.note(.started, nil, scene.now)
         let told = scene.run.checkpointed(true, received: 0, synced: 0, scene.now).flatMap(\.entries).map(\.decision)
         #expect(told == [.started] && scene.run.entries.isEmpty)
     }
@@ -308,7 +307,7 @@ import Transfers
         _ = scene.run.exchangeBegan()
         let map = SegmentMap(total: 1_000_000, count: 10, synced: 10)
         let actions = scene.run.segmentsEnded(
-            .plain(reason: "The server sends everything"), map, at: nil, scene.context, &scene.hosts)
+            .plain(reason: "The server sends everything"), map, isRecorded: true, at: nil, scene.context, &scene.hosts)
         #expect(actions == [.cutFile(to: 10)])
         let next = scene.run.cut(true, scene.context, &scene.hosts)
         #expect(next.flatMap(\.entries).map(\.decision) == [.undivided])
@@ -326,7 +325,8 @@ import Transfers
             $0.received = map.count
         }
         _ = scene.run.exchangeBegan()
-        let actions = scene.run.segmentsEnded(.refused(conclusion), map, at: nil, scene.context, &scene.hosts)
+        let actions = scene.run.segmentsEnded(
+            .refused(conclusion), map, isRecorded: true, at: nil, scene.context, &scene.hosts)
         return (actions, scene)
     }
 
@@ -351,7 +351,6 @@ import Transfers
 
     @Test func `An upload sends its parts without commits in between, except for journal entries`() {
         var scene = TransferRunScene()
-        scene.run.entries = []
         _ = scene.run.exchangeBegan()
         #expect(scene.run.uploadGoesOn(isQueried: false, scene.context, &scene.hosts) == [.ask])
         _ = scene.run.exchangeBegan()

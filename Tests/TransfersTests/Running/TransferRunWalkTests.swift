@@ -77,7 +77,9 @@ import Transfers
             case 1:
                 let isSynced = random.chance(0.9)
                 carryOut(scene.run.checkpointed(isSynced, received: 2_000, synced: 2_000, scene.now), isEnd: false)
-            case 2: scene.run.connectionCheck = ConnectionCheck(count: 0, until: scene.now.awakeSeconds)
+            case 2:
+                let awake = scene.now.awakeSeconds - ConnectionCheck.length
+                scene.run.doubtConnection(count: 0, awaitsResponse: false, awake: awake)
             case 3:
                 let (moves, awaits) = (random.chance(0.5), random.chance(0.2))
                 carryOut(
@@ -150,7 +152,9 @@ import Transfers
                     nil, .whole, .plain(reason: "plain"), .trouble(failure, notBefore: nil), .refused(conclusion),
                 ]
                 let end = ends[random.number(0..<ends.count)]
-                carryOut(scene.run.segmentsEnded(end, map, at: point, scene.context, &scene.hosts), isEnd: true)
+                carryOut(
+                    scene.run.segmentsEnded(
+                        end, map, isRecorded: random.chance(0.5), at: point, scene.context, &scene.hosts), isEnd: true)
             } else {
                 carryOut(scene.ended(conclusion, hasFile: random.chance(0.9), at: point), isEnd: true)
             }

@@ -13,6 +13,39 @@ package struct UploadConclusion: Hashable, Sendable {
 
 /// The steps after the server's last response to an upload.
 extension TransferRun {
+    /// Handles the end of an upload request.
+    mutating func uploadEnded(
+        _ end: UploadEnd, _ context: RunContext, _ hosts: inout HostTable
+    ) -> [TransferAction] {
+        let acknowledged = end.resource?.offset ?? 0
+        var restart: String?
+        if case .startAgain(let reason)? = end.verdict { restart = reason }
+        uploadCame(
+            to: end.resource, restart: restart,
+            sent: end.verdict == .finished ? max(end.handedOver, acknowledged) : acknowledged, context.now)
+        let point = end.exchange.placeOfFailure
+        switch (end.exchange.outcome, end.verdict) {
+        case (.challenged(let challenge), _): return questioned(challenge)
+        case (.cancelled, _) where stopping != nil || end.verdict == nil: return interrupted(context, &hosts)
+        case (_, _) where end.change != nil:
+            return end.change.map { uploadFailed($0, context, &hosts) } ?? []
+        case (.failed(let failure), nil): return troubled(failure, at: point, context, &hosts)
+        case (_, nil):
+            let silence = TransferFailure(.protocolError, "The server sent no response.")
+            return troubled(silence, at: point, context, &hosts)
+        case (_, .finished?):
+            guard let head = end.exchange.head, let answer = end.answer else { return [] }
+            return uploadAnswered(head, answer, context, &hosts)
+        case (_, .proceed?), (_, .askAgain?), (_, .startAgain?):
+            let othersMayStart = hosts.answered(context.way, began: startedAt)
+            return (othersMayStart ? [.admitOthers] : []) + uploadGoesOn(isQueried: end.isQuery, context, &hosts)
+        case (_, .retryLater(let failure, let after)?):
+            return troubled(failure, after: after, at: point, context, &hosts)
+        case (_, .doubt(let failure)?): return troubled(failure, context, &hosts)
+        case (_, .fail(let failure)?): return uploadFailed(failure, context, &hosts)
+        }
+    }
+
     /// Ends the task after the server's response. If the response reports a temporary error and the task requests
     /// retries, the task waits instead.
     package mutating func uploadAnswered(
@@ -83,8 +116,7 @@ extension TransferRun {
     private mutating func end(
         _ conclusion: UploadConclusion, file: String?, _ now: ClockReading
     ) -> [TransferAction] {
-        let before = record
-        recordBeforeEnd = before
+        recordBeforeEnd = record
         record.received = conclusion.body.count
         entries = conclusion.entries
         if let failure = conclusion.failure {
@@ -93,13 +125,13 @@ extension TransferRun {
             entries += apply(.finish(nil), now)
             entries += apply(.complete(file: file, verified: []), now)
         }
-        phase = .concluding(conclusion, before: before)
+        phase = .concluding(conclusion)
         return flush()
     }
 
     /// Handles the result of committing the end of an upload.
     mutating func concluded(
-        _ isSaved: Bool, _ conclusion: UploadConclusion, before: TaskRecord, _ context: RunContext
+        _ isSaved: Bool, _ conclusion: UploadConclusion, _ context: RunContext
     ) -> [TransferAction] {
         guard !isSaved else {
             phase = .released
@@ -111,7 +143,7 @@ extension TransferRun {
         }
         // The upload is complete but not committed, so after a crash it would be sent again. The service therefore
         // tries to commit until that works.
-        record = before
+        record = shown
         recordBeforeEnd = nil
         entries = conclusion.entries
         phase = .pausing(conclusion)

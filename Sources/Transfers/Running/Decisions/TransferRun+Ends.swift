@@ -52,11 +52,15 @@ extension TransferRun {
     ///
     /// - Parameters:
     ///   - map: the bytes on disk.
+    ///   - isRecorded: whether the row says that bytes may follow gaps.
     ///   - point: the point of the last failure.
     package mutating func segmentsEnded(
-        _ conclusion: SegmentsConclusion?, _ map: SegmentMap, at point: FailurePoint?, _ context: RunContext,
-        _ hosts: inout HostTable
+        _ conclusion: SegmentsConclusion?, _ map: SegmentMap, isRecorded: Bool, at point: FailurePoint?,
+        _ context: RunContext, _ hosts: inout HostTable
     ) -> [TransferAction] {
+        record.received = map.count
+        record.partial?.synced = map.synced.prefix
+        if isRecorded { record.partial?.segments = map }
         switch conclusion {
         case .whole?:
             record.partial?.segments = nil
@@ -95,14 +99,10 @@ extension TransferRun {
             let failure = TransferFailure(.inputOutput, "The file cannot be truncated to its contiguous beginning.")
             return troubled(failure, context, &hosts)
         }
-        let plain = map.cutToPrefix()
-        record.partial?.segments = nil
-        record.partial?.synced = plain.synced.prefix
-        record.partial?.length = plain.count
-        record.received = plain.count
+        keepContiguousBytes(of: map)
+        record.received = map.prefix
         let condition = record.partial.flatMap { RangeCondition(rawValue: $0.condition) } ?? .unusable
-        entries.append(
-            JournalEntry(time: context.now.date, decision: .undivided, task: record.id, detail: "\(reason)."))
+        note(.undivided, "\(reason).", context.now)
         return again(condition, reason, context, &hosts)
     }
 
@@ -118,10 +118,7 @@ extension TransferRun {
         return entries.isEmpty ? goOn(context, &hosts) : save()
     }
 
-    /// Handles a challenge during an upload that only the task's app can answer.
-    package mutating func uploadQuestioned(_ challenge: Challenge) -> [TransferAction] { questioned(challenge) }
-
-    private mutating func questioned(_ challenge: Challenge) -> [TransferAction] {
+    mutating func questioned(_ challenge: Challenge) -> [TransferAction] {
         phase = .questioned
         return [.question(challenge)]
     }
@@ -140,11 +137,6 @@ extension TransferRun {
         hosts.abandoned(context.way, began: startedAt)
         phase = .released
         return [.release]
-    }
-
-    /// Handles the end of an upload request that the service itself has ended.
-    package mutating func uploadStopped(_ context: RunContext, _ hosts: inout HostTable) -> [TransferAction] {
-        interrupted(context, &hosts)
     }
 
     /// Sends another request at once, a limited number of times. Without a condition, the request is for the whole

@@ -37,7 +37,7 @@ package struct TransferRun: Sendable {
         indirect case closing(discards: TaskRecord?)
         case handedOver
         case keepingBody(UploadConclusion)
-        indirect case concluding(UploadConclusion, before: TaskRecord)
+        case concluding(UploadConclusion)
         case pausing(UploadConclusion)
         case questioned
         case released
@@ -45,49 +45,53 @@ package struct TransferRun: Sendable {
 
     package internal(set) var phase = Phase.preparing
     /// The record in the store, with the results of the current exchange.
-    @CopyOnWrite package var record: TaskRecord
+    @CopyOnWrite package internal(set) var record: TaskRecord
     /// The start of the attempt, in boot seconds.
     package let startedAt: Double
     /// The URLs of a download, in the order in which they are requested.
-    package var round: SourceRound
+    package internal(set) var round: SourceRound
     /// The reason why the service ends the exchange; nil while the exchange may run.
-    package internal(set) var stopping: Interruption?
+    package private(set) var stopping: Interruption?
     /// The connection check in progress.
-    package var connectionCheck: ConnectionCheck?
+    package internal(set) var connectionCheck: ConnectionCheck?
     /// The values that led to the admission, for the journal entry about it.
-    package var inputs: [String: String] = [:]
+    private let inputs: [String: String]
     /// The number of immediate requests since the task was started, or since the URL changed.
     package internal(set) var repetitions = 0
     /// The number of bytes when the last exchange began, or for an upload when the task started. Progress is counted
     /// from this number.
-    package var startCount: Int64 = 0
+    package internal(set) var startCount: Int64 = 0
     /// Whether the row says that this attempt has begun.
-    package var isNoted = false
+    package private(set) var isNoted = false
     /// The last sync of bytes, in boot seconds.
-    package var checkpointAt: Double
+    var checkpointAt: Double
     /// Whether the record describes the response that is being received.
-    package var isAccepted = false
+    package internal(set) var isAccepted = false
     /// Whether the response that is being received began at byte 0.
     private(set) var isFromStart = false
     /// The row's description of the bytes on disk. The run keeps this description while it tries mirrors from which the
     /// download may resume.
     @CopyOnWrite package internal(set) var ownPartial: PartialFile? = nil
     /// The start of the current exchange, and the time of its accepted response, in boot seconds.
-    package var begunAt: Double = 0
-    package var answeredAt: Double?
+    package internal(set) var begunAt: Double = 0
+    package internal(set) var answeredAt: Double?
     /// The reason, found in a response, why only one connection can be used.
-    package var singleReason: String?
+    package internal(set) var singleReason: String?
     /// Whether the bytes came over several connections.
-    package var wasDivided = false
+    package internal(set) var wasDivided = false
     /// The journal entries for the next commit.
-    package var entries: [JournalEntry] = []
+    package internal(set) var entries: [JournalEntry] = []
     private var faults: [IllegalTransition] = []
     /// The record as it was before the run decided how the task ends; nil before that decision.
     @CopyOnWrite var recordBeforeEnd: TaskRecord? = nil
 
-    package init(record: TaskRecord, startedAt: Double) {
+    /// Creates the run of a task that is about to start.
+    ///
+    /// - Parameter inputs: the values that led to the admission.
+    package init(record: TaskRecord, startedAt: Double, inputs: [String: String] = [:]) {
         var record = record
         self.startedAt = startedAt
+        self.inputs = inputs
         checkpointAt = startedAt
         // Rows that older versions of the service wrote may have mirrors with any method.
         let mirrors = record.request.isHarmlessElsewhere ? record.request.mirrors ?? [] : []
@@ -132,6 +136,9 @@ package struct TransferRun: Sendable {
         return phase == .exchanging ? [.cancel] : []
     }
 
+    /// Records that the row says that this attempt has begun.
+    package mutating func attemptNoted() { isNoted = true }
+
     /// Records the server's accepted response.
     package mutating func accept(_ accepted: AcceptedResponse, _ now: ClockReading) {
         isAccepted = true
@@ -171,17 +178,11 @@ package struct TransferRun: Sendable {
             hosts.abandoned(context.way, began: startedAt)
             phase = .released
             return [.release]
-        case .concluding(let conclusion, let before):
-            return concluded(isSaved, conclusion, before: before, context)
+        case .concluding(let conclusion): return concluded(isSaved, conclusion, context)
         case .preparing, .exchanging, .syncing, .cutting, .handedOver, .keepingBody, .pausing, .questioned, .released:
             assertionFailure("Task \(record.id) was committed, but its run is in the phase \(phase).")
             return []
         }
-    }
-
-    /// Adopts a stop that was requested after this copy of the run was made.
-    mutating func keepStop(of latest: TransferRun) {
-        if let interruption = latest.stopping { stopping = interruption }
     }
 
     /// Stops waiting for an exchange or sync that is blocked by a silent file system, because the task has to stop.

@@ -1,4 +1,5 @@
 package import NightshiftAPI
+import Store
 
 /// The body of the last response to an upload.
 package enum AnswerBody: Hashable, Sendable {
@@ -49,4 +50,20 @@ package struct UploadAnswer: Hashable, Sendable {
             return nil
         }
     }
+}
+
+/// The facts about an upload request that has ended.
+struct UploadEnd: Sendable {
+    var exchange: ExchangeEnd
+    /// The meaning of the response; nil for an ordinary failure.
+    var verdict: UploadVerdict?
+    var answer: UploadAnswer?
+    /// The change of a file while it was sent.
+    var change: TransferFailure?
+    /// The upload as the server stores it.
+    var resource: UploadResource?
+    /// The number of bytes of the whole body that were handed to the connection.
+    var handedOver: Int64
+    /// Whether the request asked the server for its offset.
+    var isQuery: Bool
 }

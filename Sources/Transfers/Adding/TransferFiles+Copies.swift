@@ -5,11 +5,11 @@ import Store
 import Synchronization
 
 /// Copies of upload files, made before their tasks are accepted.
-extension TransferService {
+extension TransferFiles {
     /// Copies the files of uploads that have no copy yet.
     ///
     /// - Returns: the new copies, which must be removed if the tasks are not accepted.
-    nonisolated func takeCopies(of records: inout [TaskRecord]) async throws(Problem) -> [UploadSource] {
+    func takeCopies(of records: inout [TaskRecord]) async throws(Problem) -> [UploadSource] {
         let wanted = records.indices.filter {
             records[$0].sentFiles?.files.contains { !$0.isSnapshot } == true
         }
@@ -18,18 +18,12 @@ extension TransferService {
         for index in wanted {
             let (files, policy) = (records[index].sentFiles, records[index].request.snapshot ?? .reflink)
             guard let files else { continue }
-            let sources = sources
             let path = files.files.first?.path ?? ""
-            let copied: Result<UploadSource?, TransferFailure>? =
-                if let place = fileSystems.place(of: path) {
-                    await fileSystems.run(place, .source, path) {
-                        sources.copy(files, policy)
-                    } late: {
-                        if case .success(let copy?) = $0 { sources.remove(copy) }
-                    }
-                } else {
-                    await disks.copy.run { sources.copy(files, policy) }
-                }
+            let copied = await run(at: systems.place(of: path), .source, path, on: disks.copy) {
+                sources.copy(files, policy)
+            } late: {
+                if case .success(let copy?) = $0 { sources.remove(copy) }
+            }
             guard let result = copied else {
                 for source in taken { sources.remove(source) }
                 throw .unavailable("The service is stopping.")
@@ -51,7 +45,7 @@ extension TransferService {
     /// these files.
     ///
     /// - Throws: a problem that names a path whose file system does not respond.
-    nonisolated func expectSources(of task: TaskRequest) async throws(Problem) {
+    func expectSources(of task: TaskRequest) async throws(Problem) {
         let paths = [task.source].compactMap(\.self) + (task.form ?? []).compactMap(\.source)
         for path in paths where !(await answers(path)) {
             throw .unavailable("The file system of '\(path)' does not respond. Try again when it responds.")
@@ -60,23 +54,23 @@ extension TransferService {
 
     /// Returns whether the file system of a path responds now. The service's own file system always counts as
     /// responding.
-    nonisolated func answers(_ path: String) async -> Bool {
-        guard let place = fileSystems.place(of: path) else { return true }
-        guard fileSystems.silence(of: place) == nil else { return false }
+    func answers(_ path: String) async -> Bool {
+        guard let place = systems.place(of: path) else { return true }
+        guard systems.silence(of: place) == nil else { return false }
         return await answers(place, path)
     }
 
     /// Returns whether a file system responds before it counts as silent.
-    private nonisolated func answers(_ place: FileSystemKey, _ path: String) async -> Bool {
+    private func answers(_ place: FileSystemKey, _ path: String) async -> Bool {
         await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
             let waiting = FirstAnswer(continuation)
-            fileSystems.post(place, .source, path) {
+            systems.post(place, .source, path) {
                 _ = FileIdentity(path: path)
                 waiting.resume(returning: true)
             }
             Task {
-                let until = now.bootSeconds + HangWatch.timeout
-                try? await environment.clock.sleep(untilBootSeconds: until)
+                let until = clock.now().bootSeconds + HangWatch.timeout
+                try? await clock.sleep(untilBootSeconds: until)
                 waiting.resume(returning: false)
             }
         }

@@ -5,8 +5,52 @@ package import NightshiftAPI
 package import Sessions
 import Store
 
-/// Messages for apps: delivered as a stream, and deleted when the app has handled them.
+/// Streams of journal entries and of messages for apps. Messages are deleted when the app has handled them.
 extension TransferService {
+    // MARK: - Journal
+
+    /// Returns a stream of the journal, starting at an entry and including new entries as they are written. Progress
+    /// reports arrive between the entries.
+    package nonisolated func events(_ query: EventQuery) async throws(Problem) -> AsyncStream<ServiceEvent> {
+        var cursor = query.lastEventID ?? store.journalSignal.last
+        var first: [ServiceEvent] = []
+        if let last = query.lastEventID {
+            let oldest = try await store.ask { try $0.firstJournalEntry() }
+            // Entries that the reader has not received were deleted, or the reader's last entry belongs to another
+            // database.
+            if last > store.journalSignal.last || last + 1 < oldest ?? 0 {
+                cursor = store.journalSignal.last
+                first = [.reset(lastEntry: cursor)]
+            }
+        }
+        let reader = StoredEventReader(journal(query), after: cursor, first: first)
+        return AsyncStream(unfolding: { await reader.next() })
+    }
+
+    private nonisolated func journal(_ query: EventQuery) -> StoredEventReader<ServiceEvent>.Source {
+        // A query with thousands of ids costs more than reading all entries and dropping the unwanted ones.
+        let named = query.tasks.flatMap { $0.count <= Self.namedTasks ? $0 : nil }
+        return StoredEventReader<ServiceEvent>.Source(
+            signal: store.journalSignal, page: 256,
+            rows: { after, limit in
+                let entries = try? await self.store.read { transaction in
+                    try transaction.journal(after: after, tasks: named, session: query.session, limit: limit)
+                }
+                return entries?.map { entry in
+                    let isWanted = query.tasks.map { $0.contains(entry.task ?? TaskID(0)) } ?? true
+                    return StoredEventReader.Row(id: entry.id, event: isWanted ? .journal(entry) : nil)
+                }
+            },
+            progress: { query.progress ? await self.progress(of: query.tasks, session: query.session) : nil },
+            report: { .progress($0) }, isOver: { await self.isStopping })
+    }
+
+    /// The maximum number of tasks that the query names. If the query would name more tasks, the stream filters the
+    /// entries itself.
+    private static let namedTasks = 32
+
+    // MARK: - Messages
+
     /// Returns the session's messages, stored ones first and then new ones, with progress in between.
     ///
     /// Only one process reads at a time. Another process is refused while the first process lives and reads. The same
@@ -63,22 +107,9 @@ extension TransferService {
         guard ids.count <= Limits.tasksPerRequest else {
             throw .invalid("A request can name at most \(Limits.tasksPerRequest) messages.", pointer: "/messages")
         }
-        let ended = try await change { transaction -> Result<[TaskRecord], Problem> in
-            var ended: [TaskRecord] = []
-            for id in ids {
-                // If the message is missing, it was acknowledged earlier.
-                guard let row = try transaction.messageRow(id, of: session), row.kind?.isQuestion != true else {
-                    continue
-                }
-                try transaction.deleteMessage(id)
-                if let message = row.message, message.kind == .ended { ended.append(message.task) }
-            }
-            return .success(ended)
-        }
+        let ended = try await store.change { try $0.acknowledge(ids, of: session) }
         if !ended.isEmpty { await forgetAnswers(session, of: ended.map(\.id)) }
-        for record in ended {
-            if let file = record.file, file.hasPrefix(environment.paths.files.path) { unlink(file) }
-        }
+        for record in ended { files.removeKept(of: record) }
     }
 
     /// Deletes the session's messages up to one that the app has handled.
@@ -88,7 +119,7 @@ extension TransferService {
         let session = SessionID(app: app, identifier: identifier)
         var after: Int64 = 0
         while after < last {
-            let ids = try await ask { [after] transaction in
+            let ids = try await store.ask { [after] transaction in
                 try transaction.messageRows(session, after: after, limit: Limits.pageSize).map(\.id)
             }
             guard let end = ids.last else { return }
