@@ -194,7 +194,7 @@ import Testing
     @Test(arguments: [
         "Sources/Scheduler", "Sources/Transfers/Exchange", "Sources/Transfers/Running/Decisions",
         "Sources/Apps/Machine", "Sources/Refresh/State", "Sources/Location/State", "Sources/Push/State",
-        "Sources/Notifications/State", "Sources/Nightshift/Session/Machine",
+        "Sources/Notifications/State", "Sources/Nightshift/Connection/Machine", "Sources/Nightshift/Session/Machine",
         "Sources/Simulation",
     ])
     func `Decisions read no clock, no random number and no global state`(folder: String) throws {

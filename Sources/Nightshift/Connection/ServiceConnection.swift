@@ -36,36 +36,12 @@ package final class ServiceConnection: Sendable {
     private let queue = DispatchQueue(label: "nightshift.channel")
     private let state = Mutex(State())
 
-    fileprivate struct State: Sendable {
-        var hello: ProcessHello?
-        /// The name of the last channel (``ProcessHello/channel``), which may not be ready yet.
-        var channel: String?
-        var reader: EventReader?
-        /// Whether this process dropped the current channel itself. In that case, the end of the channel does not count
-        /// as a failure of the service.
-        var isDropped = false
-        /// Whether an attempt to open the channel is running or scheduled.
-        var isOpening = false
-        /// The number of the current attempt. The number distinguishes this attempt from earlier attempts that were
-        /// delayed.
-        var attempt = 0
-        /// Whether an attempt has failed since the channel was last open. In that case, a caller that fails fast does
-        /// not wait for the next attempt.
-        var isUnreachable = false
-        /// The name of the channel on which a request timed out. The value is nil if the service has answered since
-        /// then.
-        var doubted: String?
-        var isClosed = false
-        /// Whether the service announced that it is stopping. In that case, the library starts the service again only
-        /// when the app makes a new request.
-        var wasStopped = false
-        var pause: Duration = .zero
-        /// The reason for the failure of the last attempt.
-        var trouble: String?
-        /// The threads that wait for the channel.
-        var waiters: [DispatchSemaphore] = []
-        /// The threads that wait only until the current attempt ends, whether or not the attempt opens a channel.
-        var hastyWaiters: [DispatchSemaphore] = []
+    private struct State: Sendable {
+        var machine = ChannelMachine()
+        /// The reader of the channel's stream, with the machine's number of the attempt that made it.
+        var reader: (attempt: Int, stream: EventReader)?
+        /// The threads that wait for the channel. The key is the machine's number of the waiter.
+        var waiters: [Int: DispatchSemaphore] = [:]
     }
 
     /// The one connection of this process, configured by the environment.
@@ -191,7 +167,8 @@ package final class ServiceConnection: Sendable {
                 message = failure.message
             }
             guard ContinuousClock.now + pause < deadline, isWanted() else {
-                doubt(hello)
+                // The service was too slow, or this process was frozen.
+                apply { $0.machine.doubt(hello) }
                 throw ServiceUnreachable(message: message)
             }
             Thread.sleep(forTimeInterval: Double(pause.components.attoseconds) / 1e18)
@@ -199,35 +176,22 @@ package final class ServiceConnection: Sendable {
         }
     }
 
-    /// Handles a request that timed out on an open channel, because the service was too slow or this process was
-    /// frozen. Unsent reports are sent when the service answers again. They do not wait for the next channel, because
-    /// that channel may open much later.
-    private func doubt(_ hello: ProcessHello) {
-        let isNew = state.withLock { state in
-            guard state.hello?.channel == hello.channel, state.doubted != hello.channel else { return false }
-            state.doubted = hello.channel
-            return true
-        }
-        if isNew { lookAgain(at: hello, after: Self.firstLook) }
-    }
-
-    private func lookAgain(at hello: ProcessHello, after pause: Duration) {
+    /// Sends unsent reports when the service answers again. The reports do not wait for the next channel, because that
+    /// channel may open much later.
+    private func check(_ hello: ProcessHello, after pause: Duration) {
         // The check does not run on the channel's queue, so that the queue can still handle events of the channel.
-        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int(pause.components.seconds))) { [weak self] in
-            guard let self, isOpen(hello) else { return }
+        DispatchQueue.global().async(after: pause) { [weak self] in
+            guard let self, state.withLock({ $0.machine.isOpen(hello) }) else { return }
             do {
                 _ = try client.on(hello.channel).wait(for: .status, within: Self.lookTimeout)
             } catch let problem as Problem where problem.status != 503 {
                 // A refusal shows that the service answers.
             } catch {
-                return lookAgain(at: hello, after: min(pause * 2, Self.lastLook))
+                return check(hello, after: min(pause * 2, Self.lastLook))
             }
-            state.withLock { if $0.doubted == hello.channel { $0.doubted = nil } }
-            if isOpen(hello) { onReconnect() }
+            apply { $0.machine.answered(hello) }
         }
     }
-
-    private func isOpen(_ hello: ProcessHello) -> Bool { state.withLock { $0.hello?.channel == hello.channel } }
 
     /// The first pause before the service is checked again. Each further pause is twice as long as the previous pause,
     /// up to `lastLook`.
@@ -252,28 +216,54 @@ package final class ServiceConnection: Sendable {
 
     // MARK: - The channel
 
+    /// Sends an input to the machine, and executes the actions that it returns.
+    private func apply(_ input: (inout State) -> [ChannelAction]) {
+        execute(state.withLock { input(&$0) })
+    }
+
+    private func execute(_ actions: [ChannelAction]) {
+        for action in actions {
+            switch action {
+            case .connect(let attempt, let pause): queue.async(after: pause) { [self] in connect(attempt) }
+            case .stopReading(let attempt):
+                state.withLock { $0.reader?.attempt == attempt ? $0.reader?.stream : nil }?.cancel()
+            case .resume(let numbers):
+                let waiters = state.withLock { state in
+                    numbers.compactMap { state.waiters.removeValue(forKey: $0) }
+                }
+                for waiter in waiters { waiter.signal() }
+            case .report(let trouble):
+                Notice.print(
+                    "The service cannot be reached. Transfers and background tasks wait for it. 'nightshift service "
+                        + "start' starts it, and 'nightshift doctor' shows what is wrong. \(trouble)")
+            case .reportReconnect: onReconnect()
+            case .check(let hello): check(hello, after: Self.firstLook)
+            }
+        }
+    }
+
     /// Waits until the channel is open, and returns the service's greeting. The greeting names the app that this
     /// process belongs to.
     @discardableResult
     package func openChannel(until deadline: ContinuousClock.Instant, hasty: Bool = false) throws -> ProcessHello {
         while true {
             let waiter = DispatchSemaphore(value: 0)
-            let (hello, trouble, isClosed, isHopeless) = state.withLock { state in
-                let isHopeless = hasty && state.isUnreachable
-                if state.hello == nil && !state.isClosed && !isHopeless {
-                    if hasty { state.hastyWaiters.append(waiter) } else { state.waiters.append(waiter) }
-                    open(&state, after: .zero)
-                }
-                return (state.hello, state.trouble, state.isClosed, isHopeless)
+            let (access, trouble, actions) = state.withLock { state in
+                let (access, actions) = state.machine.requestAccess(failsFast: hasty)
+                if case .waiting(let number) = access { state.waiters[number] = waiter }
+                return (access, state.machine.trouble, actions)
             }
-            if let hello { return hello }
-            if isClosed { throw CancellationError() }
-            if isHopeless { throw ServiceUnreachable(message: trouble ?? "The service cannot be reached.") }
-            let left = deadline - .now
-            if left <= .zero || !waiter.wait(within: left) {
+            execute(actions)
+            switch access {
+            case .open(let hello): return hello
+            case .closed: throw CancellationError()
+            case .unreachable: throw ServiceUnreachable(message: trouble ?? "The service cannot be reached.")
+            case .waiting(let number):
+                let left = deadline - .now
+                if left > .zero, waiter.wait(within: left) { continue }
                 state.withLock { state in
-                    state.waiters.removeAll { $0 === waiter }
-                    state.hastyWaiters.removeAll { $0 === waiter }
+                    state.machine.stopWaiting(number)
+                    state.waiters[number] = nil
                 }
                 throw ServiceUnreachable(message: trouble ?? "The service does not respond.")
             }
@@ -283,103 +273,59 @@ package final class ServiceConnection: Sendable {
     /// Disconnects from the service as if the process had ended. Afterwards, the connection delivers and sends nothing,
     /// and does not reconnect.
     package func close() {
-        let (reader, waiters) = state.withLock { state in
-            state.isClosed = true
-            state.hello = nil
-            return (state.reader, state.takeWaiters())
-        }
-        reader?.cancel()
-        for waiter in waiters { waiter.signal() }
+        apply { $0.machine.close() }
         sessions.abandonAll()
     }
 
     /// Makes an immediate attempt to open the channel, because the app makes a new request. The attempt may start a
     /// service that was stopped.
-    func wake() {
-        state.withLock { state in
-            guard state.wasStopped else { return }
-            state.wasStopped = false
-            state.isUnreachable = false
-            state.pause = .zero
-            guard state.hello == nil, state.reader == nil, !state.isClosed else { return }
-            state.isOpening = false
-            open(&state, after: .zero)
-        }
-    }
+    func wake() { apply { $0.machine.wake() } }
 
     /// Drops a channel that the service no longer knows. The next channel is opened immediately.
     ///
     /// - Parameter hello: The greeting of the channel to drop. A newer channel is not affected.
-    package func dropChannel(_ hello: ProcessHello) {
-        let reader = state.withLock { state -> EventReader? in
-            guard state.channel == hello.channel else { return nil }
-            state.hello = nil
-            state.isDropped = true
-            return state.reader
-        }
-        reader?.cancel()
-    }
+    package func dropChannel(_ hello: ProcessHello) { apply { $0.machine.drop(hello) } }
 
-    private func open(_ state: inout State, after pause: Duration) {
-        guard !state.isOpening, !state.isClosed else { return }
-        state.isOpening = true
-        state.attempt += 1
-        let attempt = state.attempt
-        let milliseconds = Int(pause.components.seconds * 1_000 + pause.components.attoseconds / 1_000_000_000_000_000)
-        queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [self] in connect(attempt) }
-    }
-
+    /// Makes an attempt to open the channel. Runs on ``queue``.
     private func connect(_ attempt: Int) {
-        guard isDue(attempt) else { return }
+        let (isDue, wasStopped) = state.withLock { ($0.machine.isDue(attempt), $0.machine.wasStopped) }
+        guard isDue else { return }
+        if wasStopped, ServiceSocket.state(of: launcher.socket) != .accepting {
+            return ended(attempt, trouble: "The service was stopped.")
+        }
         do {
-            if state.withLock(\.wasStopped), ServiceSocket.state(of: launcher.socket) != .accepting {
-                if isDue(attempt) { ended(trouble: "The service was stopped.") }
-                return
-            }
             try launcher.waitUntilRunning()
         } catch {
-            if isDue(attempt) { ended(trouble: (error as? ServiceUnusable)?.message ?? "\(error)") }
-            return
+            return ended(attempt, trouble: (error as? ServiceUnusable)?.message ?? "\(error)")
         }
-        guard isDue(attempt) else { return }
+        guard state.withLock({ $0.machine.isDue(attempt) }) else { return }
         let reader = EventReader(client: client, source: channelSource, queue: queue) { [weak self] event in
             self?.receive(event)
         } onEnd: { [weak self] end in
             if case .refused(let problem) = end {
-                self?.ended(trouble: problem.detail ?? problem.title)
+                self?.ended(attempt, trouble: problem.detail ?? problem.title)
             } else {
-                self?.ended(trouble: "The service closed the connection before its response was complete.")
+                self?.ended(attempt, trouble: "The service closed the connection before its response was complete.")
             }
         }
-        state.withLock { $0.reader = reader }
-    }
-
-    /// Returns whether `attempt` is still the current attempt and has no reader yet. ``wake()`` may have started
-    /// another attempt meanwhile.
-    private func isDue(_ attempt: Int) -> Bool {
-        state.withLock { !$0.isClosed && $0.attempt == attempt && $0.reader == nil }
+        let isWanted = state.withLock { state in
+            guard state.machine.connected(attempt) else { return false }
+            state.reader = (attempt, reader)
+            return true
+        }
+        if !isWanted { reader.cancel() }
     }
 
     private func receive(_ event: ServerSentEvent) {
         let data = Data(event.data.utf8)
         if event.name == "hello", let hello = try? JSON.decodeKnown(ProcessHello.self, from: data) {
-            state.withLock { $0.channel = hello.channel }
+            state.withLock { $0.machine.greeted(hello) }
             guard backgroundTasks.channelOpened(self, hello) else { return dropChannel(hello) }
-            let waiters = state.withLock { state in
-                guard !state.isClosed else { return [DispatchSemaphore]() }
-                state.hello = hello
-                state.wasStopped = false
-                state.isUnreachable = false
-                state.pause = .zero
-                state.trouble = nil
-                return state.takeWaiters()
-            }
-            for waiter in waiters { waiter.signal() }
-            onReconnect()
+            apply { $0.machine.opened() }
         } else if event.name == "stopping" {
-            state.withLock { $0.wasStopped = true }
+            state.withLock { $0.machine.stopping() }
         } else if event.name == "command", let command = try? JSON.decodeKnown(ProcessCommand.self, from: data) {
-            commands.receive(command, on: state.withLock(\.channel))
+            commands.receive(command, on: state.withLock(\.machine.channel))
         } else if event.name == "refresh", let notice = try? JSON.decode(RefreshNotice.self, from: data) {
             if refresh.receive(notice) { commands.refreshStatusChanged() }
         } else if event.name == "push", let notice = try? JSON.decode(PushNotice.self, from: data) {
@@ -389,50 +335,15 @@ package final class ServiceConnection: Sendable {
         }
     }
 
-    /// Handles the end of a channel, or a failure to open one. While the process lives, this method repeats the
-    /// attempts with increasing pauses.
-    private func ended(trouble: String) {
-        let (waiters, isNews) = state.withLock { state -> ([DispatchSemaphore], Bool) in
-            // If the channel was open, the library first tries to reopen it. Waiting callers get an error only if that
-            // attempt fails.
-            let hasFailed = state.hello == nil && !state.isDropped
-            state.isDropped = false
-            let isNews = hasFailed && !state.isUnreachable && !state.wasStopped && !state.isClosed
-            state.isUnreachable = state.isUnreachable || hasFailed
-            state.hello = nil
-            // The name is cleared so that a caller whose request on the old channel was refused does not drop the
-            // channel that is being opened.
-            state.channel = nil
-            state.reader = nil
-            state.trouble = trouble
-            state.isOpening = false
-            open(&state, after: state.pause)
-            state.pause = min(max(state.pause * 2, .milliseconds(50)), .seconds(5))
-            guard hasFailed else { return ([], false) }
-            defer { state.hastyWaiters = [] }
-            return (state.hastyWaiters, isNews)
-        }
-        // The message is printed before any waiting thread continues, because that thread may end the process.
-        if isNews {
-            Notice.print(
-                "The service cannot be reached. Transfers and background tasks wait for it. 'nightshift service start' "
-                    + "starts it, and 'nightshift doctor' shows what is wrong. \(trouble)")
-        }
-        for waiter in waiters { waiter.signal() }
-    }
+    /// Handles the end of a channel, or a failure to open one. While the process lives, the attempts are repeated with
+    /// increasing pauses.
+    private func ended(_ attempt: Int, trouble: String) { apply { $0.machine.ended(attempt, trouble: trouble) } }
 
     /// The app that this process belongs to, according to the service. The value is nil while no channel is open.
-    var app: AppID? { state.withLock(\.hello?.app) }
+    var app: AppID? { state.withLock(\.machine.hello?.app) }
 
     /// Whether the last attempt to reach the service has failed.
-    var isUnreachable: Bool { state.withLock(\.isUnreachable) }
-}
-
-extension ServiceConnection.State {
-    fileprivate mutating func takeWaiters() -> [DispatchSemaphore] {
-        defer { (waiters, hastyWaiters) = ([], []) }
-        return waiters + hastyWaiters
-    }
+    var isUnreachable: Bool { state.withLock(\.machine.isUnreachable) }
 }
 
 extension Problem {

@@ -19,13 +19,11 @@ final class PlaceRequest: Sendable {
     private struct State: Sendable {
         var reader: EventReader?
         var isOver = false
-        var pause: Duration = .zero
+        var backoff = Backoff(.milliseconds(20)...(.seconds(5)))
     }
 
     /// The time limit for opening the app's channel to the service.
     private static let timeout: Duration = .seconds(15)
-    /// The range of the pause between two attempts to open the stream. The pause doubles with each attempt.
-    private static let pauses: ClosedRange<Duration> = .milliseconds(20)...(.seconds(5))
 
     /// Creates a request. ``start()`` opens its stream.
     ///
@@ -92,7 +90,7 @@ final class PlaceRequest: Sendable {
             let update = try? JSON.decodeKnown(LocationUpdate.self, from: Data(event.data.utf8))
         else { return }
         let isOver = state.withLock { state in
-            state.pause = .zero
+            state.backoff.reset()
             defer { if wanted.isOnce { state.isOver = true } }
             return state.isOver
         }
@@ -102,16 +100,13 @@ final class PlaceRequest: Sendable {
     private func ended(_ end: EventReader.End) {
         let pause = state.withLock { state -> Duration? in
             state.reader = nil
-            guard !state.isOver else { return nil }
-            defer { state.pause = min(max(state.pause * 2, Self.pauses.lowerBound), Self.pauses.upperBound) }
-            return state.pause
+            return state.isOver ? nil : state.backoff.nextPause()
         }
         guard let pause else { return }
         if case .refused(let problem) = end, !problem.isPassing {
             return self.end(problem.status == 403 ? .denied : .unknown)
         }
-        let milliseconds = Int(pause / .milliseconds(1))
-        queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [weak self] in self?.open() }
+        queue.async(after: pause) { [weak self] in self?.open() }
     }
 
     /// Ends the request with a failure. This method must be called on the main queue.

@@ -94,8 +94,7 @@ final class RefreshHandler: Sendable {
         guard let connection else { return known }
         let deadline = ContinuousClock.now + Self.timeout
         let isConnected = (try? connection.openChannel(until: deadline, hasty: true)) != nil
-        let left = (deadline - .now).components
-        if isConnected { _ = waiter.wait(timeout: .now() + Double(left.seconds) + Double(left.attoseconds) / 1e18) }
+        if isConnected { _ = waiter.wait(within: deadline - .now) }
         return state.withLock { state in
             state.waiters.removeAll { $0 === waiter }
             state.isUnheard = state.availability == nil

@@ -70,8 +70,7 @@ final class ContinuedTaskReporter: Sendable {
             return state.lastReport.map { max(.zero, Self.interval - (.now - $0)) } ?? .zero
         }
         guard let pause else { return }
-        queue.asyncAfter(deadline: .now() + Double(pause.components.attoseconds) / 1e18) { [weak self] in self?.report()
-        }
+        queue.async(after: pause) { [weak self] in self?.report() }
     }
 
     private func report() {

@@ -17,7 +17,7 @@ extension SessionCore {
 
     func execute(_ action: SessionAction) {
         switch action {
-        case .attach(let attempt, let pause): onRequests(after: pause) { [self] in attach(attempt) }
+        case .attach(let attempt, let pause): requests.async(after: pause) { [self] in attach(attempt) }
         case .catchUp(let attempt): requests.async { [self] in catchUp(attempt) }
         case .read: read()
         case .stopReading: stopReading()
@@ -25,13 +25,13 @@ extension SessionCore {
         case .acknowledge: requests.async { [self] in sendAcknowledgements() }
         case .sendUnsent(after: .zero): requests.async { [self] in sendUnsent() }
         case .sendUnsent(let pause):
-            onRequests(after: pause) { [self] in
+            requests.async(after: pause) { [self] in
                 state.withLock { $0.machine.sendingIsDue() }
                 sendUnsent()
             }
         case .doWork(after: .zero): requests.async { [self] in doWork() }
         case .doWork(let pause):
-            onRequests(after: pause) { [self] in
+            requests.async(after: pause) { [self] in
                 state.withLock { $0.machine.workIsDue() }
                 doWork()
             }
@@ -45,18 +45,11 @@ extension SessionCore {
         case .endRefused(let error):
             // The session ends after a pause. A caller that is creating a task at this time is notified of the task's
             // end first.
-            events.asyncAfter(deadline: .now() + .seconds(1)) { [self] in apply { $0.machine.beginEnding(error) } }
+            events.async(after: .seconds(1)) { [self] in apply { $0.machine.beginEnding(error) } }
         case .sendLastMessage(let error): sendLastMessage(error)
         case .release: release()
         case .reportEnd: connection.commands.ended(self)
         }
-    }
-
-    private func onRequests(after pause: Duration, _ body: @escaping @Sendable () -> Void) {
-        guard pause > .zero else { return requests.async(execute: body) }
-        let (seconds, attoseconds) = pause.components
-        let milliseconds = Int(seconds * 1_000 + attoseconds / 1_000_000_000_000_000)
-        requests.asyncAfter(deadline: .now() + .milliseconds(milliseconds), execute: body)
     }
 
     private func task(number: Int) -> (any BackgroundTask)? { state.withLock { $0.tasks[number] } }

@@ -135,6 +135,11 @@ struct SessionWalk {
             }
         if !isLegalLink { fail("\(before.link.state) became \(machine.link.state)") }
         if before.life.isOver, before.link.state != machine.link.state { fail("the link of an ended session changes") }
+        var later = machine
+        let fate = later.receive(service.lastMessage + 1, isQuestion: false, isNoted: false)
+        if machine.life.isOver, fate != .ignored || machine.life.admitsCall(isLast: false) {
+            fail("the delegate of a session that is over receives a message")
+        }
     }
 
     private func count(_ isMeant: (Pending) -> Bool) -> Int { pending.filter(isMeant).count }

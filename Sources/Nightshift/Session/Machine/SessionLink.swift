@@ -28,11 +28,7 @@ struct SessionLink: Sendable {
     /// The number of the scheduled attempt. An attempt with any other number is ignored when its time has come.
     private var scheduledAttempt: Int?
     private var lastAttempt = 0
-    /// The pause before the next attempt.
-    private var pause: Duration = .zero
-
-    private static let shortestPause: Duration = .milliseconds(20)
-    private static let longestPause: Duration = .seconds(5)
+    private var backoff = Backoff(.milliseconds(20)...(.seconds(5)))
 
     /// Whether the service still has to be notified that the session exists in this process.
     var isDetached: Bool {
@@ -78,7 +74,7 @@ struct SessionLink: Sendable {
         guard isDetached else { return }
         state = .attached
         scheduledAttempt = nil
-        pause = .zero
+        backoff.reset()
     }
 
     /// Handles a failed attempt, or the loss of the message stream.
@@ -91,12 +87,11 @@ struct SessionLink: Sendable {
         case .refused: return nil
         }
         guard scheduledAttempt == nil else { return nil }
-        defer { pause = min(max(pause * 2, Self.shortestPause), Self.longestPause) }
-        return (schedule(), pause)
+        return (schedule(), backoff.nextPause())
     }
 
     /// Handles an event from the service by resetting the next pause to the shortest.
-    mutating func heard() { pause = .zero }
+    mutating func heard() { backoff.reset() }
 
     /// Handles the return of the service.
     ///

@@ -11,38 +11,20 @@ import NightshiftAPI
 /// message, does not attempt to attach, and begins no work. It still acknowledges messages that its delegate has
 /// handled.
 struct SessionMachine: Sendable {
-    private struct Waiter: Sendable {
-        enum Event: Sendable {
-            /// A caller that waits for the session to be attached.
-            ///
-            /// - failsFast: Whether the waiter stops waiting when the service cannot be reached.
-            case attachment(failsFast: Bool)
-            case backlog
-        }
-
-        var number: Int
-        var event: Event
-
-        var isForBacklog: Bool {
-            if case .backlog = event { return true }
-            return false
-        }
-
-        var failsFast: Bool {
-            if case .attachment(failsFast: true) = event { return true }
-            return false
-        }
+    /// The event that a caller waits for.
+    private enum Event: Equatable {
+        /// - failsFast: Whether the caller stops waiting when the service cannot be reached.
+        case attachment(failsFast: Bool)
+        case backlog
     }
 
     private(set) var life = SessionLife.open
     private(set) var link = SessionLink()
     private(set) var messages = SessionMessages()
     private(set) var tasks = SessionTasks()
-    private var waiters: [Waiter] = []
-    /// The numbers of work that waits for the service, oldest first.
-    private var work: [Int] = []
-    /// The last number that was given to a waiter or to work.
-    private var lastNumber = 0
+    private var waiters = Waiters<Event>()
+    /// The work that waits for the service.
+    private var work = Waiters<Void>()
     private var isSendingScheduled = false
     private var isWorkScheduled = false
 
@@ -55,11 +37,6 @@ struct SessionMachine: Sendable {
 
     /// Whether the app can no longer make tasks, because it has invalidated the session itself.
     var takesNoTasks: Bool { link.refusal == nil && life != .open }
-
-    private mutating func newNumber() -> Int {
-        lastNumber += 1
-        return lastNumber
-    }
 
     // MARK: - The link to the service
 
@@ -85,7 +62,7 @@ struct SessionMachine: Sendable {
         link.attached()
         tasks.endListing(ids, nextNumber: nextNumber)
         messages.advance(to: handled)
-        return resume { !$0.isForBacklog } + [.read] + acknowledge()
+        return resume { $0 != .backlog } + [.read] + acknowledge()
             + [.sendUnsent(after: .zero), .doWork(after: .zero), .reportProgress]
     }
 
@@ -93,7 +70,7 @@ struct SessionMachine: Sendable {
     mutating func lost(isUnreachable: Bool) -> [SessionAction] {
         guard !life.isOver, link.refusal == nil else { return [] }
         let next = link.lost(isUnreachable: isUnreachable)
-        let actions = isUnreachable ? resume(\.failsFast) : []
+        let actions = isUnreachable ? resume { $0 == .attachment(failsFast: true) } : []
         return actions + (next.map { [.attach(attempt: $0.attempt, after: $0.pause)] } ?? [])
     }
 
@@ -109,7 +86,7 @@ struct SessionMachine: Sendable {
     /// Handles the service's refusal of the session: its tasks fail, then it ends.
     mutating func refused(_ error: URLError) -> [SessionAction] {
         guard !life.isOver, link.refuse(error) else { return [] }
-        return [.stopReading] + resume { !$0.isForBacklog } + giveUpWork()
+        return [.stopReading] + resume { $0 != .backlog } + giveUpWork()
             + [.fail(tasks.numbers, error), .cancelDataTasks, .endRefused(error)]
     }
 
@@ -124,7 +101,7 @@ struct SessionMachine: Sendable {
     /// - Returns: The number of the new waiter, or nil if there is nothing to wait for.
     mutating func waitForAttachment(failsFast: Bool) -> Int? {
         guard !life.isOver, link.isJoining, !(failsFast && link.isAway) else { return nil }
-        return wait(for: .attachment(failsFast: failsFast))
+        return waiters.add(.attachment(failsFast: failsFast))
     }
 
     /// Adds a waiter for the messages from before this process.
@@ -132,21 +109,14 @@ struct SessionMachine: Sendable {
     /// - Returns: The number of the new waiter, or nil if these messages have already arrived.
     mutating func waitForBacklog() -> Int? {
         guard !life.isOver, !messages.isCaughtUp else { return nil }
-        return wait(for: .backlog)
-    }
-
-    private mutating func wait(for event: Waiter.Event) -> Int {
-        let number = newNumber()
-        waiters.append(Waiter(number: number, event: event))
-        return number
+        return waiters.add(.backlog)
     }
 
     /// Removes a waiter whose time limit has passed.
-    mutating func stopWaiting(_ number: Int) { waiters.removeAll { $0.number == number } }
+    mutating func stopWaiting(_ number: Int) { waiters.remove(number) }
 
-    private mutating func resume(_ isMeant: (Waiter) -> Bool) -> [SessionAction] {
-        let numbers = waiters.filter(isMeant).map(\.number)
-        waiters.removeAll(where: isMeant)
+    private mutating func resume(_ isMeant: (Event) -> Bool) -> [SessionAction] {
+        let numbers = waiters.take(isMeant)
         return numbers.isEmpty ? [] : [.resume(numbers)]
     }
 
@@ -155,8 +125,7 @@ struct SessionMachine: Sendable {
     /// - Returns: The work's number. It is nil if the session is over. The caller must then give up the work.
     mutating func addWork(isUnreachable: Bool) -> (number: Int?, actions: [SessionAction]) {
         if hasNoService { return (nil, []) }
-        let number = newNumber()
-        work.append(number)
+        let number = work.add(())
         // If the service is unreachable, the work is done when the service returns.
         guard !isUnreachable, !isWorkScheduled else { return (number, []) }
         isWorkScheduled = true
@@ -166,10 +135,7 @@ struct SessionMachine: Sendable {
     /// Records that the pause before the work has passed.
     mutating func workIsDue() { isWorkScheduled = false }
 
-    mutating func takeWork() -> [Int] {
-        defer { work = [] }
-        return work
-    }
+    mutating func takeWork() -> [Int] { work.take { true } }
 
     private mutating func giveUpWork() -> [SessionAction] {
         let numbers = takeWork()
@@ -266,7 +232,7 @@ struct SessionMachine: Sendable {
     mutating func caughtUp(through message: Int64) -> [SessionAction] {
         messages.catchUp(to: message)
         let missing = tasks.takeMissing()
-        return resume(\.isForBacklog) + (missing.isEmpty ? [] : [.lookFor(missing)]) + [.reportProgress]
+        return resume { $0 == .backlog } + (missing.isEmpty ? [] : [.lookFor(missing)]) + [.reportProgress]
     }
 
     /// Requests an acknowledgement of all handled messages in one request.
