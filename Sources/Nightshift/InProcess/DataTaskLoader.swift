@@ -169,7 +169,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
 
     private func decided(_ disposition: URLSession.ResponseDisposition, _ load: Load) {
         // The task has ended or is about to end, so the decision is too late.
-        guard load.task.content.withLock({ $0.phase == .open }) else { return }
+        guard load.task.content.withLock(\.control.isOpen) else { return }
         let pending = load.pending
         (load.isDeciding, load.pending) = (false, [])
         let loading = load.task.content.withLock(\.loading)
@@ -214,17 +214,15 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
     /// survive this process.
     private func becomeDownload(_ task: BackgroundDataTask) {
         let request = task.content.withLock { content -> URLRequest? in
-            guard content.phase == .open else { return nil }
-            content.phase = .completed
+            guard content.control.isOpen, content.control.end() else { return nil }
             content.loading = nil
             return content.request
         }
         // The task was just cancelled if it has no request. In that case, the cancellation ends the task.
         guard let request else { return }
-        let made = core.add(TaskCore(core, kind: .download, identifier: core.newIdentifier(), request: request))
-        guard let download = made as? BackgroundDownloadTask else {
-            preconditionFailure("The new task is not a download.")
-        }
+        let download = core.add(
+            BackgroundDownloadTask(
+                TaskCore(core, kind: .download, identifier: core.newIdentifier(), request: request)))
         core.callDelegate { session, delegate in
             (delegate as? any URLSessionDataDelegate)?.urlSession(session, dataTask: task, didBecome: download)
         }
@@ -306,7 +304,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
     }
 
     private func retry(_ load: Load, _ challenged: URLRequest?, _ credential: URLCredential) {
-        guard load.task.content.withLock({ $0.phase == .open }) else {
+        guard load.task.content.withLock(\.control.isOpen) else {
             return core.ended(load.task, error: URLError.cancelled(load.task))
         }
         var request = challenged ?? load.task.content.withLock(\.request)
@@ -317,7 +315,7 @@ final class DataTaskLoader: NSObject, URLSessionDataDelegate, Sendable {
 
     /// Finishes the task with the 401 response as its result.
     private func finish(_ load: Load) {
-        guard load.task.content.withLock({ $0.phase == .open }) else { return }
+        guard load.task.content.withLock(\.control.isOpen) else { return }
         showHeld(load)
         deliver(.end(nil), of: load)
     }

@@ -58,8 +58,7 @@ extension SessionCore {
     /// delegate queue.
     func ended(_ task: BackgroundDataTask, error: (any Error)?) {
         let isFirst = task.content.withLock { content in
-            guard content.phase != .completed else { return false }
-            content.phase = .completed
+            guard content.control.end() else { return false }
             content.error = error
             content.loading = nil
             return true

@@ -180,7 +180,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
     public override func downloadTask(with request: URLRequest) -> URLSessionDownloadTask {
         check(request)
         let task = TaskCore(core, kind: .download, identifier: core.newIdentifier(), request: request)
-        return added(task)
+        return core.add(BackgroundDownloadTask(task))
     }
 
     /// Makes a download task that continues the cancelled download of `resumeData`. The task is suspended until you
@@ -189,12 +189,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
     /// If the download cannot be continued, it restarts from the beginning. If this library did not make the resume
     /// data, the task fails with `NSURLErrorUnsupportedURL`, as on Apple's systems.
     public override func downloadTask(withResumeData resumeData: Data) -> URLSessionDownloadTask {
-        check(nil)
-        let plan = ResumeData(resumeData)
-        let request = plan.map { RequestNote($0.note)?.request ?? URLRequest(url: $0.url) }
-        let task = TaskCore(core, kind: .download, identifier: core.newIdentifier(), request: request)
-        task.goOn(from: plan)
-        return added(task)
+        core.add(BackgroundDownloadTask(task(.download, continuing: resumeData)))
     }
 
     public override func dataTask(with url: URL) -> URLSessionDataTask { dataTask(with: URLRequest(url: url)) }
@@ -212,12 +207,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
     }
 
     func upload(continuing resumeData: Data) -> BackgroundUploadTask {
-        check(nil)
-        let plan = ResumeData(resumeData)
-        let request = plan.map { RequestNote($0.note)?.request ?? URLRequest(url: $0.url) }
-        let task = TaskCore(core, kind: .upload, identifier: core.newIdentifier(), request: request)
-        task.goOn(from: plan)
-        return addedUpload(task)
+        core.add(BackgroundUploadTask(task(.upload, continuing: resumeData)))
     }
 
     /// Makes a task that uploads a file. The task is suspended until you call its `resume()` method.
@@ -234,21 +224,16 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
         let task = TaskCore(
             core, kind: .upload, identifier: core.newIdentifier(), request: request,
             source: URL(filePath: fileURL.absoluteURL.path(percentEncoded: false)))
-        return addedUpload(task)
+        return core.add(BackgroundUploadTask(task))
     }
 
-    private func addedUpload(_ task: TaskCore) -> BackgroundUploadTask {
-        guard let upload = core.add(task) as? BackgroundUploadTask else {
-            preconditionFailure("The new task is not an upload.")
-        }
-        return upload
-    }
-
-    private func added(_ task: TaskCore) -> BackgroundDownloadTask {
-        guard let download = core.add(task) as? BackgroundDownloadTask else {
-            preconditionFailure("The new task is not a download.")
-        }
-        return download
+    private func task(_ kind: TaskKind, continuing resumeData: Data) -> TaskCore {
+        check(nil)
+        let plan = ResumeData(resumeData)
+        let request = plan.map { RequestNote($0.note)?.request ?? URLRequest(url: $0.url) }
+        let task = TaskCore(core, kind: kind, identifier: core.newIdentifier(), request: request)
+        task.goOn(from: plan)
+        return task
     }
 
     private func check(_ request: URLRequest?) {

@@ -7,12 +7,11 @@ import Synchronization
 
 /// Sends tasks and their changes to the service.
 extension SessionCore {
-    /// Adds a task that the app has just made, and returns its object.
-    func add(_ core: TaskCore) -> any BackgroundTask {
-        let task = core.makeTask()
+    /// Adds a task that the app has just made.
+    func add<Task: BackgroundTask>(_ task: Task) -> Task {
         state.withLock { state in
-            state.machine.add(core.identifier)
-            state.tasks[core.identifier] = task
+            state.machine.add(task.core.identifier)
+            state.tasks[task.core.identifier] = task
         }
         return task
     }
@@ -82,41 +81,27 @@ extension SessionCore {
     }
 
     private func reportInTurn(_ task: TaskCore, timeout: Duration) throws {
-        let (id, wish) = task.state.withLock { state in
-            (state.id, state.phase == .open ? Wish(held: state.suspensions > 0, told: state.isHeld) : nil)
+        switch task.state.withLock(\.handover.nextRequest) {
+        case .handOver(let isHeld): try handOver(task, isHeld: isHeld, timeout: timeout)
+        case .setHeld(let id, let isHeld): try setHeld(task, id, isHeld, timeout: timeout)
+        case nil: break
         }
-        guard let wish else { return }
-        guard let id else {
-            try handOver(task, isHeld: wish.held, timeout: timeout)
-            return
-        }
-        if wish.held != wish.told { try tell(task, id, isHeld: wish.held, timeout: timeout) }
     }
 
-    private func tell(_ task: TaskCore, _ id: TaskID, isHeld: Bool, timeout: Duration) throws {
-        // If no answer arrives, the service may have received the request nevertheless.
-        task.state.withLock { $0.isHeld = nil }
+    private func setHeld(_ task: TaskCore, _ id: TaskID, _ isHeld: Bool, timeout: Duration) throws {
+        task.state.withLock { $0.handover.setHeld(nil) }
         do {
             try connection.notify(isHeld ? .suspend(id) : .resume(id), hasty: true, timeout: timeout)
         } catch let problem as Problem where problem.status == 409 || problem.status == 404 {
             // The task has already ended. A message about its end will arrive.
         }
-        task.state.withLock { $0.isHeld = isHeld }
-    }
-
-    private struct Wish {
-        var held: Bool
-        var told: Bool?
+        task.state.withLock { $0.handover.setHeld(isHeld) }
     }
 
     func handOver(_ task: TaskCore, isHeld: Bool, timeout: Duration) throws {
-        // The channel is opened first, so that `mayBeKnown` is set only if the service may have received the request.
+        // The channel is opened first. If this fails, the service certainly has not received the request.
         try connection.openChannel(until: .now + timeout, hasty: true)
-        // `mayBeKnown` is set before the task is described, so that later changes by the app are sent separately.
-        let wasKnown = task.state.withLock { state in
-            defer { state.mayBeKnown = true }
-            return state.mayBeKnown
-        }
+        let wasRequested = task.state.withLock { $0.handover.beginHandover() }
         let asksFirst = delegate is any URLSessionDelayedRequestDelegate
         let request = SessionEnqueueRequest(tasks: [task.handover(isHeld: isHeld, asksFirst: asksFirst)])
         let answer: EnqueueResponse
@@ -130,16 +115,12 @@ extension SessionCore {
         guard let id = answer.ids.first else {
             throw ServiceUnreachable(message: "The service's response has no id for the task.")
         }
-        task.state.withLock { state in
-            state.id = id
-            // A task that the service received in an earlier request has the state that was described then.
-            state.isHeld = wasKnown ? nil : isHeld
-        }
+        task.state.withLock { $0.handover.handedOver(as: id, isHeld: wasRequested ? nil : isHeld) }
         task.closeSource()
         task.discardResumeData()
         state.withLock { $0.machine.handedOver(task.identifier, as: id) }
         tellChanges(of: task)
-        if wasKnown { try tell(task, id, isHeld: isHeld, timeout: timeout) }
+        if wasRequested { try setHeld(task, id, isHeld, timeout: timeout) }
     }
 
     private func send(
@@ -149,7 +130,7 @@ extension SessionCore {
             .enqueue(request, inSession: identifier), hasty: true, timeout: timeout,
             // The task's end may arrive before the response. In that case the request is not repeated, because that
             // would create the task again.
-            while: { task.state.withLock { $0.phase != .completed } })
+            while: { task.state.withLock { $0.handover.control.phase != .completed } })
     }
 
     /// Handles the service's refusal of a task.
@@ -204,7 +185,7 @@ extension SessionCore {
     /// are sent on another queue, so that the other tasks do not wait for the copies. Runs on ``requests``.
     func sendUnsent() {
         while let (number, task) = nextUnsent() {
-            guard let task, task.core.state.withLock({ $0.phase == .open }) else {
+            guard let task, task.core.state.withLock(\.handover.control.isOpen) else {
                 sent(number)
                 continue
             }
@@ -313,8 +294,7 @@ extension SessionCore {
     }
 
     private func idToCancel(_ task: TaskCore, timeout: Duration) throws -> TaskID? {
-        let (id, mayBeKnown) = task.state.withLock { ($0.id, $0.mayBeKnown) }
-        if id == nil && mayBeKnown {
+        if task.state.withLock(\.handover.copy) == .requested {
             // The response to an earlier request was lost. If the task is sent again, the service responds with the
             // existing id.
             do {
@@ -323,14 +303,14 @@ extension SessionCore {
                 return nil
             }
         }
-        return task.state.withLock(\.id)
+        return task.state.withLock(\.handover.id)
     }
 
     /// Sends the app's changes of a task to the service, if the service has the task.
     func tellChanges(of task: TaskCore) {
-        guard task.unsentChange != nil else { return }
+        guard task.state.withLock(\.handover.nextChange) != nil else { return }
         requests.async { [self] in
-            guard let (id, change) = task.unsentChange else { return }
+            guard let (id, change) = task.state.withLock(\.handover.nextChange) else { return }
             do {
                 try connection.notify(.changeTask(id, change), hasty: true, timeout: Self.requestTimeout)
             } catch is Problem {
@@ -338,8 +318,7 @@ extension SessionCore {
             } catch {
                 return onReconnect(Work(run: { $0.tellChanges(of: task) }, giveUp: { _ in }))
             }
-            // The app may have changed the task again meanwhile.
-            task.state.withLock { if $0.unsent == change { $0.unsent = nil } }
+            task.state.withLock { $0.handover.sent(change) }
         }
     }
 }

@@ -39,18 +39,16 @@ extension SessionCore {
     }
 
     private func idToRetarget(_ task: TaskCore, _ request: URLRequest, timeout: Duration) throws -> TaskID? {
-        let (id, isLocal, phase, isHeld) = task.state.withLock { state in
-            (state.id, state.id == nil && !state.mayBeKnown && state.token == nil, state.phase, state.suspensions > 0)
-        }
-        guard phase == .open else {
+        let (handover, hasToken) = task.state.withLock { ($0.handover, $0.token != nil) }
+        guard handover.control.isOpen else {
             throw URLError.make(NSURLErrorCancelled, "The task has already ended.", url: request.url)
         }
-        if isLocal {
+        if handover.copy == .absent && !hasToken {
             task.replaceRequest(by: request, note: RequestNote(request)?.text)
             return nil
         }
         // The bytes to continue from are stored in the service, so the service must have the task first.
-        if id == nil { try handOver(task, isHeld: isHeld, timeout: timeout) }
-        return task.state.withLock(\.id)
+        if handover.id == nil { try handOver(task, isHeld: handover.control.isSuspended, timeout: timeout) }
+        return task.state.withLock(\.handover.id)
     }
 }

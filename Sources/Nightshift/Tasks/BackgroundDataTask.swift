@@ -23,11 +23,7 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
         var request: URLRequest
         var response: URLResponse?
         var error: (any Error)?
-        /// The number of suspensions that were not reversed yet. A new task has one.
-        var suspensions = 1
-        /// Whether one of the suspensions was caused by pausing the progress object.
-        var isPausedByProgress = false
-        var phase = TaskCore.Phase.open
+        var control = TaskControl()
         var received: Int64 = 0
         var expectedToReceive: Int64 = 0
         var sent: Int64 = 0
@@ -47,25 +43,14 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
         self.identifier = identifier
         content = Mutex(Content(request: request))
         super.init()
-        ownProgress.isCancellable = true
-        ownProgress.isPausable = true
-        ownProgress.cancellationHandler = { [weak self] in self?.cancel() }
-        ownProgress.pausingHandler = { [weak self] in self?.followProgress() }
-        ownProgress.resumingHandler = { [weak self] in self?.followProgress() }
+        ownProgress.control(self, cancel: { $0.cancel() }, follow: { $0.followProgress() })
     }
 
-    /// Suspends or resumes the task to match its progress object. Foundation on Linux calls the progress handlers once
-    /// for each change, but not in a fixed order, so the handlers only read the current state. The serial queue keeps
-    /// the calls to FoundationNetworking in order.
+    /// Suspends or resumes the task to match its progress object. The serial queue keeps the calls to
+    /// FoundationNetworking in order.
     private func followProgress() {
         Self.following.async { [self] in
-            let isPaused = ownProgress.isPaused
-            let isNew = content.withLock { content in
-                defer { content.isPausedByProgress = isPaused }
-                return content.isPausedByProgress != isPaused
-            }
-            guard isNew else { return }
-            if isPaused { suspend() } else { resume() }
+            apply(content.withLock { $0.control.follow(isPaused: ownProgress.isPaused) })
         }
     }
 
@@ -81,15 +66,7 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
 
     public override var response: URLResponse? { content.withLock(\.response) }
 
-    public override var state: URLSessionTask.State {
-        content.withLock { content in
-            switch content.phase {
-            case .canceling: .canceling
-            case .completed: .completed
-            case .open: content.suspensions > 0 ? .suspended : .running
-            }
-        }
-    }
+    public override var state: URLSessionTask.State { content.withLock(\.control.visibleState) }
 
     public override var error: (any Error)? { content.withLock(\.error) }
 
@@ -105,30 +82,25 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
     public override var countOfBytesExpectedToSend: Int64 { content.withLock(\.expectedToSend) }
 
     /// Reverses one call to ``suspend()``. The method returns at once.
-    public override func resume() {
+    public override func resume() { apply(content.withLock { $0.control.resume() }) }
+
+    /// Suspends the task. Calls nest: each call must be reversed by a call to ``resume()``.
+    public override func suspend() { apply(content.withLock { $0.control.suspend() }) }
+
+    private func apply(_ change: TaskControl.Change) {
         let isFirst = content.withLock { content in
-            guard content.phase == .open, content.suspensions > 0 else { return false }
-            content.suspensions -= 1
-            guard content.suspensions == 0, !content.hasBegun else { return false }
+            guard change == .resumed, !content.hasBegun else { return false }
             content.hasBegun = true
             return true
         }
         if isFirst { session.load(self) } else { follow() }
     }
 
-    /// Suspends the task. Calls nest: each call must be reversed by a call to ``resume()``.
-    public override func suspend() {
-        content.withLock { content in
-            if content.phase == .open { content.suspensions += 1 }
-        }
-        follow()
-    }
-
     /// Stores FoundationNetworking's task and starts it if necessary. Returns false if this task has ended or is about
     /// to end.
     func take(_ loading: URLSessionDataTask) -> Bool {
         let isTaken = content.withLock { content in
-            guard content.phase == .open else { return false }
+            guard content.control.isOpen else { return false }
             (content.loading, content.isHeld) = (loading, true)
             return true
         }
@@ -141,8 +113,8 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
     private func follow() {
         turn.withLock { _ in
             let news = content.withLock { content -> (loading: URLSessionDataTask, isHeld: Bool)? in
-                let isHeld = content.suspensions > 0
-                guard content.phase == .open, let loading = content.loading, content.isHeld != isHeld else {
+                let isHeld = content.control.isSuspended
+                guard content.control.isOpen, let loading = content.loading, content.isHeld != isHeld else {
                     return nil
                 }
                 content.isHeld = isHeld
@@ -156,11 +128,7 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
     /// Cancels the task and returns at once. The delegate is notified with `NSURLErrorCancelled` when the task has been
     /// cancelled.
     public override func cancel() {
-        let isFirst = content.withLock { content in
-            guard content.phase == .open else { return false }
-            content.phase = .canceling
-            return true
-        }
+        let isFirst = content.withLock { $0.control.cancel() }
         if isFirst { session.cancelLoading(self) }
     }
 
@@ -169,7 +137,6 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
             change(&content)
             return (content.received, content.expectedToReceive)
         }
-        ownProgress.totalUnitCount = total > 0 ? total : -1
-        ownProgress.completedUnitCount = done
+        ownProgress.show(done, of: total)
     }
 }

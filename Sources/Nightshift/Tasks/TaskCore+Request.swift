@@ -48,7 +48,7 @@ extension TaskCore {
     var flaw: URLError? {
         let (id, hasPlan, url, isOpen, isForCacheOnly) = state.withLock { state in
             (
-                state.id, state.token != nil || state.originalRequest != nil, state.originalRequest?.url,
+                state.handover.id, state.token != nil || state.originalRequest != nil, state.originalRequest?.url,
                 state.descriptor != nil, state.originalRequest?.isForCacheOnly(in: session.configuration) == true
             )
         }

@@ -15,7 +15,7 @@ extension TaskCore {
     ///
     /// - Returns: Whether the file is open. The service then copies it.
     func openSource() -> Bool {
-        guard let source, state.withLock({ $0.id == nil && $0.token == nil }) else { return false }
+        guard let source, state.withLock({ $0.handover.id == nil && $0.token == nil }) else { return false }
         if hasOpenSource { return true }
         let descriptor = open(source.path(percentEncoded: false), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         // Either the file is missing, which is reported later, or too many files are open. If too many files are open,
@@ -26,7 +26,7 @@ extension TaskCore {
             return false
         }
         let (isKept, isOpen) = state.withLock { state in
-            guard state.id == nil, state.descriptor == nil else { return (false, state.descriptor != nil) }
+            guard state.handover.id == nil, state.descriptor == nil else { return (false, state.descriptor != nil) }
             state.descriptor = descriptor
             return (true, true)
         }
@@ -58,7 +58,7 @@ extension TaskCore {
     /// request was answered, a request that names the descriptor may still be in progress. In that case, the thread of
     /// that request closes the descriptor afterwards.
     func closeSourceIfEnded() {
-        guard state.withLock({ $0.phase == .completed }) else { return }
+        guard state.withLock({ $0.handover.control.phase == .completed }) else { return }
         try? turn.run(within: .zero) { _ in closeSource() }
     }
 

@@ -18,17 +18,11 @@ final class TaskCore: Sendable {
     let state: Mutex<State>
 
     struct State {
-        /// The service's id of the task. Nil while only this process has the task.
-        var id: TaskID?
+        var handover = TaskHandover()
         var originalRequest: URLRequest?
         var currentURL: URL?
         var response: URLResponse?
         var error: (any Error)?
-        /// The number of suspensions that were not reversed yet. A new task has one.
-        var suspensions = 1
-        /// Whether one of the suspensions was caused by pausing the progress object.
-        var isPausedByProgress = false
-        var phase = Phase.open
         var received: Int64 = 0
         var expectedToReceive: Int64 = 0
         var sent: Int64 = 0
@@ -47,40 +41,8 @@ final class TaskCore: Sendable {
         /// cancelled before that, the app gets this data again.
         var resumeData: ResumeData?
         var note: String?
-        /// Whether the service may have the task although no response has confirmed it.
-        var mayBeKnown = false
-        /// The app's changes that the service has not received yet. They were made after the service may have received
-        /// the task.
-        var unsent: TaskChange?
-        /// Whether the service has suspended the task, according to the service's last response. Nil if this is unknown
-        /// because a response is missing.
-        var isHeld: Bool?
         /// The number of bytes reported to the delegate. Nil for a download from resume data until its offset is known.
         var reported: Int64? = 0
-
-        /// Suspends the task once.
-        ///
-        /// - Returns: Whether this call changed the task from running to suspended.
-        mutating func suspend() -> Bool {
-            guard phase == .open else { return false }
-            suspensions += 1
-            return suspensions == 1
-        }
-
-        /// Reverses one suspension.
-        ///
-        /// - Returns: Whether this call changed the task from suspended to running.
-        mutating func resume() -> Bool {
-            guard phase == .open, suspensions > 0 else { return false }
-            suspensions -= 1
-            return suspensions == 0
-        }
-    }
-
-    enum Phase {
-        case open
-        case canceling
-        case completed
     }
 
     /// Makes a task for a request of the app.
@@ -96,7 +58,7 @@ final class TaskCore: Sendable {
             state.expectedToSend = Int64(size)
         }
         self.state = Mutex(state)
-        prepareProgress()
+        progress.control(self, cancel: { $0.cancel() }, follow: { $0.followProgress() })
     }
 
     /// Makes the object of a task that the service already has.
@@ -108,70 +70,44 @@ final class TaskCore: Sendable {
         var state = State()
         state.originalRequest = URLRequest(task)
         state.note = task.clientData
-        let isHeld = task.task.state == .suspended
-        state.isHeld = isHeld
-        state.suspensions = isHeld ? 1 : 0
+        state.handover = TaskHandover(task.task.id, isHeld: task.task.state == .suspended)
         // The delegate gets no progress for bytes from before this process.
         state.reported = task.task.kind == .download ? task.task.countOfBytesReceived : task.task.countOfBytesSent
         self.state = Mutex(state)
         apply(task)
-        prepareProgress()
+        progress.control(self, cancel: { $0.cancel() }, follow: { $0.followProgress() })
     }
 
     deinit {
         closeSource()
     }
 
-    private func prepareProgress() {
-        progress.isCancellable = true
-        progress.isPausable = true
-        progress.cancellationHandler = { [weak self] in self?.cancel() }
-        progress.pausingHandler = { [weak self] in self?.followProgress() }
-        progress.resumingHandler = { [weak self] in self?.followProgress() }
-    }
-
-    /// Suspends or resumes the task to match its progress object. Foundation on Linux calls the progress handlers once
-    /// for each change, but not in a fixed order, so the handlers only read the current state.
     private func followProgress() {
-        let (holds, begins) = state.withLock { state in
-            let isPaused = progress.isPaused
-            guard isPaused != state.isPausedByProgress else { return (false, false) }
-            state.isPausedByProgress = isPaused
-            return isPaused ? (state.suspend(), false) : (false, state.resume())
-        }
-        if holds { session.bringUpToDateLater(self) }
-        if begins { begin() }
+        apply(state.withLock { $0.handover.control.follow(isPaused: progress.isPaused) })
     }
 
     // MARK: - Calls by the app
 
-    var visibleState: URLSessionTask.State {
-        state.withLock { state in
-            switch state.phase {
-            case .canceling: .canceling
-            case .completed: .completed
-            case .open: state.suspensions > 0 ? .suspended : .running
-            }
-        }
-    }
+    var visibleState: URLSessionTask.State { state.withLock(\.handover.control.visibleState) }
 
     /// Resumes the task. The method returns when the service has stored the task on disk or cannot be reached. If the
     /// service cannot be reached, the task is sent as soon as possible.
-    func resume() {
-        if state.withLock({ $0.resume() }) { begin() }
-    }
+    func resume() { apply(state.withLock { $0.handover.control.resume() }) }
 
-    private func begin() {
-        session.connection.wake()
-        if openSource() {
-            session.handOverUpload(self)
-        } else {
-            session.bringUpToDate(self, timeout: SessionCore.resumeTimeout)
+    func suspend() { apply(state.withLock { $0.handover.control.suspend() }) }
+
+    private func apply(_ change: TaskControl.Change) {
+        switch change {
+        case .none: break
+        case .suspended: session.bringUpToDateLater(self)
+        case .resumed:
+            session.connection.wake()
+            if openSource() {
+                session.handOverUpload(self)
+            } else {
+                session.bringUpToDate(self, timeout: SessionCore.resumeTimeout)
+            }
         }
-    }
-
-    func suspend() {
-        if state.withLock({ $0.suspend() }) { session.bringUpToDateLater(self) }
     }
 
     func cancel() {
@@ -187,23 +123,14 @@ final class TaskCore: Sendable {
         session.cancel(self, producingResumeData: true, completion)
     }
 
-    private func beginCancelling() -> Bool {
-        state.withLock { state in
-            guard state.phase == .open else { return false }
-            state.phase = .canceling
-            return true
-        }
-    }
+    private func beginCancelling() -> Bool { state.withLock { $0.handover.control.cancel() } }
 
     /// Makes a change that the service must receive too. The change is sent with the task itself, or separately if the
     /// service may already have the task.
     func change(_ change: TaskChange, _ body: (inout State) -> Void) {
         state.withLock { state in
             body(&state)
-            guard state.id != nil || state.mayBeKnown else { return }
-            let earlier = state.unsent
-            state.unsent = TaskChange(
-                priority: change.priority ?? earlier?.priority, description: change.description ?? earlier?.description)
+            state.handover.change(change)
         }
         session.tellChanges(of: self)
     }
@@ -216,21 +143,13 @@ final class TaskCore: Sendable {
         }
         let isKnown = state.withLock { state in
             state.description = description
-            return state.id != nil || state.mayBeKnown
+            return state.handover.copy != .absent
         }
         guard isKnown else { return }
         Notice.print(
             "The description of task \(identifier) has \(size) bytes, and only \(Limits.descriptionLength) bytes can be stored. The next "
                 + "process of the app gets the previous description. Store the text elsewhere, and use a key as the description."
         )
-    }
-
-    /// The unsent changes of a task that the service has.
-    var unsentChange: (id: TaskID, change: TaskChange)? {
-        state.withLock { state in
-            guard state.phase == .open, let id = state.id, let change = state.unsent else { return nil }
-            return (id, change)
-        }
     }
 
     /// Replaces the request. The service stores `note`, from which the app's next process reads the request.
@@ -248,11 +167,11 @@ final class TaskCore: Sendable {
     func apply(_ task: SessionTask) {
         let status = task.task
         state.withLock { state in
-            state.id = status.id
+            state.handover.learn(status.id)
             state.currentURL = status.currentURL.flatMap { URL(string: $0) }
             // The app's own changes are newer than the service's values until the service has received the changes.
-            if state.unsent?.priority == nil { state.priority = Float(status.priority) }
-            if state.unsent?.description == nil { state.description = status.description ?? state.description }
+            if state.handover.unsent?.priority == nil { state.priority = Float(status.priority) }
+            if state.handover.unsent?.description == nil { state.description = status.description ?? state.description }
             state.earliestBeginDate = status.earliestBeginDate ?? state.earliestBeginDate
             state.clientExpectsToSend = status.countOfBytesClientExpectsToSend ?? state.clientExpectsToSend
             state.clientExpectsToReceive = status.countOfBytesClientExpectsToReceive ?? state.clientExpectsToReceive
@@ -274,8 +193,7 @@ final class TaskCore: Sendable {
             if expectedToSend >= 0 { state.expectedToSend = expectedToSend }
             return kind == .download ? (received, expectedToReceive) : (sent, state.expectedToSend)
         }
-        progress.totalUnitCount = total > 0 ? total : -1
-        progress.completedUnitCount = done
+        progress.show(done, of: total)
     }
 
     /// Sets the resume data from which the transfer is to continue. For a download, progress is not reported before the
@@ -315,7 +233,7 @@ final class TaskCore: Sendable {
     /// Records that the task has ended. The state of the task does not change afterwards.
     func end(error: (any Error)?) {
         state.withLock { state in
-            state.phase = .completed
+            _ = state.handover.control.end()
             state.error = error
         }
         if error == nil {
