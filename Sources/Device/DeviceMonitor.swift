@@ -14,58 +14,54 @@ package final class DeviceMonitor: Sendable {
         case trace(path: String)
     }
 
-    private enum Script {
-        case bus(address: String)
-        case trace(DeviceTrace)
-    }
-
     /// A stream that yields a value each time the report has changed. Changes that have not been read yet are merged
     /// into one. The stream supports one reader and ends with ``shutdown()``.
     ///
     /// A change of free space alone does not yield a value. Free space is read again with every other change.
-    package let changes: AsyncStream<Void>
+    package var changes: AsyncStream<Void> { thread.events }
 
-    private let board: ReportChannel
-    private let script: Script
-    private let path: String
+    /// Whether a trace is played instead of the device. The real sources are not used then.
+    let isTraced: Bool
+    private let current: CurrentReport
+    private let thread: PollThread<DeviceOrder, Void>
 
     /// Creates a monitor that reports the free space of the file system of `path`. Throws ``UnreadableTrace``.
     package init(_ source: Source, freeSpaceOf path: String, overrides: [DeviceKey: String] = [:]) throws {
-        self.path = path
-        let readings: [ProviderReading]
+        let current: CurrentReport
+        let makeLoop: @Sendable (PollThread<DeviceOrder, Void>) -> any PollLoop<DeviceOrder>
         switch source {
         case .system(let address):
             let environment = ProcessInfo.processInfo.environment
-            script = .bus(address: address ?? environment["DBUS_SYSTEM_BUS_ADDRESS"] ?? BusAddress.wellKnown)
-            readings = BusObserver().readings + [.absent(.kernel, "not read yet")]
+            let address = address ?? environment["DBUS_SYSTEM_BUS_ADDRESS"] ?? BusAddress.wellKnown
+            isTraced = false
+            current = CurrentReport(
+                readings: BusObserver().readings + [.absent(.kernel, "not read yet")], overrides: overrides)
+            makeLoop = { BusListener($0, current, address: address, freeSpaceOf: path) }
         case .trace(let tracePath):
             let trace = try DeviceTrace(path: tracePath)
-            script = .trace(trace)
-            readings = [trace.reading(at: -1)]
+            isTraced = true
+            current = CurrentReport(readings: [trace.reading(at: -1)], overrides: overrides)
+            makeLoop = { TracePlayer($0, current, trace) }
         }
-        let (changes, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        self.changes = changes
-        board = ReportChannel(readings: readings, overrides: overrides, continuation: continuation)
+        self.current = current
+        thread = PollThread("device", buffering: .bufferingNewest(1), makeLoop: makeLoop)
     }
 
     deinit {
-        board.end()
+        thread.stop()
     }
 
-    package var report: DeviceReport { board.report }
+    package var report: DeviceReport { current.report }
 
     /// Replaces all overrides. An override that is not a valid value of its key has no effect.
     package func setOverrides(_ overrides: [DeviceKey: String]) {
-        board.setOverrides(overrides)
-    }
-
-    /// Whether a trace is played instead of the device. The real sources are not used then.
-    var isTraced: Bool {
-        if case .trace = script { true } else { false }
+        if current.setOverrides(overrides) { thread.publish(()) }
+        // Free space is read again.
+        thread.wake()
     }
 
     func listenForPlace(_ listener: @escaping @Sendable (LocationSetting?) -> Void) {
-        board.listenForPlace(listener)
+        current.listenForPlace(listener)
     }
 
     /// Keeps the machine from sleeping and from becoming idle while a reason is set, through a logind inhibitor lock.
@@ -74,37 +70,32 @@ package final class DeviceMonitor: Sendable {
     /// If logind is missing or refuses the lock, this has no effect, and the detail of logind's provider says so. The
     /// lock is requested again if logind starts later.
     package func holdAwake(_ why: String?) {
-        board.holdAwake(why)
+        thread.send(.holdAwake(why))
     }
 
     /// Requests values whose changes are not announced, such as `IdleHint`. Returns when ``report`` contains the
-    /// answer, or after ``BusObserver/timeout`` if a service does not answer.
-    ///
-    /// A trace is always up to date.
+    /// answer, or after ``BusObserver/timeout`` if a service does not answer. Returns at once if the monitor is not
+    /// running.
     package func refresh() async {
-        guard !isTraced else { return }
-        await board.refresh()
+        guard thread.isRunning else { return }
+        await withCheckedContinuation { waiter in
+            if !thread.send(.refresh(waiter)) { waiter.resume() }
+        }
     }
 
     /// Starts listening. Later calls have no effect.
     package func start() {
-        guard board.begin() else { return }
-        let thread: Thread
-        switch script {
-        case .bus(let address):
-            thread = Thread { [board, path] in
-                BusListener(board: board, address: address, freeSpaceOf: path).run()
-            }
-        case .trace(let trace):
-            thread = Thread { [board] in TracePlayer(board: board, trace: trace).run() }
-        }
-        thread.name = "device"
-        thread.stackSize = 256 << 10
         thread.start()
     }
 
     /// Makes the thread stop listening and release the inhibitor lock soon. ``report`` keeps its last value.
     package func shutdown() {
-        board.end()
+        thread.stop()
     }
+}
+
+/// An order to the thread of a ``DeviceMonitor``.
+enum DeviceOrder: Sendable {
+    case holdAwake(String?)
+    case refresh(CheckedContinuation<Void, Never>)
 }

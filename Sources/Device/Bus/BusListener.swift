@@ -2,9 +2,10 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// The thread that listens to the bus and the kernel, and publishes reports on the channel.
-final class BusListener {
-    private let board: ReportChannel
+/// The loop that listens to the bus and the kernel and publishes the reports.
+final class BusListener: PollLoop {
+    private let thread: PollThread<DeviceOrder, Void>
+    private let current: CurrentReport
     private let address: String
     private let path: String
     private let network: Int32
@@ -18,67 +19,78 @@ final class BusListener {
     private var gauge = SleepGauge()
     /// Whether the machine has slept since the last report.
     private var hasSlept = false
-    /// The number of the last requested reading, and the number of the last reading that has arrived.
-    private var refreshes = (requested: 0, done: 0)
+    /// The callers that wait for new readings.
+    private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    init(board: ReportChannel, address: String, freeSpaceOf path: String) {
-        self.board = board
+    init(
+        _ thread: PollThread<DeviceOrder, Void>, _ current: CurrentReport, address: String, freeSpaceOf path: String
+    ) {
+        self.thread = thread
+        self.current = current
         self.address = address
         self.path = path
         network = nightshift_network_change_descriptor()
     }
 
-    func run() {
-        lookForSleep()
-        connect(hasAppeared: false)
-        publish()
-        while wait() {}
-        perform(observer.disconnected("monitoring has ended", now: now))
+    deinit {
         if network >= 0 { close(network) }
     }
 
-    /// Sleeps until an event arrives and handles it. Returns false at the end.
-    private func wait() -> Bool {
-        // poll(2) ignores negative descriptors.
-        var polled = [
-            pollfd(fd: board.descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: network, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: connection?.descriptor ?? -1, events: connection?.events ?? 0, revents: 0),
-            pollfd(fd: socketWatch?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: deviceEvents?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
+    var sources: [pollfd] {
+        [
+            pollfd(reading: network), pollfd(reading: connection?.descriptor, events: connection?.events ?? 0),
+            pollfd(reading: socketWatch?.descriptor), pollfd(reading: deviceEvents?.descriptor),
         ]
-        let count = poll(&polled, nfds_t(polled.count), PollTimeout.milliseconds(until: deadline, now: now))
-        guard count >= 0 || errno == EINTR else { return false }
-        lookForSleep()
-        let isReady = polled.map { $0.revents != 0 }
-        if isReady[0] {
-            let wishes = board.takeWishes()
-            guard !wishes.isEnded else { return false }
-            perform(observer.holdAwake(wishes.awakeReason, now: now))
-            if wishes.refreshes > refreshes.requested {
-                refreshes.requested = wishes.refreshes
-                perform(observer.refresh(now: now))
-            }
-        }
-        let networkChanged = isReady[1] && drainNetwork()
-        let hasAppeared = isReady[3] && socketWatch?.isNews() == true
-        if connection == nil, networkChanged || hasAppeared || reconnection.deadline.map({ $0 <= now }) == true {
-            connect(hasAppeared: hasAppeared)
-        }
-        listen()
-        if isReady[4], deviceEvents?.tellOfPower() == true { perform(observer.powerSupplyChanged(now: now)) }
-        observer.tick(now: now)
-        publish()
-        followPower()
-        return true
     }
 
-    private var deadline: Double? {
+    var deadline: Double? {
         let next = connection.map(\.deadline) ?? reconnection.deadline
         return [next, observer.deadline].compactMap(\.self).min()
     }
 
-    private var now: Double { Double(nightshift_awake_nanoseconds()) / 1e9 }
+    func begin(_ orders: [DeviceOrder]) {
+        lookForSleep()
+        connect(hasAppeared: false)
+        handle(orders)
+        publish()
+    }
+
+    func wake(_ isReady: [Bool], _ orders: [DeviceOrder]) {
+        lookForSleep()
+        handle(orders)
+        let networkChanged = isReady[0] && drainNetwork()
+        let hasAppeared = isReady[2] && socketWatch?.isNews() == true
+        if connection == nil, networkChanged || hasAppeared || reconnection.deadline.map({ $0 <= now }) == true {
+            connect(hasAppeared: hasAppeared)
+        }
+        listen()
+        if isReady[3], deviceEvents?.tellOfPower() == true { perform(observer.powerSupplyChanged(now: now)) }
+        observer.tick(now: now)
+        publish()
+        followPower()
+    }
+
+    func end(_ orders: [DeviceOrder]) {
+        perform(observer.disconnected("monitoring has ended", now: now))
+        for case .refresh(let waiter) in orders { waiting.append(waiter) }
+        resumeWaiting()
+    }
+
+    private func handle(_ orders: [DeviceOrder]) {
+        for order in orders {
+            switch order {
+            case .holdAwake(let reason): perform(observer.holdAwake(reason, now: now))
+            case .refresh(let waiter):
+                waiting.append(waiter)
+                perform(observer.refresh(now: now))
+            }
+        }
+    }
+
+    private func resumeWaiting() {
+        for waiter in waiting { waiter.resume() }
+        waiting = []
+    }
 
     private func followPower() {
         guard observer.asksLogindForPower else {
@@ -146,10 +158,10 @@ final class BusListener {
     private func publish() {
         let (kernel, interface) = KernelReading.now(freeSpaceOf: path)
         perform(observer.route(through: interface, now: now))
-        if observer.isRefreshed { refreshes.done = refreshes.requested }
-        board.publish(
-            observer.readings + [kernel], isSettled: connection == nil || observer.isSettled, slept: hasSlept,
-            refreshes: refreshes.done)
+        let isNews = current.setReadings(
+            observer.readings + [kernel], isSettled: connection == nil || observer.isSettled, slept: hasSlept)
+        if isNews { thread.publish(()) }
+        if observer.isRefreshed { resumeWaiting() }
         hasSlept = false
     }
 
@@ -160,14 +172,5 @@ final class BusListener {
         // Each call receives one notice. The error ENOBUFS means that the kernel has dropped notices.
         while recv(network, &notice, 1, Int32(MSG_DONTWAIT)) >= 0 || errno == ENOBUFS { isNews = true }
         return isNews
-    }
-}
-
-/// A converter of deadlines to the timeout argument of poll(2).
-enum PollTimeout {
-    /// Returns the timeout in milliseconds. It is rounded up, so that the deadline has passed when poll(2) returns.
-    static func milliseconds(until deadline: Double?, now: Double) -> Int32 {
-        guard let deadline else { return -1 }
-        return Int32(saturating: min(max(0, ((deadline - now) * 1000).rounded(.up)), 86_400_000))
     }
 }

@@ -1,5 +1,3 @@
-import CNightshift
-import Foundation
 import Glibc
 import NightshiftAPI
 
@@ -26,14 +24,13 @@ protocol SessionBusConnection: AnyObject, SendableMetatype {
     static func refusal(of request: Request) -> Event?
 }
 
-/// The thread that listens to the session bus for one feature of the service, and delivers its events to the channel.
+/// The loop that listens to the session bus for one feature of the service and publishes its events.
 ///
-/// The thread sleeps in poll(2). Without a session bus, it waits for one to appear. It reconnects to a bus that was
-/// lost.
-final class SessionListener<Connection: SessionBusConnection> {
-    typealias Board = SessionChannel<Connection.Request, Connection.Event>
+/// Without a session bus, it waits for one to appear. It reconnects to a bus that was lost.
+final class SessionListener<Connection: SessionBusConnection>: PollLoop {
+    typealias Thread = PollThread<Connection.Request, Connection.Event>
 
-    private let board: Board
+    private let thread: Thread
     private let environment: [String: String]
     private let session: @Sendable () -> [String: String]?
     private var connection: Connection?
@@ -41,57 +38,58 @@ final class SessionListener<Connection: SessionBusConnection> {
     private var watched: [String] = []
     private var reconnection = Reconnection()
 
-    /// Starts a thread that listens for a channel. Later calls have no effect.
-    static func start(
-        _ name: String, _ board: Board, environment: [String: String],
-        session: @escaping @Sendable () -> [String: String]?
-    ) {
-        guard board.begin() else { return }
-        let thread = Thread {
-            SessionListener(board: board, environment: environment, session: session).run()
-        }
-        thread.name = name
-        thread.stackSize = 256 << 10
-        thread.start()
+    /// Returns a thread that listens.
+    ///
+    /// - Parameters:
+    ///   - environment: the environment of the service, which may contain the address of the session bus.
+    ///   - session: a function that returns the current environment that the systemd user manager gives to the programs
+    ///     it starts. It may block for a moment.
+    static func thread(
+        _ name: String, environment: [String: String], session: @escaping @Sendable () -> [String: String]?
+    ) -> Thread {
+        Thread(name) { SessionListener($0, environment: environment, session: session) }
     }
 
-    private init(board: Board, environment: [String: String], session: @escaping @Sendable () -> [String: String]?) {
-        self.board = board
+    private init(
+        _ thread: Thread, environment: [String: String], session: @escaping @Sendable () -> [String: String]?
+    ) {
+        self.thread = thread
         self.environment = environment
         self.session = session
     }
 
-    private func run() {
-        connect(hasAppeared: false)
-        while wait() {}
+    var sources: [pollfd] {
+        [
+            pollfd(reading: connection?.descriptor, events: connection?.events ?? 0),
+            pollfd(reading: socketWatch?.descriptor),
+        ]
     }
 
-    /// Sleeps until an event arrives and handles it. Returns false at the end.
-    private func wait() -> Bool {
-        // poll(2) ignores negative descriptors.
-        var polled = [
-            pollfd(fd: board.descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: connection?.descriptor ?? -1, events: connection?.events ?? 0, revents: 0),
-            pollfd(fd: socketWatch?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
-        ]
-        let deadline = connection.map(\.deadline) ?? reconnection.deadline
-        let count = poll(&polled, nfds_t(polled.count), PollTimeout.milliseconds(until: deadline, now: now))
-        guard count >= 0 || errno == EINTR else { return false }
-        let hasAppeared = polled[2].revents != 0 && socketWatch?.isNews() == true
+    var deadline: Double? { connection.map(\.deadline) ?? reconnection.deadline }
+
+    func begin(_ orders: [Connection.Request]) {
+        connect(hasAppeared: false)
+        handle(orders)
+    }
+
+    func wake(_ isReady: [Bool], _ orders: [Connection.Request]) {
+        let hasAppeared = isReady[1] && socketWatch?.isNews() == true
         if connection == nil, hasAppeared || reconnection.deadline.map({ $0 <= now }) == true {
             connect(hasAppeared: hasAppeared)
         }
-        let (requests, isEnded) = board.takeRequests()
-        for request in requests { perform(request) }
-        listen()
-        return !isEnded
+        handle(orders)
     }
 
-    private var now: Double { Double(nightshift_awake_nanoseconds()) / 1e9 }
+    func end(_ orders: [Connection.Request]) { handle(orders) }
+
+    private func handle(_ orders: [Connection.Request]) {
+        for request in orders { perform(request) }
+        listen()
+    }
 
     private func perform(_ request: Connection.Request) {
         let isSent = connection?.perform(request) ?? false
-        if !isSent, let event = Connection.refusal(of: request) { board.tell(event) }
+        if !isSent, let event = Connection.refusal(of: request) { thread.publish(event) }
     }
 
     private func connect(hasAppeared: Bool) {
@@ -123,7 +121,7 @@ final class SessionListener<Connection: SessionBusConnection> {
                 // Any answer shows that a bus is present.
                 reconnection.succeeded()
                 socketWatch = nil
-                for event in events { board.tell(event) }
+                for event in events { thread.publish(event) }
             }
         } catch {
             disconnect(hasAppeared: false)
@@ -131,7 +129,7 @@ final class SessionListener<Connection: SessionBusConnection> {
     }
 
     private func disconnect(hasAppeared: Bool) {
-        for event in connection?.farewell ?? [] { board.tell(event) }
+        for event in connection?.farewell ?? [] { thread.publish(event) }
         connection = nil
         if socketWatch == nil { socketWatch = SocketWatch(paths: watched) }
         reconnection.failed(hasAppeared: hasAppeared, now: now)

@@ -1,10 +1,11 @@
-import CNightshift
 import Glibc
 import NightshiftAPI
+import Synchronization
 
-/// The thread that listens to the display, and publishes reports on the channel.
-final class FocusListener {
-    private let board: FocusChannel
+/// The loop that listens to the display and publishes the reports.
+final class FocusListener: PollLoop {
+    private let thread: PollThread<Never, FrontApplication?>
+    private let latest: LatestFocusReport
     private let environment: [String: String]
     private let session: @Sendable () -> [String: String]?
     private var connection: Connection?
@@ -47,41 +48,36 @@ final class FocusListener {
         }
     }
 
-    init(board: FocusChannel, environment: [String: String], session: @escaping @Sendable () -> [String: String]?) {
-        self.board = board
+    init(
+        _ thread: PollThread<Never, FrontApplication?>, _ latest: LatestFocusReport, environment: [String: String],
+        session: @escaping @Sendable () -> [String: String]?
+    ) {
+        self.thread = thread
+        self.latest = latest
         self.environment = environment
         self.session = session
     }
 
-    func run() {
+    var sources: [pollfd] { [pollfd(reading: connection?.descriptor), pollfd(reading: socketWatch?.descriptor)] }
+
+    var deadline: Double? { [reconnection.deadline, settling.deadline].compactMap(\.self).min() }
+
+    func begin(_: [Never]) {
         connect(hasAppeared: false)
         listen()
         publish()
-        while !board.isEnded, wait() {}
     }
 
-    /// Sleeps until an event arrives and handles it. Returns false if it cannot sleep.
-    private func wait() -> Bool {
-        // poll(2) ignores negative descriptors.
-        var polled = [
-            pollfd(fd: board.descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: connection?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: socketWatch?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
-        ]
-        let deadlines = [reconnection.deadline, settling.deadline].compactMap(\.self)
-        let count = poll(&polled, nfds_t(polled.count), PollTimeout.milliseconds(until: deadlines.min(), now: now))
-        guard count >= 0 || errno == EINTR else { return false }
-        guard !board.isEnded else { return false }
-        let hasAppeared = polled[2].revents != 0 && socketWatch?.isNews() == true
+    func wake(_ isReady: [Bool], _: [Never]) {
+        let hasAppeared = isReady[1] && socketWatch?.isNews() == true
         if connection == nil, hasAppeared || reconnection.deadline.map({ $0 <= now }) == true {
             connect(hasAppeared: hasAppeared)
         }
         listen()
         publish()
-        return true
     }
 
-    private var now: Double { Double(nightshift_awake_nanoseconds()) / 1e9 }
+    func end(_: [Never]) {}
 
     /// Connects to the first display that can be reached.
     private func connect(hasAppeared: Bool) {
@@ -131,11 +127,12 @@ final class FocusListener {
 
     private func publish() {
         // Before all answers have arrived, a report would be replaced at once.
-        let latest = connection.map(\.report) ?? .nobody(absence)
-        if let latest { report = latest }
-        let isNews = settling.follow(report, isComplete: latest != nil, hasDisplay: connection != nil, now: now)
+        let complete = connection.map(\.report) ?? .nobody(absence)
+        if let complete { report = complete }
+        let isNews = settling.follow(report, isComplete: complete != nil, hasDisplay: connection != nil, now: now)
         var told = report
         if report.source != nil { told.application = settling.told }
-        board.publish(told, isNews: isNews)
+        latest.report.withLock { $0 = told }
+        if isNews { thread.publish(told.application) }
     }
 }

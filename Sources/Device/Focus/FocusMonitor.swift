@@ -1,5 +1,5 @@
-import Foundation
 package import NightshiftAPI
+import Synchronization
 
 /// A monitor of the foreground application, as the desktop reports it.
 ///
@@ -10,44 +10,41 @@ package final class FocusMonitor: Sendable {
     /// A stream of the foreground application, which yields a value after each change; nil means that no application is
     /// in the foreground. The first value is the application at the start. Changes that have not been read yet are
     /// merged into one. The stream supports one reader and ends with ``shutdown()``.
-    package let fronts: AsyncStream<FrontApplication?>
+    package var fronts: AsyncStream<FrontApplication?> { thread.events }
 
-    private let board: FocusChannel
-    private let environment: [String: String]
-    private let session: @Sendable () -> [String: String]?
+    private let latest: LatestFocusReport
+    private let thread: PollThread<Never, FrontApplication?>
 
     /// - Parameters:
     ///   - environment: the environment of the service.
     ///   - session: a function that returns the current environment that the systemd user manager gives to the programs
     ///     it starts. It may block for a moment.
     package init(environment: [String: String], session: @escaping @Sendable () -> [String: String]? = { nil }) {
-        self.environment = environment
-        self.session = session
-        let (fronts, continuation) = AsyncStream.makeStream(
-            of: FrontApplication?.self, bufferingPolicy: .bufferingNewest(1))
-        self.fronts = fronts
-        board = FocusChannel(continuation: continuation)
+        let latest = LatestFocusReport()
+        self.latest = latest
+        thread = PollThread("focus", buffering: .bufferingNewest(1)) {
+            FocusListener($0, latest, environment: environment, session: session)
+        }
     }
 
     deinit {
-        board.end()
+        thread.stop()
     }
 
-    package var report: FocusReport { board.report }
+    package var report: FocusReport { latest.report.withLock(\.self) }
 
     /// Starts listening. Later calls have no effect.
     package func start() {
-        guard board.begin() else { return }
-        let thread = Thread { [board, environment, session] in
-            FocusListener(board: board, environment: environment, session: session).run()
-        }
-        thread.name = "focus"
-        thread.stackSize = 256 << 10
         thread.start()
     }
 
     /// Makes the thread stop listening soon.
     package func shutdown() {
-        board.end()
+        thread.stop()
     }
+}
+
+/// The latest report of a ``FocusMonitor``, which its thread writes.
+final class LatestFocusReport: Sendable {
+    let report = Mutex(FocusReport.nobody("not checked yet"))
 }

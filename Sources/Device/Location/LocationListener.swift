@@ -2,13 +2,13 @@ import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// The thread that sends requests to the location sources and publishes their updates on the channel.
-final class LocationListener {
-    private let board: LocationChannel
+/// The loop that sends requests to the location sources and publishes their updates.
+final class LocationListener: PollLoop {
+    private let thread: PollThread<LocationOrder, FixUpdate>
     private let configuration: LocationConfiguration
     private var machine: LocationMachine
-    private var wishes = 0
-    private var looks = 0
+    /// The callers that wait for the result of a check of the sources.
+    private var waiting: [CheckedContinuation<FixUpdate?, Never>] = []
     private var gpsd: GpsdConnection?
     private var bus: LocationBus?
     private var pending: [LocationMachine.Action] = []
@@ -19,61 +19,61 @@ final class LocationListener {
     /// The maximum number of bus messages to read before the thread checks for new requests.
     private static let mostMessages = 256
 
-    init(board: LocationChannel, configuration: LocationConfiguration) {
-        self.board = board
+    init(_ thread: PollThread<LocationOrder, FixUpdate>, _ configuration: LocationConfiguration) {
+        self.thread = thread
         self.configuration = configuration
-        machine = LocationMachine(configuration, word: board.takeOrders().place)
+        machine = LocationMachine(configuration, word: nil)
     }
 
-    func run() {
-        perform(machine.begin(now: now))
-        while takeOrders(), wait() {}
-        perform(machine.end(now: now))
-        board.end()
-    }
-
-    private func takeOrders() -> Bool {
-        let requests = board.takeOrders()
-        guard !requests.isEnded else { return false }
-        perform(machine.setPlace(requests.place, now: now))
-        if requests.wishes != wishes {
-            wishes = requests.wishes
-            perform(machine.want(requests.wish, now: now))
-        }
-        if requests.looks != looks {
-            looks = requests.looks
-            perform(machine.lookAgain(now: now))
-        }
-        return true
-    }
-
-    /// Sleeps until an event arrives and handles it. Returns false if it cannot sleep.
-    private func wait() -> Bool {
-        followSocket()
-        // poll(2) ignores negative descriptors.
-        var polled = [
-            pollfd(fd: board.descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: gpsd?.descriptor ?? -1, events: gpsd?.events ?? 0, revents: 0),
-            pollfd(fd: bus?.descriptor ?? -1, events: bus?.events ?? 0, revents: 0),
-            pollfd(fd: socketWatch?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
+    var sources: [pollfd] {
+        [
+            pollfd(reading: gpsd?.descriptor, events: gpsd?.events ?? 0),
+            pollfd(reading: bus?.descriptor, events: bus?.events ?? 0), pollfd(reading: socketWatch?.descriptor),
         ]
-        let count = poll(&polled, nfds_t(polled.count), timeout)
-        guard count >= 0 || errno == EINTR else { return false }
-        if polled[1].revents != 0 { readGpsd() }
-        readBus()
-        if polled[3].revents != 0, socketWatch?.isNews() == true {
-            perform(machine.busAppeared(now: now))
-        }
-        perform(machine.tick(now: now))
-        return true
     }
 
-    private var timeout: Int32 {
-        let own = PollTimeout.milliseconds(until: machine.deadline, now: now)
-        // sd-bus uses a clock that stops during sleep.
-        let awake = Double(nightshift_awake_nanoseconds()) / 1e9
-        let buses = PollTimeout.milliseconds(until: bus?.deadline, now: awake)
-        return own < 0 ? buses : buses < 0 ? own : min(own, buses)
+    /// The machine's clock runs while the machine sleeps. The clock of sd-bus and of poll(2) does not.
+    var deadline: Double? {
+        [machine.deadline.map { $0 - bootNow + now }, bus?.deadline].compactMap(\.self).min()
+    }
+
+    func begin(_ orders: [LocationOrder]) {
+        // If a location is set at the start, the real sources are not used at all.
+        for case .setPlace(let place) in orders.prefix(1) { machine = LocationMachine(configuration, word: place) }
+        perform(machine.begin(now: bootNow))
+        handle(orders)
+    }
+
+    func wake(_ isReady: [Bool], _ orders: [LocationOrder]) {
+        if isReady[0] { readGpsd() }
+        readBus()
+        if isReady[2], socketWatch?.isNews() == true { perform(machine.busAppeared(now: bootNow)) }
+        perform(machine.tick(now: bootNow))
+        handle(orders)
+    }
+
+    func end(_ orders: [LocationOrder]) {
+        perform(machine.end(now: bootNow))
+        for case .look(let waiter) in orders { waiting.append(waiter) }
+        resumeWaiting(with: nil)
+    }
+
+    private func handle(_ orders: [LocationOrder]) {
+        for order in orders {
+            switch order {
+            case .want(let wish): perform(machine.want(wish, now: bootNow))
+            case .setPlace(let place): perform(machine.setPlace(place, now: bootNow))
+            case .look(let waiter):
+                waiting.append(waiter)
+                perform(machine.lookAgain(now: bootNow))
+            }
+        }
+        followSocket()
+    }
+
+    private func resumeWaiting(with update: FixUpdate?) {
+        for waiter in waiting { waiter.resume(returning: update) }
+        waiting = []
     }
 
     private func followSocket() {
@@ -94,11 +94,11 @@ final class LocationListener {
             for report in try gpsd.next() {
                 // Handling the first report may have closed the connection.
                 guard self.gpsd === gpsd else { return }
-                perform(machine.gpsdReported(report, now: now))
+                perform(machine.gpsdReported(report, now: bootNow))
             }
         } catch {
             self.gpsd = nil
-            perform(machine.gpsdEnded(error, now: now))
+            perform(machine.gpsdEnded(error, now: bootNow))
         }
     }
 
@@ -107,11 +107,11 @@ final class LocationListener {
         do throws(BusFailure) {
             for _ in 0..<Self.mostMessages {
                 guard self.bus === bus, let event = try bus.next() else { return }
-                perform(machine.busSaid(event, now: now))
+                perform(machine.busSaid(event, now: bootNow))
             }
         } catch {
             self.bus = nil
-            perform(machine.busEnded(error, now: now))
+            perform(machine.busEnded(error, now: bootNow))
         }
     }
 
@@ -123,8 +123,8 @@ final class LocationListener {
         defer { isPerforming = false }
         while !pending.isEmpty {
             switch pending.removeFirst() {
-            case .tell(let update): board.tell(update)
-            case .looked(let update): board.looked(update)
+            case .tell(let update): thread.publish(update)
+            case .looked(let update): resumeWaiting(with: update)
             case .openGpsd(let purpose): openGpsd(purpose)
             case .closeGpsd: gpsd = nil
             case .openBus: openBus()
@@ -141,7 +141,7 @@ final class LocationListener {
         do throws(GpsdFailure) {
             gpsd = try GpsdConnection(host: host, port: port, for: purpose)
         } catch {
-            perform(machine.gpsdEnded(error, now: now))
+            perform(machine.gpsdEnded(error, now: bootNow))
         }
     }
 
@@ -150,12 +150,12 @@ final class LocationListener {
         if machine.needsBus { watchSocket() }
         do throws(BusFailure) {
             bus = try LocationBus(address: configuration.busAddress)
-            perform(machine.busConnected(now: now))
+            perform(machine.busConnected(now: bootNow))
         } catch {
             bus = nil
-            perform(machine.busEnded(error, now: now))
+            perform(machine.busEnded(error, now: bootNow))
         }
     }
 
-    private var now: Double { Double(nightshift_boot_nanoseconds()) / 1e9 }
+    private var bootNow: Double { Double(nightshift_boot_nanoseconds()) / 1e9 }
 }

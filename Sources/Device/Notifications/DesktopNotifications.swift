@@ -5,56 +5,50 @@
 /// lost.
 package final class DesktopNotifications: Sendable {
     /// A stream of the events in order. The stream supports one reader and ends with ``shutdown()``.
-    package let events: AsyncStream<DesktopEvent>
+    package var events: AsyncStream<DesktopEvent> { thread.events }
 
-    private let board: SessionChannel<DesktopRequest, DesktopEvent>
-    private let environment: [String: String]
-    private let session: @Sendable () -> [String: String]?
+    private let thread: PollThread<DesktopRequest, DesktopEvent>
 
     /// - Parameters:
     ///   - environment: the environment of the service, which may contain the address of the session bus.
     ///   - session: a function that returns the current environment that the systemd user manager gives to the programs
     ///     it starts. It may block for a moment.
     package init(environment: [String: String], session: @escaping @Sendable () -> [String: String]? = { nil }) {
-        self.environment = environment
-        self.session = session
-        let (events, continuation) = AsyncStream.makeStream(of: DesktopEvent.self)
-        self.events = events
-        board = SessionChannel(continuation: continuation)
+        thread = SessionListener<DesktopConnection>.thread("notifications", environment: environment, session: session)
     }
 
     deinit {
-        board.end()
+        thread.stop()
     }
 
     /// Starts listening. Later calls have no effect.
     package func start() {
-        SessionListener<DesktopConnection>.start("notifications", board, environment: environment, session: session)
+        thread.start()
     }
 
     /// Makes the thread stop listening soon, after it has sent all requests.
     package func shutdown() {
-        board.end()
+        thread.stop()
     }
 
     /// Sends a notification to the current server. ``DesktopEvent/shown(token:number:)`` or
     /// ``DesktopEvent/refused(token:isGone:detail:)`` reports the result.
     package func show(_ notification: DesktopNotification, token: Int64) {
-        board.ask(.show(notification, token: token))
+        thread.send(.show(notification, token: token))
     }
 
     /// Closes a notification, if the server with that identity is still running.
     package func close(_ number: UInt32, server: String) {
-        board.ask(.close(number, server: server))
+        thread.send(.close(number, server: server))
     }
 
     /// Sends docks the number to show on an app's icon (com.canonical.Unity.LauncherEntry); 0 removes it.
     package func setBadge(_ count: Int, of entry: String) {
-        board.ask(.badge(entry: entry, count: count))
+        thread.send(.badge(entry: entry, count: count))
     }
 
     /// Makes the bus start a notification server. This has no effect if the bus knows no server that it can start.
     package func startServer() {
-        board.ask(.startServer)
+        thread.send(.startServer)
     }
 }

@@ -1,23 +1,34 @@
-import CNightshift
 import Glibc
 import NightshiftAPI
 
-/// The thread that plays a trace in real time, and publishes reports on the channel.
-struct TracePlayer {
-    let board: ReportChannel
-    let trace: DeviceTrace
+/// The loop that plays a trace in real time and publishes the reports.
+final class TracePlayer: PollLoop {
+    private let thread: PollThread<DeviceOrder, Void>
+    private let current: CurrentReport
+    private let trace: DeviceTrace
+    private var beginning = 0.0
 
-    func run() {
-        let beginning = now
-        var polled = [pollfd(fd: board.descriptor, events: Int16(POLLIN), revents: 0)]
-        while !board.takeWishes().isEnded {
-            let seconds = now - beginning
-            board.publish([trace.reading(at: seconds)], isSettled: true)
-            let deadline = trace.next(after: seconds).map { beginning + $0 }
-            let count = poll(&polled, 1, PollTimeout.milliseconds(until: deadline, now: now))
-            guard count >= 0 || errno == EINTR else { return }
-        }
+    init(_ thread: PollThread<DeviceOrder, Void>, _ current: CurrentReport, _ trace: DeviceTrace) {
+        self.thread = thread
+        self.current = current
+        self.trace = trace
     }
 
-    private var now: Double { Double(nightshift_awake_nanoseconds()) / 1e9 }
+    let sources: [pollfd] = []
+    var deadline: Double? { trace.next(after: now - beginning).map { beginning + $0 } }
+
+    func begin(_ orders: [DeviceOrder]) {
+        beginning = now
+        wake([], orders)
+    }
+
+    func wake(_ isReady: [Bool], _ orders: [DeviceOrder]) {
+        if current.setReadings([trace.reading(at: now - beginning)], isSettled: true) { thread.publish(()) }
+        end(orders)
+    }
+
+    func end(_ orders: [DeviceOrder]) {
+        // A trace is always up to date.
+        for case .refresh(let waiter) in orders { waiter.resume() }
+    }
 }

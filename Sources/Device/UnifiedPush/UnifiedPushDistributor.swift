@@ -4,39 +4,34 @@
 /// Every method may be called from any thread, and blocks for no longer than a lock. One thread listens.
 package final class UnifiedPushDistributor: Sendable {
     /// A stream of the events in order. The stream supports one reader and ends with ``shutdown()``.
-    package let events: AsyncStream<DistributorEvent>
+    package var events: AsyncStream<DistributorEvent> { thread.events }
 
-    private let board: SessionChannel<DistributorRequest, DistributorEvent>
-    private let environment: [String: String]
-    private let session: @Sendable () -> [String: String]?
+    private let thread: PollThread<DistributorRequest, DistributorEvent>
 
     /// - Parameters:
     ///   - environment: the environment of the service, which may contain the address of the session bus.
     ///   - session: a function that returns the current environment that the systemd user manager gives to the programs
     ///     it starts. It may block for a moment.
     package init(environment: [String: String], session: @escaping @Sendable () -> [String: String]? = { nil }) {
-        self.environment = environment
-        self.session = session
-        let (events, continuation) = AsyncStream.makeStream(of: DistributorEvent.self)
-        self.events = events
-        board = SessionChannel(continuation: continuation)
+        thread = SessionListener<DistributorConnection>.thread(
+            "unifiedpush", environment: environment, session: session)
     }
 
     deinit {
-        board.end()
+        thread.stop()
     }
 
     /// Starts listening. Later calls have no effect.
     package func start() {
-        SessionListener<DistributorConnection>.start("unifiedpush", board, environment: environment, session: session)
+        thread.start()
     }
 
     /// Makes the thread stop listening soon, after it has sent all requests.
     package func shutdown() {
-        board.end()
+        thread.stop()
     }
 
     package func perform(_ request: DistributorRequest) {
-        board.ask(request)
+        thread.send(request)
     }
 }
