@@ -72,12 +72,13 @@ let package = Package(
         .target(name: "PushProtocol", swiftSettings: strict),
         .target(name: "Manual", swiftSettings: strict),
         .target(name: "ServiceLog", dependencies: [logging], swiftSettings: strict),
+        .target(name: "GroupCommits", dependencies: [grdb], swiftSettings: strict),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CDigest", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
 
         // L1: parts that know nothing of each other.
-        .target(name: "Store", dependencies: ["NightshiftAPI", grdb], swiftSettings: strict),
+        .target(name: "Store", dependencies: ["NightshiftAPI", "GroupCommits", grdb], swiftSettings: strict),
         .target(name: "Clock", dependencies: ["NightshiftAPI", "CNightshift"], swiftSettings: strict),
         .target(
             name: "Device", dependencies: ["NightshiftAPI", "CNightshift", "CSystemd", "CDesktop"],

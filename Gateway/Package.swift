@@ -51,13 +51,16 @@ let package = Package(
         .target(name: "PushProtocol", swiftSettings: strict),
         .target(name: "Manual", swiftSettings: strict),
         .target(name: "ServiceLog", dependencies: [logging], swiftSettings: strict),
+        .target(name: "GroupCommits", dependencies: [grdb], swiftSettings: strict),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .testTarget(name: "PushProtocolTests", dependencies: ["PushProtocol"], swiftSettings: strict),
 
         .target(name: "PushRouting", dependencies: ["PushProtocol"], swiftSettings: strict),
         .testTarget(
             name: "PushRoutingTests", dependencies: ["PushProtocol", "PushRouting"], swiftSettings: strict),
-        .target(name: "PushStore", dependencies: ["PushProtocol", "PushRouting", grdb], swiftSettings: strict),
+        .target(
+            name: "PushStore", dependencies: ["GroupCommits", "PushProtocol", "PushRouting", grdb],
+            swiftSettings: strict),
         .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
         .target(
             name: "PushCluster", dependencies: ["CNATS", "PushProtocol", "PushRouting", "PushStore"],

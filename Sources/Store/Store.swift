@@ -1,5 +1,6 @@
 import Foundation
 package import GRDB
+import GroupCommits
 package import NightshiftAPI
 import Synchronization
 
@@ -9,7 +10,7 @@ import Synchronization
 /// on disk. The class is thread-safe.
 package final class Store: Sendable {
     private let writer: any DatabaseWriter
-    private let commits: GroupCommit
+    private let commits: GroupCommit<StoreError>
     /// The signal for event streams that the journal has grown.
     package let journalSignal: GrowthSignal
     /// The signal for a new message to an app.
@@ -107,7 +108,7 @@ package final class Store: Sendable {
         journalSignal = GrowthSignal(last: entry)
         messageSignal = GrowthSignal(last: message)
         wakeSignal = GrowthSignal(last: wake)
-        commits = GroupCommit(writer: writer)
+        commits = GroupCommit(writer: writer) { StoreError($0) }
     }
 
     /// Throws if the database must be refused. The check does not change the database.
@@ -157,7 +158,8 @@ package final class Store: Sendable {
 
     /// Runs `body` in a transaction shared with other callers, and returns once the transaction is on disk.
     ///
-    /// If `body` throws, only its own changes are rolled back.
+    /// If `body` throws, only its own changes are rolled back. `body` may run twice, but the changes of its first run
+    /// are rolled back.
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws(StoreError) -> Value {

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Glibc
+import GroupCommits
 
 /// The gateway's SQLite database. It contains providers, devices, pending pushes and the delivery log.
 ///
@@ -8,7 +9,7 @@ import Glibc
 /// sync of the disk. Thread-safe.
 package final class PushStore: Sendable {
     private let writer: any DatabaseWriter
-    private let commits: GroupCommit
+    private let commits: GroupCommit<StoreError>
 
     /// Opens or creates the database at `path`.
     ///
@@ -62,7 +63,7 @@ package final class PushStore: Sendable {
         }
         guard level == 2 else { throw StoreError(.other, "The database does not sync its commits.") }
         try Migrations.all.migrate(writer)
-        commits = GroupCommit(writer: writer)
+        commits = GroupCommit(writer: writer) { StoreError($0) }
     }
 
     private static var configuration: Configuration {
@@ -102,10 +103,7 @@ package final class PushStore: Sendable {
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (PushTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
-        let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
-            enqueue(body) { continuation.resume(returning: $0) }
-        }
-        return try result.get()
+        try await commits.run { try body(PushTransaction(db: $0)) }
     }
 
     /// Reads from the database. A cancellation of the caller's task does not interrupt the read.

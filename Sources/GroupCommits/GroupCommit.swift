@@ -1,9 +1,9 @@
-import GRDB
+package import GRDB
 import Synchronization
 
 /// A queue that combines operations into transactions. It collects the operations that arrive while a transaction
 /// syncs, and executes them in one further transaction, in the order of the requests.
-final class GroupCommit: Sendable {
+package final class GroupCommit<Failure: Error>: Sendable {
     private struct Operation {
         /// Does the work within the transaction. The caller calls the returned function when the outcome of the
         /// transaction is known. Throws an error if the work fails.
@@ -13,28 +13,44 @@ final class GroupCommit: Sendable {
         var performAlone: @Sendable (Database) throws -> Settlement
         /// Completes an operation whose transaction failed. An operation that only reads is executed again, on the data
         /// that is on the disk.
-        var refuse: @Sendable (Database, StoreError) -> Void
+        var refuse: @Sendable (Database, Failure) -> Void
     }
 
-    private typealias Settlement = @Sendable (StoreError?) -> Void
+    private typealias Settlement = @Sendable (Failure?) -> Void
 
     private let writer: any DatabaseWriter
+    private let failure: @Sendable (any Error) -> Failure
     private let pending = Mutex<[Operation]>([])
 
-    init(writer: any DatabaseWriter) {
+    /// - Parameter failure: a function that converts the error of an operation or of a transaction.
+    package init(writer: any DatabaseWriter, failure: @escaping @Sendable (any Error) -> Failure) {
         self.writer = writer
+        self.failure = failure
     }
 
     /// The number of operations that wait for their transaction.
-    var depth: Int { pending.withLock { $0.count } }
+    package var depth: Int { pending.withLock { $0.count } }
+
+    /// Executes `body`, and returns its result when its transaction is on the disk.
+    ///
+    /// If `body` throws, only its own changes are rolled back. `body` may run twice, but the changes of its first run
+    /// are rolled back.
+    package func run<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(Failure) -> Value {
+        let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
+            enqueue(body) { continuation.resume(returning: $0) }
+        }
+        return try result.get()
+    }
 
     /// Queues `body` and returns at once. Calls `completion` when the transaction of `body` is on the disk, or has
     /// failed.
     ///
     /// - Parameter isReading: whether `body` only reads. If so, `body` gets a result even if the transaction fails.
-    func enqueue<Value: Sendable>(
+    package func enqueue<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value, isReading: Bool = false,
-        completion: @escaping @Sendable (Result<Value, StoreError>) -> Void
+        completion: @escaping @Sendable (Result<Value, Failure>) -> Void
     ) {
         let operation = Operation(
             perform: { db in
@@ -42,12 +58,12 @@ final class GroupCommit: Sendable {
                 return { failure in completion(failure.map { .failure($0) } ?? .success(value)) }
             },
             performAlone: { db in
-                let outcome = Self.inSavepoint(db, body)
+                let outcome = self.inSavepoint(db, body)
                 if case .failure(let failure) = outcome, !db.isInsideTransaction { throw failure }
                 return { failure in completion(failure.map { .failure($0) } ?? outcome) }
             },
             refuse: { db, failure in
-                completion(isReading ? Self.outcome { try body(db) } : .failure(failure))
+                completion(isReading ? self.outcome { try body(db) } : .failure(failure))
             })
         let isFirst = pending.withLock { operations in
             operations.append(operation)
@@ -67,7 +83,7 @@ final class GroupCommit: Sendable {
             do {
                 for settle in try Self.commit(operations, db) { settle(nil) }
             } catch {
-                let failure = StoreError(error)
+                let failure = self.failure(error)
                 for operation in operations { operation.refuse(db, failure) }
             }
         }
@@ -99,25 +115,25 @@ final class GroupCommit: Sendable {
         return settlements
     }
 
-    private static func inSavepoint<Value>(
+    private func inSavepoint<Value>(
         _ db: Database, _ body: (Database) throws -> Value
-    ) -> Result<Value, StoreError> {
+    ) -> Result<Value, Failure> {
         outcome {
             var value: Value?
             try db.inSavepoint {
                 value = try body(db)
                 return .commit
             }
-            guard let value else { throw StoreError(.other, "The transaction returned no value.") }
+            guard let value else { throw DatabaseError(message: "The transaction returned no value.") }
             return value
         }
     }
 
-    private static func outcome<Value>(_ body: () throws -> Value) -> Result<Value, StoreError> {
+    private func outcome<Value>(_ body: () throws -> Value) -> Result<Value, Failure> {
         do {
             return .success(try body())
         } catch {
-            return .failure(StoreError(error))
+            return .failure(failure(error))
         }
     }
 }
