@@ -150,13 +150,14 @@ private struct Blanking {
 
     mutating func run() {
         while index < bytes.count {
-            if starts("//") {
+            switch bytes[index] {
+            case UInt8(ascii: "/") where starts("//"):
                 while index < bytes.count, bytes[index] != newline { blank(1) }
-            } else if starts("/*") {
+            case UInt8(ascii: "/") where starts("/*"):
                 blankBlock()
-            } else if let literal = openingLiteral() {
-                blankLiteral(literal)
-            } else {
+            case UInt8(ascii: "\""), UInt8(ascii: "#"):
+                if let literal = openingLiteral() { blankLiteral(literal) } else { index += 1 }
+            default:
                 index += 1
             }
         }
@@ -181,8 +182,6 @@ private struct Blanking {
     private struct Literal {
         var hashes: Int
         var quotes: Int
-
-        var closing: String { String(repeating: "\"", count: quotes) + String(repeating: "#", count: hashes) }
     }
 
     /// Returns the delimiters of the string literal that starts here.
@@ -194,10 +193,24 @@ private struct Blanking {
 
     private mutating func blankLiteral(_ literal: Literal) {
         index += literal.hashes + literal.quotes
-        while index < bytes.count, !starts(literal.closing) {
-            blank(literal.hashes == 0 && starts("\\") ? 2 : 1)
+        while index < bytes.count {
+            switch bytes[index] {
+            case UInt8(ascii: "\"") where closes(literal):
+                index += literal.quotes + literal.hashes
+                return
+            case UInt8(ascii: "\\") where literal.hashes == 0:
+                blank(2)
+            default:
+                blank(1)
+            }
         }
-        index = min(index + literal.quotes + literal.hashes, bytes.count)
+    }
+
+    /// Whether the closing delimiter of `literal` starts at a quote.
+    private func closes(_ literal: Literal) -> Bool {
+        let end = index + literal.quotes + literal.hashes
+        guard end <= bytes.count, literal.quotes == 1 || starts("\"\"\"") else { return false }
+        return bytes[(end - literal.hashes)..<end].allSatisfy { $0 == UInt8(ascii: "#") }
     }
 
     private mutating func blank(_ count: Int) {
@@ -211,10 +224,6 @@ private struct Blanking {
         let start = start ?? index
         guard start + text.utf8CodeUnitCount <= bytes.count else { return false }
         return (0..<text.utf8CodeUnitCount).allSatisfy { bytes[start + $0] == text.utf8Start[$0] }
-    }
-
-    private func starts(_ text: String) -> Bool {
-        bytes[index...].starts(with: text.utf8)
     }
 
     private var newline: UInt8 { UInt8(ascii: "\n") }
