@@ -229,9 +229,12 @@ let package = Package(
                 nioResumableUpload,
             ],
             path: "Tests/ResumableUploadServer", swiftSettings: strict),
+        .target(name: "Quiescence", path: "Tests/Quiescence"),
         .target(
             name: "SimulationSupport",
-            dependencies: ["NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "TestSupport", logging, grdb],
+            dependencies: [
+                "NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "Quiescence", "TestSupport", logging, grdb,
+            ],
             path: "Tests/SimulationSupport", swiftSettings: strict),
         // People and what their apps would be fetched for: of the benchmark, which has a manifest of its own for what it starts.
         .target(

@@ -46,6 +46,7 @@ final class World {
 
     /// - Parameter bootID: the machine's real boot ID in tests with real processes.
     init(seed: UInt64 = 1, jitter: Double? = nil, bootID: String = "boot-1") throws {
+        ProcessQuiescence.begin()
         self.seed = seed
         let parent = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : nil
         directory = try TemporaryDirectory(in: parent)
