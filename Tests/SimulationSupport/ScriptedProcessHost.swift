@@ -271,8 +271,7 @@ package final class ScriptedProcessHost: ProcessHost {
 
     private static func remove(_ pid: Int32) {
         Glibc.kill(pid, SIGKILL)
-        // The thread polls instead of sleeping, so that a check for quiescence sees that it runs.
         var status: Int32 = 0
-        while waitpid(pid, &status, WNOHANG) == 0 { sched_yield() }
+        while waitpid(pid, &status, 0) == -1, errno == EINTR {}
     }
 }
