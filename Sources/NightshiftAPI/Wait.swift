@@ -29,7 +29,7 @@ package struct Wait: Hashable, Sendable, Codable {
 }
 
 /// A reason why a transfer waits.
-package enum WaitReason: String, Sendable, Codable, CaseIterable {
+package enum WaitReason: String, Sendable, Codable, CaseIterable, Worded {
     case starting
     case connectionLimit
     case serviceLimit
@@ -57,63 +57,139 @@ package enum WaitReason: String, Sendable, Codable, CaseIterable {
     case portal
     case destinationSilent
 
-    /// The reason as a sentence for display.
-    package var sentence: String {
-        switch self {
-        case .starting: "The transfer is about to start."
-        case .connectionLimit: "The host already has as many connections as the transfer's session allows."
-        case .serviceLimit: "The service already runs the maximum number of transfers."
-        case .beginDate: "The transfer was requested with a start time, which is in the future."
-        case .retry: "The last attempt failed. The delay before the next attempt grows on average, up to 5 minutes."
-        case .retryAfter: "The server asked for a delay before the next request."
-        case .hostBackoff: "The host or its proxy is failing. All transfers that use this route wait together."
-        case .network: "No network is available."
-        case .diskSpace: "There is not enough free disk space for the file."
-        case .smallerFirst: "The transfer is large and lets smaller transfers run first."
-        case .othersFirst:
-            "The last attempt kept no bytes. Half of the connections are reserved for transfers that have not failed."
-        case .slow: "The transfer was very slow, and gave its connection to a transfer with another host."
-        case .answer: "The app has not yet answered a question about this transfer."
-        case .relaunchDelay: "The app added the transfer in the background, and has been woken often lately."
-        case .expensiveNetwork: "The network is metered, and this transfer is not allowed to use metered networks."
-        case .constrainedNetwork: "Data saver is on for this network, and this transfer is not allowed to use it."
-        case .cellularNetwork: "The network is cellular, and this transfer is not allowed to use cellular networks."
-        case .externalPower: "The transfer requires external power."
-        case .battery: "The battery level is unknown or lower than this transfer requires."
-        case .discretionary:
-            "The transfer waits for good conditions: external power or enough battery, and an unmetered network."
-        case .doze: "The device is dozing. The transfer waits for the next maintenance window."
-        case .sleeping: "The machine is about to sleep."
-        case .serviceFault:
-            "The service crashed repeatedly while it ran this transfer. The transfer is blocked to protect all others."
-        case .doubtfulAnswer:
-            "The last response does not look like one from this server. The service asks again before discarding bytes."
-        case .portal: "The network requires a login. Responses received before the login are not trusted."
-        case .destinationSilent: "The file system that holds the transfer's files does not respond."
-        }
-    }
+    package var wording: Wording { Wording(short: row.short, sentence: row.sentence) }
 
     /// The event that ends the wait if no time is set.
-    package var endedBy: String {
+    package var endedBy: String { row.endedBy }
+
+    private var row: (short: String, sentence: String, endedBy: String) {
         switch self {
-        case .starting: "the service starting the transfer"
-        case .connectionLimit: "the end of another transfer with this host"
-        case .serviceLimit: "the end of another transfer"
-        case .beginDate, .retry, .retryAfter, .hostBackoff, .relaunchDelay, .doubtfulAnswer, .slow: "time"
-        case .network: "an available network"
-        case .diskSpace: "enough free disk space"
-        case .smallerFirst: "the end of the smaller transfers"
-        case .othersFirst: "a free connection, or the end of the other transfers"
-        case .answer: "the app's answer"
-        case .expensiveNetwork, .constrainedNetwork, .cellularNetwork: "another network"
-        case .externalPower: "external power"
-        case .battery: "charging the battery"
-        case .discretionary: "suitable power and network, or the approaching deadline"
-        case .doze: "the next maintenance window, or use of the device"
-        case .sleeping: "the machine waking from sleep"
-        case .serviceFault: "'nightshift resume', which tries the transfer once more"
-        case .portal: "a login to the network"
-        case .destinationSilent: "a response of the file system"
+        case .starting:
+            ("about to start", "The transfer is about to start.", endedBy: "the service starting the transfer")
+        case .connectionLimit:
+            (
+                "no free connection to its host",
+                "The host already has as many connections as the transfer's session allows.",
+                endedBy: "the end of another transfer with this host"
+            )
+        case .serviceLimit:
+            (
+                "the maximum number of transfers is running",
+                "The service already runs the maximum number of transfers.", endedBy: "the end of another transfer"
+            )
+        case .beginDate:
+            ("starts later", "The transfer was requested with a start time, which is in the future.", endedBy: "time")
+        case .retry:
+            (
+                "the last attempt failed",
+                "The last attempt failed. The delay before the next attempt grows on average, up to 5 minutes.",
+                endedBy: "time"
+            )
+        case .retryAfter:
+            ("the server asked for a delay", "The server asked for a delay before the next request.", endedBy: "time")
+        case .hostBackoff:
+            (
+                "its host is failing",
+                "The host or its proxy is failing. All transfers that use this route wait together.", endedBy: "time"
+            )
+        case .network:
+            ("no network", "No network is available.", endedBy: "an available network")
+        case .diskSpace:
+            (
+                "not enough free space", "There is not enough free disk space for the file.",
+                endedBy: "enough free disk space"
+            )
+        case .smallerFirst:
+            (
+                "smaller transfers run first", "The transfer is large and lets smaller transfers run first.",
+                endedBy: "the end of the smaller transfers"
+            )
+        case .othersFirst:
+            (
+                "transfers that have not failed run first",
+                "The last attempt kept no bytes. Half of the connections are reserved for transfers that have not failed.",
+                endedBy: "a free connection, or the end of the other transfers"
+            )
+        case .slow:
+            (
+                "it was very slow, and others run instead",
+                "The transfer was very slow, and gave its connection to a transfer with another host.", endedBy: "time"
+            )
+        case .answer:
+            (
+                "its app has not answered a question yet",
+                "The app has not yet answered a question about this transfer.", endedBy: "the app's answer"
+            )
+        case .relaunchDelay:
+            (
+                "its app was woken often lately",
+                "The app added the transfer in the background, and has been woken often lately.", endedBy: "time"
+            )
+        case .expensiveNetwork:
+            (
+                "the network is metered",
+                "The network is metered, and this transfer is not allowed to use metered networks.",
+                endedBy: "another network"
+            )
+        case .constrainedNetwork:
+            (
+                "data saver is on for this network",
+                "Data saver is on for this network, and this transfer is not allowed to use it.",
+                endedBy: "another network"
+            )
+        case .cellularNetwork:
+            (
+                "the network is cellular",
+                "The network is cellular, and this transfer is not allowed to use cellular networks.",
+                endedBy: "another network"
+            )
+        case .externalPower:
+            ("no external power", "The transfer requires external power.", endedBy: "external power")
+        case .battery:
+            (
+                "not enough battery", "The battery level is unknown or lower than this transfer requires.",
+                endedBy: "charging the battery"
+            )
+        case .discretionary:
+            (
+                "for good conditions",
+                "The transfer waits for good conditions: external power or enough battery, and an unmetered network.",
+                endedBy: "suitable power and network, or the approaching deadline"
+            )
+        case .doze:
+            (
+                "the device is dozing", "The device is dozing. The transfer waits for the next maintenance window.",
+                endedBy: "the next maintenance window, or use of the device"
+            )
+        case .sleeping:
+            (
+                "the machine is about to sleep", "The machine is about to sleep.",
+                endedBy: "the machine waking from sleep"
+            )
+        case .serviceFault:
+            (
+                "blocked: the service crashed during this transfer",
+                "The service crashed repeatedly while it ran this transfer. The transfer is blocked to protect all others.",
+                endedBy: "'nightshift resume', which tries the transfer once more"
+            )
+        case .doubtfulAnswer:
+            (
+                "the last response does not look like one from its server",
+                "The last response does not look like one from this server. The service asks again before discarding bytes.",
+                endedBy: "time"
+            )
+        case .portal:
+            (
+                "the network requires a login",
+                "The network requires a login. Responses received before the login are not trusted.",
+                endedBy: "a login to the network"
+            )
+        case .destinationSilent:
+            (
+                "the file system of its files does not respond",
+                "The file system that holds the transfer's files does not respond.",
+                endedBy: "a response of the file system"
+            )
         }
     }
 }

@@ -75,13 +75,13 @@ struct CompleteCommand: ClientCommand {
         var tasks = try await client.send(.tasks(TaskFilter(states: CompletionStates.of(words)))).tasks
         if ["get", "put"].contains(words.dropFirst().first) { tasks.removeAll { $0.resumeData == nil } }
         return tasks.reversed().map {
-            CompletionWord(word: "\($0.id)", about: "\(TaskText.name($0)), \(TaskText.state($0.state))")
+            CompletionWord(word: "\($0.id)", about: "\(TaskText.name($0)), \($0.state.name)")
         }
     }
 
     private func apps(_ client: ServiceClient) async throws -> [CompletionWord] {
         try await client.send(.apps).apps.map { app in
-            CompletionWord(word: app.id.rawValue, about: "\(app.name), \(AppText.state(app.state))")
+            CompletionWord(word: app.id.rawValue, about: "\(app.name), \(app.state.name)")
         }
     }
 }

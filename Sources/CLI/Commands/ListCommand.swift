@@ -7,12 +7,12 @@ extension TaskState: ExpressibleByArgument {
     /// Creates the state from its name on the command line, such as `paused`, or from its name in the API, such as
     /// `suspended`.
     package init?(argument: String) {
-        guard let state = Self.allCases.first(where: { TaskText.state($0) == argument || $0.rawValue == argument })
+        guard let state = Self.allCases.first(where: { $0.name == argument || $0.rawValue == argument })
         else { return nil }
         self = state
     }
 
-    package static var allValueStrings: [String] { allCases.map { TaskText.state($0) } }
+    package static var allValueStrings: [String] { allCases.map { $0.name } }
 }
 
 struct ListCommand: ClientCommand {

@@ -39,7 +39,7 @@ struct StatusCommand: ClientCommand {
         facts.add("state in", TerminalText.escaped(status.home))
         facts.add("network", status.networkAvailable ? "available" : "not available")
         let counts = TaskState.allCases.compactMap { state in
-            status.tasks[state.rawValue].flatMap { $0 > 0 ? "\($0) \(TaskText.state(state))" : nil }
+            status.tasks[state.rawValue].flatMap { $0 > 0 ? "\($0) \(state.name)" : nil }
         }
         facts.add("transfers", counts.isEmpty ? "none" : counts.joined(separator: ", "))
         facts.add("rate", QuantityText.rate(status.bytesPerSecond))

@@ -46,10 +46,8 @@ struct TransferView: Sendable {
                 task.failure == nil ? style.faint($0) : style.warning($0)
             }
         case .suspended: return coloured(text, "paused (nightshift resume \(task.id))") { style.faint($0) }
-        case .finishing:
-            let step = task.kind == .upload ? "storing the response" : "checking and moving to its destination"
-            return coloured(text, step) { $0 }
-        case .completed, .failed, .cancelled: return coloured(text, TaskText.state(task.state)) { $0 }
+        case .finishing, .completed, .failed, .cancelled:
+            return coloured(text, task.state.wording(task.kind).short) { $0 }
         }
     }
 

@@ -68,7 +68,7 @@ struct AppLocationReport {
     private func line(_ status: RegionStatus) -> String {
         let region = status.region
         var words =
-            TerminalText.escaped(region.identifier) + ": " + LocationText.state(status.state) + ", "
+            TerminalText.escaped(region.identifier) + ": " + status.state.wording.short + ", "
             + LocationText.distance(region.radius) + " around " + LocationText.place(region.center) + ", notifies on "
             + LocationText.crossings(region)
         if status.crossings > 0 { words += "; " + (status.crossings == 1 ? "1 event" : "\(status.crossings) events") }

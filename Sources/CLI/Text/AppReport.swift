@@ -61,7 +61,8 @@ struct AppReport {
         guard !background.stints.isEmpty else { return [] }
         return ["Background runs:"]
             + background.stints.suffix(Self.mostBackgroundRuns).map { backgroundRun in
-                let names = backgroundRun.tasks.map { TerminalText.escaped($0) } + backgroundRun.wakes.map(\.words)
+                let names =
+                    backgroundRun.tasks.map { TerminalText.escaped($0) } + backgroundRun.wakes.map(\.wording.short)
                 var words = "  \(times.absolute(backgroundRun.began))  \(QuantityText.duration(backgroundRun.seconds))"
                 if backgroundRun.windows > 0 {
                     words += " in \(backgroundRun.windows) maintenance window\(backgroundRun.windows == 1 ? "" : "s")"
@@ -77,7 +78,7 @@ struct AppReport {
     func lines(explaining explanation: AppExplanation) -> [String] {
         let app = explanation.app
         var lines = [
-            title(app), "  \(AppText.state(app.state)): \(times.words(explanation.sentence))",
+            title(app), "  \(app.state.name): \(times.words(explanation.sentence))",
         ]
         var facts = Facts()
         facts.add("since", app.stateSince.map { times.both($0) })
@@ -121,7 +122,7 @@ struct AppReport {
 
     /// Returns a line such as "org.example.Photos: active, process 4711".
     func line(changed app: AppStatus) -> String {
-        AppText.id(app.id) + ": " + AppText.state(app.state) + (app.processID.map { ", process \($0)" } ?? "")
+        AppText.id(app.id) + ": " + app.state.name + (app.processID.map { ", process \($0)" } ?? "")
             + (app.isForceQuit ? ", not launched until you launch it" : "")
     }
 
@@ -130,7 +131,7 @@ struct AppReport {
     }
 
     private func state(_ app: AppStatus) -> String {
-        let words = AppText.state(app.state)
+        let words = app.state.name
         switch app.state {
         case .active: return style.good(words)
         case .notRunning where app.faults > 0: return style.bad(words)
@@ -158,23 +159,5 @@ struct AppReport {
     /// Returns text such as "paused, again at 2026-11-21 12:01:04 (in 1 min 4 s)", or nil if the time has passed.
     private func pause(_ until: Date?, _ verb: String) -> String? {
         until.flatMap { $0 > times.now ? style.warning("paused, \(verb) at \(times.both($0))") : nil }
-    }
-}
-
-extension WakeReason {
-    /// The words for the reason in a list of a background run's work.
-    fileprivate var words: String {
-        switch self {
-        case .sessionEvents: "events of a session"
-        case .challenge: "an authentication challenge"
-        case .delayedRequest: "a delayed transfer"
-        case .fetch: "a fetch"
-        case .push: "a push"
-        case .region: "a region event"
-        case .significantChange: "a significant change of the location"
-        case .processing: "a processing task"
-        case .continued: "a continued task"
-        case .response: "a response to a notification"
-        }
     }
 }

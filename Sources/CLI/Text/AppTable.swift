@@ -21,7 +21,7 @@ struct AppTable {
         let notes = notes(app)
         let text = TerminalText.clipped(
             row(
-                id, AppText.state(app.state), app.processID.map { String($0) } ?? "-",
+                id, app.state.name, app.processID.map { String($0) } ?? "-",
                 (AppText.name(app) ?? "-") + (notes.isEmpty ? "" : "  (" + notes.joined(separator: "; ") + ")"),
                 width: width),
             to: columns)

@@ -3,16 +3,6 @@ import NightshiftAPI
 
 /// Short texts for apps, their states and their ends.
 enum AppText {
-    static func state(_ state: AppState) -> String {
-        switch state {
-        case .notRunning: "not running"
-        case .inactive: "inactive"
-        case .active: "active"
-        case .background: "background"
-        case .suspended: "suspended"
-        }
-    }
-
     /// Returns the escaped name, or nil if the name is the same as the id.
     static func name(_ app: AppStatus) -> String? {
         app.name.isEmpty || app.name == app.id.rawValue ? nil : TerminalText.escaped(app.name)
@@ -22,26 +12,9 @@ enum AppText {
         TerminalText.escaped(id.rawValue)
     }
 
-    static func reason(_ reason: WakeReason) -> String {
-        switch reason {
-        case .sessionEvents: "events of session"
-        case .challenge: "an authentication challenge in session"
-        case .delayedRequest: "a delayed transfer of session"
-        case .fetch: "a fetch"
-        case .push: "a push"
-        case .region: "an event of region"
-        case .significantChange: "a significant change of the location"
-        case .processing: "the processing task"
-        case .continued: "the continued task"
-        case .response: "the response to a notification"
-        }
-    }
-
-    /// Returns escaped text such as "events of session photos".
+    /// Returns escaped text such as "events of a session: photos".
     static func wake(_ wake: WakeStatus) -> String {
-        let reason = reason(wake.reason)
-        guard let subject = wake.session ?? wake.key else { return reason }
-        return reason + " " + TerminalText.escaped(subject)
+        wake.reason.wording.short + ((wake.session ?? wake.key).map { ": " + TerminalText.escaped($0) } ?? "")
     }
 
     /// Returns escaped text such as "The app was ended by a signal. (signal 11, SIGSEGV)".

@@ -29,7 +29,7 @@ struct LocationReport {
                     TerminalText.shortened(AppText.id(app.app), to: widest),
                     TerminalText.shortened(TerminalText.escaped(status.region.identifier), to: widest),
                     LocationText.place(status.region.center), LocationText.distance(status.region.radius),
-                    LocationText.crossings(status.region), LocationText.state(status.state), crossings(status),
+                    LocationText.crossings(status.region), status.state.wording.short, crossings(status),
                 ]
             }
         }

@@ -12,14 +12,6 @@ enum LocationText {
         }
     }
 
-    static func state(_ state: RegionState) -> String {
-        switch state {
-        case .unknown: "unknown"
-        case .inside: "inside"
-        case .outside: "outside"
-        }
-    }
-
     /// Returns words for the events that wake the app.
     static func crossings(_ region: MonitoredRegion) -> String {
         switch (region.notifiesOnEntry, region.notifiesOnExit) {

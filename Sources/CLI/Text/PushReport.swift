@@ -112,12 +112,9 @@ struct PushReport {
 
     private func state(_ push: PushRecord) -> String {
         switch push.state {
-        case .waiting: "waiting"
-        case .running: "being handled by the app"
-        case .handled: push.result == .failed ? style.bad("handled") : "handled"
-        case .shown: "shown"
-        case .notShown: style.warning("not shown")
-        case .discarded: style.warning("discarded")
+        case .handled where push.result == .failed: style.bad(push.state.name)
+        case .notShown, .discarded: style.warning(push.state.name)
+        case .waiting, .running, .handled, .shown: push.state.name
         }
     }
 

@@ -57,13 +57,3 @@ enum RefreshText {
 
     private static let bars = Array("▁▂▃▄▅▆▇█")
 }
-
-extension RefreshResult {
-    var words: String {
-        switch self {
-        case .newData: "new data"
-        case .noData: "nothing new"
-        case .failed: "failed"
-        }
-    }
-}

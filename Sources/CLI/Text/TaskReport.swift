@@ -52,7 +52,7 @@ struct TaskReport {
         let task = explanation.task
         var lines = [
             style.strong("Transfer \(task.id): \(TaskText.name(task))"),
-            "  \(TaskText.state(task.state)): \(TerminalText.escaped(explanation.sentence))",
+            "  \(task.state.name): \(TerminalText.escaped(explanation.sentence))",
         ]
         var facts = Facts()
         // If the sentence contains the detail, the detail is not repeated.
@@ -112,8 +112,8 @@ struct TaskReport {
         case .waiting: TaskText.waiting(task.wait, lastError: task.lastError, now: times.now)
         case .completed: style.good("completed")
         case .failed: style.bad(TaskText.ending(task))
-        case .suspended where task.wait?.reason == .serviceFault: "blocked: the service crashed during this transfer"
-        case .suspended, .running, .finishing, .cancelled: TaskText.state(task.state)
+        case .suspended where task.wait?.reason == .serviceFault: WaitReason.serviceFault.wording.short
+        case .suspended, .running, .finishing, .cancelled: task.state.name
         }
     }
 

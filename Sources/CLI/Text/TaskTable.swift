@@ -63,7 +63,7 @@ struct TaskTable {
         let text = row(name + (note(task, times: times).map { "  (\($0))" } ?? "")) { column in
             switch column {
             case .id: String(task.id.rawValue)
-            case .state: TaskText.state(task.state)
+            case .state: task.state.name
             case .done: QuantityText.percent(done: done, of: total).map { "\($0)%" } ?? QuantityText.size(done)
             case .size: total >= 0 ? QuantityText.size(total) : "?"
             case .rate: rate > 0 ? QuantityText.rate(rate) : "-"
@@ -88,7 +88,7 @@ struct TaskTable {
                 TaskText.waiting(task.wait, lastError: task.lastError, now: times.now)
                     .trimmingPrefix(shown.contains(.state) ? "waiting: " : ""))
         case .failed: task.error.map { TaskText.phrase($0) } ?? "failed"
-        case .suspended where task.wait?.reason == .serviceFault: "blocked: the service crashed during this transfer"
+        case .suspended where task.wait?.reason == .serviceFault: WaitReason.serviceFault.wording.short
         case .suspended, .running, .finishing, .completed, .cancelled: nil
         }
     }

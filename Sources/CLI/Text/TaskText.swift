@@ -12,9 +12,6 @@ enum TaskText {
         return name(ofURL: task.currentURL ?? task.url)
     }
 
-    /// Returns the name of a state. The API's state `suspended` is called paused on the command line.
-    static func state(_ state: TaskState) -> String { state == .suspended ? "paused" : state.rawValue }
-
     static func name(ofURL url: String) -> String {
         var rest = url[...]
         if let scheme = rest.range(of: "://") { rest = rest[scheme.upperBound...] }
@@ -33,40 +30,22 @@ enum TaskText {
 
     /// Returns text such as "waiting: host not found, again in 4 s".
     static func waiting(_ wait: Wait?, lastError: TransferFailure?, now: Date) -> String {
-        guard let wait else { return "waiting: about to start" }
-        let times = wait.count.map { "\($0) times" }
-        let again = wait.until.map { "again in " + QuantityText.duration(max(0, $0.timeIntervalSince(now))) }
-        let parts: [String?] =
+        "waiting: " + (wait.map { reason($0, lastError: lastError, now: now) } ?? WaitReason.starting.wording.short)
+    }
+
+    private static func reason(_ wait: Wait, lastError: TransferFailure?, now: Date) -> String {
+        let until = wait.until.map { QuantityText.duration(max(0, $0.timeIntervalSince(now))) }
+        if wait.reason == .beginDate, let until { return "starts in " + until }
+        let failure: TransferFailure? =
             switch wait.reason {
-            case .starting: ["about to start"]
-            case .connectionLimit: ["no free connection to its host"]
-            case .serviceLimit: ["the maximum number of transfers is running"]
-            case .beginDate:
-                [wait.until.map { "starts in " + QuantityText.duration($0.timeIntervalSince(now)) } ?? "starts later"]
-            case .retry: [lastError.map { phrase($0) } ?? "the last attempt failed", times, again]
-            case .retryAfter: ["the server asked for a delay", times, again]
-            case .hostBackoff: [(wait.failure ?? lastError).map { phrase($0) } ?? "its host is failing", again]
-            case .network: ["no network"]
-            case .diskSpace: ["not enough free space", times, again]
-            case .smallerFirst: ["smaller transfers run first"]
-            case .othersFirst: ["transfers that have not failed run first"]
-            case .slow: ["it was very slow, and others run instead", again]
-            case .answer: ["its app has not answered a question yet"]
-            case .relaunchDelay: ["its app was woken often lately", again]
-            case .expensiveNetwork: ["the network is metered"]
-            case .constrainedNetwork: ["data saver is on for this network"]
-            case .cellularNetwork: ["the network is cellular"]
-            case .externalPower: ["no external power"]
-            case .battery: ["not enough battery"]
-            case .discretionary: ["for good conditions"]
-            case .doze: ["the device is dozing"]
-            case .sleeping: ["the machine is about to sleep"]
-            case .serviceFault: ["blocked: the service crashed during this transfer"]
-            case .doubtfulAnswer: ["the last response does not look like one from its server", again]
-            case .portal: ["the network requires a login"]
-            case .destinationSilent: ["the file system of its files does not respond"]
+            case .retry: lastError
+            case .hostBackoff: wait.failure ?? lastError
+            default: nil
             }
-        return "waiting: " + parts.compactMap { $0 }.joined(separator: ", ")
+        return [
+            failure.map { phrase($0) } ?? wait.reason.wording.short, wait.count.map { "\($0) times" },
+            until.map { "again in " + $0 },
+        ].compactMap(\.self).joined(separator: ", ")
     }
 
     /// Returns text such as "good conditions, no cellular network", or nil if the transfer may use any network and any
@@ -192,7 +171,7 @@ enum TaskText {
         case .cancelled:
             return "cancelled"
         case .suspended, .waiting, .running, .finishing:
-            return state(task.state)
+            return task.state.name
         }
     }
 

@@ -3,7 +3,7 @@
 import { h, fill, button, act, toast } from "./dom.js";
 import { get, has, patch, post } from "./api.js";
 import { state, listen, tellDevice } from "./store.js";
-import { words, moment, size, policy, duration, capital, regionStates } from "./format.js";
+import { words, moment, size, policy, duration, capital } from "./format.js";
 
 const names = {
   power: "Power",
@@ -59,7 +59,7 @@ export function device(root) {
     .name || app.app, app.sentence])]);
   section(more, "/v1/location", "Location", answer => [...answer.sources.map(source => [source.name, source
     .sentence]), ...answer.apps.flatMap(app => [[app.name || app.app, app.sentence], ...app.regions.map(region => [
-    region.region.identifier, regionStates[region.state],
+    region.region.identifier, words.regionStates[region.state]?.short,
     region.lastCrossing && `last event ${moment(region.lastCrossing)}`])])]);
   return () => end();
 }

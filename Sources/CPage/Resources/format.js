@@ -1,7 +1,9 @@
 // Functions that format numbers, times and states for people.
 
-export const words = { home: "", decisions: {}, waits: {}, exits: {}, wakes: {}, stintEnds: {}, awake: {}, windows: {},
-  kills: [], deviceKeys: {}, downloads: "" };
+/** The words for the API's values, from the page's program. */
+export const words = { home: "", downloads: "", taskStates: {}, tasks: {}, waits: {}, decisions: {}, appStates: {},
+  exits: {}, wakes: {}, fetchResults: {}, pushStates: {}, regionStates: {}, stintEnds: {}, awake: {}, windows: {},
+  timelineDevice: {}, timelineApps: {}, timelineMarks: {}, deviceKeys: {} };
 
 const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
@@ -73,50 +75,23 @@ export function shortName(task, most = 80) {
   return `${letters.slice(0, most - 17).join("")}…${letters.slice(-16).join("")}`;
 }
 
-const shortWaits = {
-  starting: "about to start",
-  connectionLimit: "no free connection to its host",
-  serviceLimit: "the maximum number of transfers is running",
-  retry: "the last attempt failed",
-  retryAfter: "the server asked for a delay",
-  hostBackoff: "its host is failing",
-  slow: "it was very slow, and others run instead",
-};
-
 /** Returns whether a task has ended. */
 export const isOver = task => ["completed", "failed", "cancelled"].includes(task.state);
 
 /** Returns a sentence about the state of a transfer and the reason for the state. */
 export function taskSentence(task) {
-  switch (task.state) {
-    case "waiting": {
-      const wait = task.wait;
-      if (!wait) return "The transfer is about to start.";
-      const until = wait.until ? ` Until ${moment(wait.until)}.` : "";
-      const failure = wait.failure ?? task.lastError;
-      if (["retry", "hostBackoff"].includes(wait.reason) && failure) {
-        return `${capital(failure.message)}${wait.count > 1 ? ` (${wait.count} times)` : ""}${until && ` Again at ${moment(wait.until)}.`}`;
-      }
-      return (words.waits[wait.reason] ?? capital(shortWaits[wait.reason] ?? wait.reason)) + until;
+  const sentence = words.tasks[task.kind]?.[task.state];
+  const wait = task.state === "waiting" && task.wait;
+  if (wait) {
+    const failure = wait.failure ?? task.lastError;
+    if (["retry", "hostBackoff"].includes(wait.reason) && failure) {
+      return `${capital(failure.message)}${wait.count > 1 ? ` (${wait.count} times)` : ""}${wait.until ? ` Again at ${moment(wait.until)}.` : ""}`;
     }
-    case "running":
-      return task.kind === "upload" ? "Uploading." : "Downloading.";
-    case "finishing":
-      return task.kind === "upload" ? "All bytes were transferred. The server has answered. Its response is being stored." :
-        "All bytes were transferred. The file is being checked and moved to its destination.";
-    case "suspended":
-      return "It is paused. Press Resume to continue.";
-    case "completed":
-      return task.file ? `Saved as ${task.file}` : task.kind === "upload" ? "It was sent." : "It is complete.";
-    case "failed":
-      return task.error ? capital(task.error.message) : "It failed.";
-    case "cancelled":
-      return "It was cancelled.";
-    case "removed":
-      return "It is removed from the list.";
-    default:
-      return task.state;
+    return (words.waits[wait.reason] ?? wait.reason) + (wait.until ? ` Until ${moment(wait.until)}.` : "");
   }
+  if (task.state === "completed" && task.file) return `Saved as ${task.file}`;
+  if (task.state === "failed" && task.error) return capital(task.error.message);
+  return sentence ?? (task.state === "removed" ? "It is removed from the list." : task.state);
 }
 
 export function capital(sentence) {
@@ -141,24 +116,10 @@ export function timeLeft(task) {
   return `${duration(seconds < 600 ? seconds : Math.round(seconds / 60) * 60)} left`;
 }
 
-export const stateNames = {
-  suspended: "paused",
-  waiting: "waiting",
-  running: "running",
-  finishing: "finishing",
-  completed: "done",
-  failed: "failed",
-  cancelled: "cancelled",
-  removed: "removed",
-};
+/** Returns the name of a transfer's state. The state of a transfer that was removed from the list is `removed`. */
+export const stateName = task => words.taskStates[task.state] ?? task.state;
 
-export const appStateNames = {
-  notRunning: "not running",
-  inactive: "inactive",
-  active: "active",
-  background: "background",
-  suspended: "suspended",
-};
+export const appStateName = app => words.appStates[app.state] ?? app.state;
 
 /** Returns a sentence of the service, with its times converted to this machine's time zone. */
 export function localTimes(sentence) {
@@ -211,11 +172,6 @@ export function decision(entry) {
   return entry.wait ? `${sentence} ${words.waits[entry.wait.reason] ?? entry.wait.reason}` : sentence;
 }
 
-export const regionStates = { inside: "inside", outside: "outside", unknown: "not known to be inside or outside" };
-
-const pushStates = { waiting: "waiting", running: "being handled by the app", handled: "handled", shown: "shown",
-  discarded: "discarded" };
-
 /** Returns a line about a push and its result. */
 export const pushLine = push =>
-  `${moment(push.received)}: ${push.isSilent ? "silent" : "alert"}, ${pushStates[push.state]}. ${push.sentence}`;
+  `${moment(push.received)}: ${push.isSilent ? "silent" : "alert"}, ${words.pushStates[push.state]}. ${push.sentence}`;

@@ -4,12 +4,11 @@
 import { h, fill, text, attribute, button, confirm, act, dialog, undoable } from "./dom.js";
 import { get, post } from "./api.js";
 import { state, listen, tellApp, appPath } from "./store.js";
-import { appStateNames, answer, words, moment, duration, policy, capital, isOver } from "./format.js";
+import { appStateName, answer, words, moment, duration, policy, capital, isOver } from "./format.js";
 import { past } from "./transfer-details.js";
 
 const rank = { active: 0, inactive: 1, background: 2, suspended: 3, notRunning: 4 };
 const throwDistance = 120;
-const fetchResults = { newData: "new data", noData: "nothing new", failed: "failed" };
 
 const front = app => post(appPath(app.id, "activate")).then(tellApp);
 const leave = app => post(appPath(app.id, "background")).then(tellApp);
@@ -124,7 +123,7 @@ function showCard(card, app) {
   card.readAt = performance.now();
   text(card.title, app.name || app.id);
   text(card.letter, (app.name || app.id).trim().charAt(0).toUpperCase());
-  text(card.badge, app.isForceQuit ? "force-quit" : appStateNames[app.state] ?? app.state);
+  text(card.badge, app.isForceQuit ? "force-quit" : appStateName(app));
   attribute(card.node, "data-state", app.state);
   text(card.waits, waitingFor(app));
   text(card.time, timeLeft(app, card.readAt));
@@ -152,7 +151,7 @@ function waitingFor(app) {
   const open = app.background?.tasks ?? [];
   if (app.wakes?.length) {
     const wake = app.wakes[0];
-    const sentence = words.wakes[wake.reason] ?? wake.reason;
+    const sentence = words.wakes[wake.reason]?.sentence ?? wake.reason;
     return `${wake.deadline ? "Woken" : "To be woken"}: ${sentence}${wake.session ? ` (${wake.session})` : ""}`;
   }
   if (app.launchesPausedUntil && new Date(app.launchesPausedUntil) > new Date())
@@ -233,7 +232,7 @@ async function explain(id) {
   node.classList.add("sheet");
   try {
     const why = await get(appPath(id, "why"));
-    fill(body, h("p", { class: "answer" }, h("strong", {}, `${appStateNames[why.app.state]}: `), answer(why)),
+    fill(body, h("p", { class: "answer" }, h("strong", {}, `${appStateName(why.app)}: `), answer(why)),
       appFacts(why.app), past(why));
   } catch (error) {
     fill(body, h("p", {}, error.message));
@@ -252,7 +251,7 @@ export function appFacts(app) {
     ["Crashes", app.faults || null],
     ["Background refresh", state.refresh.get(app.id)?.sentence],
     ["Fetches", state.refresh.get(app.id)?.fetches.slice(-5).reverse().map(fetch =>
-      `${moment(fetch.began)}: ${fetchResults[fetch.result] ?? "under way"}`).join("; ")],
+      `${moment(fetch.began)}: ${words.fetchResults[fetch.result] ?? "under way"}`).join("; ")],
     ["Scheduled tasks", state.refresh.get(app.id)?.scheduled.map(scheduled => [
       scheduled.task.title ?? scheduled.task.identifier, scheduled.sentence ?? (scheduled.began ? "Running." : "")
     ].join(": ")).join(" ")],
@@ -269,7 +268,7 @@ export function appFacts(app) {
         h("time", { class: "number", datetime: stint.began }, moment(stint.began)),
         ` ${duration(stint.seconds)}${stint.heldAwake ? ", the device was kept awake" : ""}${stint.windows ? `, ${stint.windows} windows` : ""}. `,
         stint.end ? words.stintEnds[stint.end] ?? stint.end : "It continues.", " ", h(
-        "span", { class: "faint" }, [...stint.tasks, ...stint.wakes.map(wake => words.wakes[wake] ?? wake)]
+        "span", { class: "faint" }, [...stint.tasks, ...stint.wakes.map(wake => words.wakes[wake]?.short ?? wake)]
           .join(", ")))))) : null
   ];
 }

@@ -3,7 +3,7 @@
 import { h, fill, text, button, dialog, act, toast } from "./dom.js";
 import { patch } from "./api.js";
 import { state, listen, tellTask, taskPath } from "./store.js";
-import { shortName, taskName, stateNames, parseRate, typedRate, moment, particulars, decision, answer,
+import { shortName, taskName, stateName, parseRate, typedRate, moment, particulars, decision, answer,
   isOver } from "./format.js";
 import { mainAction, cancel, canCancel, canPause, retarget, single, explain } from "./transfer-actions.js";
 
@@ -38,7 +38,7 @@ export async function details(id) {
 }
 
 function explained(task, why) {
-  return h("p", { class: "answer" }, h("strong", {}, `${stateNames[task.state]}: `), answer(why));
+  return h("p", { class: "answer" }, h("strong", {}, `${stateName(task)}: `), answer(why));
 }
 
 function settings(task) {

@@ -2,7 +2,7 @@
 
 import { h, fill, text, attribute, button, act } from "./dom.js";
 import { state, listen } from "./store.js";
-import { amounts, size, rate, timeLeft, taskName, taskSentence, stateNames, host, isOver } from "./format.js";
+import { amounts, size, rate, timeLeft, taskName, taskSentence, stateName, host, isOver } from "./format.js";
 import { VirtualList } from "./list.js";
 import { RateGraph } from "./rate-graph.js";
 import { addDialog, limits, everything } from "./transfer-dialogs.js";
@@ -273,7 +273,7 @@ function showRow(parts, task, node) {
   const isLive = state.link === "live";
   text(parts.name, taskName(task));
   text(parts.from, host(task.currentURL ?? task.url));
-  text(parts.state, stateNames[task.state] ?? task.state);
+  text(parts.state, stateName(task));
   attribute(node, "data-state", task.state);
   attribute(node, "data-id", task.id);
   const isSelected = selected.has(task.id);

@@ -3,7 +3,7 @@
 import { h, fill } from "./dom.js";
 import { get, optional, segment } from "./api.js";
 import { state, listen, taskPath, appPath } from "./store.js";
-import { taskName, stateNames, appStateNames, moment, answer as inWords, pushLine, regionStates } from "./format.js";
+import { taskName, stateName, appStateName, words, moment, answer as inWords, pushLine } from "./format.js";
 import { past } from "./transfer-details.js";
 import { appFacts } from "./switcher.js";
 
@@ -29,7 +29,7 @@ export function why(root, argument) {
     for (const task of state.tasks.values()) {
       if (tasks.length >= 50) break;
       if (!["completed", "cancelled"].includes(task.state)) tasks.push(h("option", { value: String(task.id) },
-        `${taskName(task)}, ${stateNames[task.state]}`));
+        `${taskName(task)}, ${stateName(task)}`));
     }
     fill(suggestions, apps, tasks);
   }
@@ -61,7 +61,7 @@ async function explain(question) {
   const task = number ? { id: number } : null;
   if (task) {
     const found = await optional(taskPath(task.id, "why"));
-    if (found) return shown(`${taskName(found.task)} (${found.task.id})`, stateNames[found.task.state], found,
+    if (found) return shown(`${taskName(found.task)} (${found.task.id})`, stateName(found.task), found,
       h("dl", { class: "facts" }, h("dt", {}, "From"), h("dd", {}, found.task.url), found.task.wait && [h(
         "dt", {}, "Waiting since"), h("dd", {}, moment(found.task.wait.since))]));
   }
@@ -70,7 +70,7 @@ async function explain(question) {
     [...state.apps.values()].find(app => [app.id, app.name].some(name => name.toLowerCase().includes(wanted)));
   if (app) {
     const [found, more] = await Promise.all([get(appPath(app.id, "why")), moreOf(app.id)]);
-    return shown(found.app.name || found.app.id, appStateNames[found.app.state], found, [appFacts(found.app), more]);
+    return shown(found.app.name || found.app.id, appStateName(found.app), found, [appFacts(found.app), more]);
   }
   const named = [...state.tasks.values()].filter(task => taskName(task).toLowerCase().includes(wanted) || task.url
     .toLowerCase() === wanted).pop();
@@ -95,7 +95,7 @@ async function regionNamed(wanted) {
     .map(region => [app, region]));
   return found.length ? found.map(([app, region]) => [
     h("h2", {}, `${region.region.identifier} of ${app.name || app.app}`),
-    h("p", { class: "answer" }, `The device is ${regionStates[region.state]}. ${app.sentence}`),
+    h("p", { class: "answer" }, `${words.regionStates[region.state]?.sentence} ${app.sentence}`),
     h("dl", { class: "facts" }, h("dt", {}, "Events"), h("dd", {}, String(region.crossings)), region.lastCrossing && [
       h("dt", {}, "Last event"), h("dd", {}, moment(region.lastCrossing))])
   ]) : null;
@@ -109,7 +109,7 @@ async function moreOf(id) {
   if (push?.isRegistered || push?.pushes.length) lines.push(["Remote notifications", push.sentence], ["Last pushes",
     push.pushes.slice(-5).reverse().map(pushLine).join(" ")]);
   if (location?.regions.length || location?.monitorsSignificantChanges) lines.push(["Location", location.sentence], [
-    "Regions", location.regions.map(region => `${region.region.identifier}: ${regionStates[region.state]}`).join("; ")
+    "Regions", location.regions.map(region => `${region.region.identifier}: ${words.regionStates[region.state]?.short}`).join("; ")
   ]);
   return lines.length ? h("dl", { class: "facts" }, lines.filter(([, value]) => value).map(([name, value]) => [h("dt",
     {}, name), h("dd", {}, value)])) : null;

@@ -11,6 +11,9 @@ package enum AppState: String, Sendable, Codable, CaseIterable {
     case background
     /// The state of an app that is in memory but not running.
     case suspended
+
+    /// The name of the state for display.
+    package var name: String { self == .notRunning ? "not running" : rawValue }
 }
 
 /// A purpose for which an app may be launched in the background. The desktop entry declares it in

@@ -19,7 +19,7 @@ package enum WakeSource: String, Sendable, Codable, CaseIterable {
 }
 
 /// The reason for which an app is woken in the background.
-package enum WakeReason: String, Sendable, Codable, CaseIterable {
+package enum WakeReason: String, Sendable, Codable, CaseIterable, Worded {
     /// The end of the last transfer of a session.
     case sessionEvents
     /// A server's request for a credential, or the question whether to trust the server.
@@ -34,46 +34,31 @@ package enum WakeReason: String, Sendable, Codable, CaseIterable {
     case continued
     case response
 
-    /// Creates the only reason of the source. For sessions, which have several reasons, it creates the end of the
-    /// transfers.
+    /// Creates the first reason of the source, which is its only one for all sources but sessions.
     package init(_ source: WakeSource) {
-        switch source {
-        case .session: self = .sessionEvents
-        case .fetch: self = .fetch
-        case .push: self = .push
-        case .region: self = .region
-        case .significantChange: self = .significantChange
-        case .processing: self = .processing
-        case .continued: self = .continued
-        case .response: self = .response
-        }
+        self = Self.allCases.first { $0.source == source } ?? .sessionEvents
     }
 
-    package var source: WakeSource {
-        switch self {
-        case .sessionEvents, .challenge, .delayedRequest: .session
-        case .fetch: .fetch
-        case .push: .push
-        case .region: .region
-        case .significantChange: .significantChange
-        case .processing: .processing
-        case .continued: .continued
-        case .response: .response
-        }
-    }
+    package var source: WakeSource { row.source }
 
-    package var sentence: String {
+    package var wording: Wording { Wording(short: row.short, sentence: row.sentence) }
+
+    private var row: (source: WakeSource, short: String, sentence: String) {
         switch self {
-        case .sessionEvents: "The last transfer of a session ended."
-        case .challenge: "A server asked for authentication, which the app has to answer."
-        case .delayedRequest: "A delayed transfer is about to begin."
-        case .fetch: "A background fetch is due."
-        case .push: "A remote notification arrived."
-        case .region: "The boundary of a region was crossed."
-        case .significantChange: "The location changed significantly."
-        case .processing: "The conditions of a processing task are met."
-        case .continued: "A continued task that you started in the app is running."
-        case .response: "You responded to a notification of the app."
+        case .sessionEvents: (.session, "events of a session", "The last transfer of a session ended.")
+        case .challenge:
+            (.session, "an authentication challenge", "A server asked for authentication, which the app has to answer.")
+        case .delayedRequest: (.session, "a delayed transfer", "A delayed transfer is about to begin.")
+        case .fetch: (.fetch, "a fetch", "A background fetch is due.")
+        case .push: (.push, "a push", "A remote notification arrived.")
+        case .region: (.region, "a region event", "The boundary of a region was crossed.")
+        case .significantChange:
+            (.significantChange, "a significant change of the location", "The location changed significantly.")
+        case .processing: (.processing, "a processing task", "The conditions of a processing task are met.")
+        case .continued:
+            (.continued, "a continued task", "A continued task that you started in the app is running.")
+        case .response:
+            (.response, "a response to a notification", "You responded to a notification of the app.")
         }
     }
 }

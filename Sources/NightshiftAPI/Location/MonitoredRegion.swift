@@ -25,8 +25,16 @@ package struct MonitoredRegion: Hashable, Sendable, Codable {
 }
 
 /// The side of a region's boundary on which the device is.
-package enum RegionState: String, Hashable, Sendable, Codable, CaseIterable {
+package enum RegionState: String, Hashable, Sendable, Codable, CaseIterable, Worded {
     case unknown
     case inside
     case outside
+
+    package var wording: Wording {
+        switch self {
+        case .unknown:
+            Wording(short: rawValue, sentence: "It is not known whether the device is inside or outside.")
+        case .inside, .outside: Wording(short: rawValue, sentence: "The device is \(rawValue).")
+        }
+    }
 }

@@ -155,6 +155,15 @@ package struct PushRecord: Hashable, Sendable, Codable {
         /// The state of a push with only an alert, which waits or is not shown. ``PushRecord/alert`` gives the reason.
         case notShown
         case discarded
+
+        /// The name of the state for display.
+        package var name: String {
+            switch self {
+            case .running: "being handled by the app"
+            case .notShown: "not shown"
+            case .waiting, .handled, .shown, .discarded: rawValue
+            }
+        }
     }
 
     package init(id: String, received: Date, priority: Int, isSilent: Bool, hasAlert: Bool) {

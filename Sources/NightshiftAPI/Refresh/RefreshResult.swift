@@ -4,6 +4,15 @@ package enum RefreshResult: String, Hashable, Sendable, Codable, CaseIterable {
     case noData
     case failed
 
+    /// The words for display.
+    package var words: String {
+        switch self {
+        case .newData: "new data"
+        case .noData: "nothing new"
+        case .failed: "failed"
+        }
+    }
+
     /// The exit status of a program without the library that means that there was no new data.
     package static let noDataStatus: Int32 = 10
 

@@ -7,22 +7,27 @@ struct Setup: Encodable, Sendable {
     var downloads: String
     /// The user's home folder, which replaces `~` in paths.
     var home: String
-    var decisions = Self.words(Decision.self) { $0.sentence }
+    /// The names of the states of transfers, and a sentence for each kind of transfer.
+    var taskStates = Self.words(TaskState.self) { $0.name }
+    var tasks = Self.words(TaskKind.self) { kind in Self.words(TaskState.self) { $0.wording(kind).sentence } }
     var waits = Self.words(WaitReason.self) { $0.sentence }
+    var decisions = Self.words(Decision.self) { $0.sentence }
+    var appStates = Self.words(AppState.self) { $0.name }
     var exits = Self.words(ExitCause.self) { $0.sentence }
-    var wakes = Self.words(WakeReason.self) { $0.sentence }
+    var wakes = Self.words(WakeReason.self) { $0.wording }
+    var fetchResults = Self.words(RefreshResult.self) { $0.words }
+    var pushStates = Self.words(PushRecord.State.self) { $0.name }
+    var regionStates = Self.words(RegionState.self) { $0.wording }
     var stintEnds = Self.words(BackgroundRun.End.self) { $0.sentence }
     var awake = Self.words(AwakeReason.self) { $0.sentence }
     var windows = Self.words(WindowReason.self) { $0.sentence }
-    /// The exit causes for which the service itself ended the app.
-    var kills = ExitCause.allCases.filter { $0.code != nil }.map(\.rawValue)
     /// The syntax of an override for each device key.
     var deviceKeys = Dictionary(uniqueKeysWithValues: DeviceKey.allCases.map { ($0.rawValue, $0.grammar) })
 
-    private static func words<Value: CaseIterable & RawRepresentable<String>>(
-        _ type: Value.Type, _ sentence: (Value) -> String
-    ) -> [String: String] {
-        Dictionary(uniqueKeysWithValues: Value.allCases.map { ($0.rawValue, sentence($0)) })
+    private static func words<Value: CaseIterable & RawRepresentable<String>, Word>(
+        _ type: Value.Type, _ words: (Value) -> Word
+    ) -> [String: Word] {
+        Dictionary(uniqueKeysWithValues: Value.allCases.map { ($0.rawValue, words($0)) })
     }
 }
 

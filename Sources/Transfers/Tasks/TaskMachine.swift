@@ -158,7 +158,7 @@ extension TaskRecord {
             wait = nil
             question = nil
             response = summary ?? response
-            return [entry(.finishing, now, detail: kind.finishingSentence)]
+            return [entry(.finishing, now, detail: kind.finishing.sentence)]
         case .publish(let intent):
             publication = intent
             return []
