@@ -58,8 +58,8 @@ extension Operations {
     package func expire(_ app: AppID, _ request: ExpirationRequest) async throws(Problem) -> AppRefreshStatus {
         let wakes = try await apps.app(app).wakes.filter { wake in
             let source = wake.reason.source
-            guard let identifier = request.identifier else { return source.hasExpiration }
-            return source.hasExpiration && wake.key == identifier
+            guard let identifier = request.identifier else { return source.rules.isWarned }
+            return source.rules.isWarned && wake.key == identifier
         }
         guard !wakes.isEmpty else {
             throw .conflict(
@@ -68,15 +68,5 @@ extension Operations {
         }
         for wake in wakes { try await apps.expire(app, wake.reason.source, key: wake.key ?? "") }
         return try await refresh.status(of: app)
-    }
-}
-
-extension WakeSource {
-    /// Whether the app can be warned that the time for a wake of this kind is nearly over.
-    fileprivate var hasExpiration: Bool {
-        switch self {
-        case .fetch, .processing, .continued: true
-        case .session, .push, .region, .significantChange, .response: false
-        }
     }
 }

@@ -233,7 +233,7 @@ extension World {
         switch source {
         case .processing: behaviour.processing
         case .region, .significantChange: behaviour.located
-        case .session, .fetch, .push, .continued, .response, nil: behaviour.fetch
+        default: behaviour.fetch
         }
     }
 

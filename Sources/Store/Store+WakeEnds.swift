@@ -37,16 +37,6 @@ package struct StoredWakeEnd: Hashable, Sendable {
     }
 }
 
-extension WakeSource {
-    /// Whether a feature uses the results of this source's wakes.
-    package var hasResult: Bool {
-        switch self {
-        case .fetch, .push, .processing, .continued: true
-        case .session, .region, .significantChange, .response: false
-        }
-    }
-}
-
 /// The ends of wakes. A row is written in the transaction of the end, and deleted by the feature that processes it. An
 /// end is therefore neither lost nor processed twice.
 extension StoreTransaction {

@@ -43,14 +43,12 @@ extension StoreTransaction {
     ///
     /// - Parameter end: The result, if a feature uses it. The result is written in the same transaction.
     package func finishWake(_ wake: WantedWake, _ end: WakeEnd? = nil) throws {
-        if let end, wake.source.hasResult { try putWakeEnd(wake, end) }
-        switch wake.source {
-        case .session:
-            try finishWake(SessionID(app: wake.app, identifier: wake.key), through: wake.through)
-        case .fetch, .push, .region, .significantChange, .processing, .continued, .response:
-            try db.cachedStatement(sql: "DELETE FROM wakes WHERE app = ? AND source = ? AND key = ? AND id <= ?")
-                .execute(arguments: [wake.app.rawValue, wake.source.rawValue, wake.key, wake.through])
+        if let end, wake.source.rules.hasResult { try putWakeEnd(wake, end) }
+        guard wake.source != .session else {
+            return try finishWake(SessionID(app: wake.app, identifier: wake.key), through: wake.through)
         }
+        try db.cachedStatement(sql: "DELETE FROM wakes WHERE app = ? AND source = ? AND key = ? AND id <= ?")
+            .execute(arguments: [wake.app.rawValue, wake.source.rawValue, wake.key, wake.through])
     }
 
     // MARK: - Sessions

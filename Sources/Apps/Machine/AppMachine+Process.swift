@@ -129,7 +129,7 @@ extension AppMachine {
         of exit: inout AppExit, _ now: ClockReading
     ) -> (actions: [AppAction], isForgiven: Bool) {
         guard !begun.isEmpty else { return ([], false) }
-        let isForChances = begun.allSatisfy(\.wake.source.hasResult)
+        let isForChances = begun.allSatisfy(\.wake.source.rules.hasResult)
         switch exit.cause {
         case .exited:
             record.faults = 0
@@ -140,7 +140,7 @@ extension AppMachine {
                 record.faults = 0
                 exit.cause = .exited
             }
-            return (complete(.exited(status), now) { $0.wake.source.hasResult }, isForChances)
+            return (complete(.exited(status), now) { $0.wake.source.rules.hasResult }, isForChances)
         case .signalled where exit.signal == SIGTERM && begun.allSatisfy({ $0.expiration != nil }):
             return (dropLost("It was asked to end, and did not report a result.", now), true)
         case .unseen:

@@ -57,7 +57,7 @@ extension AppMachine {
     ) -> [AppAction] {
         removeBegun(now, where: isMeant).flatMap { wake -> [AppAction] in
             var inputs: [String: String] = [:]
-            if wake.source.hasResult { inputs["result"] = outcome.result?.rawValue }
+            if wake.source.rules.hasResult { inputs["result"] = outcome.result?.rawValue }
             return [.finishWake(wake, outcome), .note(.appWakeCompleted, wake.name, inputs: inputs)]
         }
     }
@@ -80,7 +80,7 @@ extension AppMachine {
         if wake.isExpired(now) { return "The wake has expired." }
         // A feature waits for the result of these wakes, so they are dropped now. Other wakes wait until the entry
         // changes.
-        guard wake.source.hasResult else { return nil }
+        guard wake.source.rules.hasResult else { return nil }
         if let mode = rules.mode, !modes.contains(mode) {
             return "The app's entry does not declare the background mode '\(mode.rawValue)'."
         }
@@ -92,7 +92,7 @@ extension AppMachine {
     /// The time at which a waiting wake with a result expires, in awake seconds. Such wakes have a deadline, because a
     /// feature waits for the result. Other wakes are dropped at the next step.
     var nextExpiry: Double? {
-        let waiting = wanted.filter { $0.source.hasResult && isOpen($0) && !isUnderWay($0) }
+        let waiting = wanted.filter { $0.source.rules.hasResult && isOpen($0) && !isUnderWay($0) }
         // The added time is more than a rounding error, so that the wake has expired when the deadline arrives.
         return waiting.compactMap(\.expires).min().map { $0 - sleptSeconds + 0.001 }
     }
@@ -126,7 +126,7 @@ extension AppMachine {
     /// has received the payloads, so they are not sent again.
     mutating func dropHeard(_ now: ClockReading) -> [AppAction] {
         guard completesByExiting else { return [] }
-        let heard = removeBegun(now) { $0.wake.source.handover == .payloads }
+        let heard = removeBegun(now) { $0.wake.source.rules.handover == .payloads }
         return endUnseen(heard, "Its program has ended with an unknown status.")
     }
 

@@ -44,7 +44,7 @@ extension AppMachine {
         for index in begun.indices where begun[index].command == nil {
             let old = begun[index].wake
             let newer = wanted.first { $0.identity == old.identity && $0.through > old.through && mayBegin($0, now) }
-            guard let newer, old.source.handover == .payloads else { continue }
+            guard let newer, old.source.rules.handover == .payloads else { continue }
             begun[index].wake = newer
             finish(old)
             actions += drop([old], "A newer wake replaced it.")

@@ -75,7 +75,7 @@ package struct AppEnvironment: Sendable {
         let sessions = wakes.filter { $0.source == .session }.map(\.key)
         if !sessions.isEmpty { variables["NIGHTSHIFT_SESSION"] = sessions.joined(separator: "\n") }
         // A fetch that is not a scheduled task has no identifier.
-        let tasks = wakes.filter { $0.source.handover == .identifiers && !$0.key.isEmpty }.map(\.key)
+        let tasks = wakes.filter { $0.source.rules.handover == .identifiers && !$0.key.isEmpty }.map(\.key)
         if !tasks.isEmpty { variables["NIGHTSHIFT_TASK"] = tasks.joined(separator: "\n") }
         return variables
     }

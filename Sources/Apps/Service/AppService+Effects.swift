@@ -126,7 +126,7 @@ extension AppService {
     }
 
     package func written(_ changes: AppChanges) {
-        for end in changes.ends where end.wake.source.hasResult { events.publish(.wakesEnded, of: end.wake.app) }
+        for end in changes.ends where end.wake.source.rules.hasResult { events.publish(.wakesEnded, of: end.wake.app) }
         for id in changes.fronts { reporting.yield { await $0.environment.transfers.cameToFront(id) } }
     }
 

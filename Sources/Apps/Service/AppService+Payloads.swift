@@ -13,7 +13,7 @@ extension AppService {
     /// - Throws: ``LaunchFailure`` if the file cannot be written. A program launched without the file would do nothing
     ///   and exit successfully.
     func writePayloads(of id: AppID, _ wakes: [WantedWake]) throws(LaunchFailure) -> String? {
-        let payloads = wakes.filter { $0.source.handover == .payloads }.compactMap(\.payload)
+        let payloads = wakes.filter { $0.source.rules.handover == .payloads }.compactMap(\.payload)
         guard !payloads.isEmpty else { return nil }
         let path = payloadPath(id)
         guard mkdir(payloadFolder, 0o700) == 0 || errno == EEXIST else {
@@ -66,5 +66,7 @@ extension AppService {
 
 extension AppMachine {
     /// Whether a program may still read the payloads of its wakes from a file.
-    fileprivate var hasPayloads: Bool { begun.contains { $0.wake.source.handover == .payloads } || mayReadChoices }
+    fileprivate var hasPayloads: Bool {
+        begun.contains { $0.wake.source.rules.handover == .payloads } || mayReadChoices
+    }
 }

@@ -40,7 +40,7 @@ final class WakeHandler: Sendable {
             switch source {
             case .processing, .continued: true
             case .fetch: !key.isEmpty
-            case .session, .push, .region, .significantChange, .response: false
+            default: false
             }
         }
     }
@@ -73,11 +73,8 @@ final class WakeHandler: Sendable {
         _ command: ProcessCommand, for receiver: @escaping @Sendable () -> (any CommandReceiver)?,
         acknowledge: @escaping Acknowledgement
     ) {
-        switch command.source {
-        case .fetch, .processing, .continued, .push, .region, .significantChange, .response: break
         // Session events have their own commands.
-        case .session, nil: return acknowledge(nil)
-        }
+        guard let source = command.source, source != .session else { return acknowledge(nil) }
         let id = WakeID(command)
         let (isNew, result) = state.withLock { state -> (Bool, RefreshResult?) in
             if let result = state.ended.last(where: { $0.id == id })?.result { return (false, result) }

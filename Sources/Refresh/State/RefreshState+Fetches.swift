@@ -187,10 +187,9 @@ extension RefreshState {
                 // If the app has no fetch for this wake, it was removed in the meantime.
                 guard let fetch = apps[app]?.underWay, fetch.identifier ?? "" == end.row.key else { continue }
                 endFetch(app, result, end.row.end.detail, ended: end.row.end.time, bytes: end.bytes, now)
-            case .processing, .continued:
+            default:
                 guard tasks[key]?.task.kind.source == end.row.source else { continue }
                 endTask(key, result, end.row.end.detail, now)
-            case .session, .push, .region, .significantChange, .response: continue
             }
         }
     }

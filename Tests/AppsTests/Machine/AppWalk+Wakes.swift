@@ -144,7 +144,7 @@ extension AppWalk {
 
     /// Checks that every wake with a result stays under way until it ends, and is not under way after that.
     mutating func checkUnderWay() {
-        let now = Set(begun.filter(\.wake.source.hasResult).map(\.wake.through))
+        let now = Set(begun.filter(\.wake.source.rules.hasResult).map(\.wake.through))
         if let lost = underWay.subtracting(now).first(where: { !over.contains($0) }) {
             fail("\(lost) was under way, and has not ended.")
         }
@@ -168,12 +168,12 @@ extension AppWalk {
         }
         switch outcome {
         case .acknowledged(let said):
-            if wake.source.hasResult, said != result { fail("\(wake) has come to \(said), not \(result).") }
+            if wake.source.rules.hasResult, said != result { fail("\(wake) has come to \(said), not \(result).") }
             guard acknowledging?.wake != identity || acknowledging?.through != wake.through else { return }
             fail("\(wake) is completed, and the app has not said so.")
         case .exited(let status):
             if status != lastStatus ?? 0 { fail("It has exited with \(lastStatus ?? 0), not \(status).") }
-            if status != 0, !wake.source.hasResult { fail("A failure has completed \(wake).") }
+            if status != 0, !wake.source.rules.hasResult { fail("A failure has completed \(wake).") }
             if process != nil || lastEnded?.links == true { fail("No exit has completed \(wake).") }
         case .unseen:
             // An app in the foreground fetches itself. Otherwise the status of its process is unknown.
@@ -185,7 +185,7 @@ extension AppWalk {
             let isEnded = machine.record.isForceQuit && !rules.outlivesForceQuit
             let isLost = process == nil && !rules.isTriedAgain
             let cannotBegin =
-                wake.source.hasResult && (!isDeclared(wake.source) || process == nil && !machine.isInstalled)
+                wake.source.rules.hasResult && (!isDeclared(wake.source) || process == nil && !machine.isInstalled)
             let isUnheard = wake.source == .continued && !told.contains(wake.through)
             let isKnown = process?.commands.contains { $0.wake == identity && $0.through == wake.through } ?? false
             let isReplaced = isNews(wake.source) && !isKnown && rows[identity]?.through ?? 0 > wake.through

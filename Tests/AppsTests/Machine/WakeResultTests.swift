@@ -7,7 +7,7 @@ import Testing
 /// Tests of the results of fetches and tasks: from the app, from a program's exit status, or from an end without
 /// either.
 @Suite struct WakeResultTests {
-    private static let chances = WakeSource.allCases.filter(\.hasResult)
+    private static let chances = WakeSource.allCases.filter(\.rules.hasResult)
 
     @Test(arguments: RefreshResult.allCases) func `R1: The result that an app reports is the result of its fetch`(
         result: RefreshResult
