@@ -127,4 +127,15 @@ struct TimelineReaderTests {
         #expect(timeline.apps.map(\.id.rawValue) == ["org.example.News"])
         #expect(!timeline.device.isEmpty)
     }
+
+    @Test func `L5: The timeline of an app draws no transfers of other apps or of no app`() {
+        let news = AppID(rawValue: "org.example.News")
+        let entries = [
+            TimelineSamples.entry(1, .accepted, app: news.rawValue, task: 1),
+            TimelineSamples.entry(2, .accepted, app: "org.example.Photos", task: 2),
+            TimelineSamples.entry(3, .accepted, task: 3),
+        ]
+        let timeline = TimelineReader.timeline(entries, span: TimelineSamples.span, apps: [news])
+        #expect(timeline.transfers.map(\.task) == [TaskID(1)])
+    }
 }

@@ -12,7 +12,8 @@ import Testing
         let fixture = try await PageFixture()
         let raw = RawClient(address: try await fixture.open())
         for path in [
-            "/", "/page/app.js", "/page/setup.json", "/v1/status", "/v1/events", "/open/",
+            "/", "/page/app.js", "/page/setup.json", "/page/timeline.json?seconds=60", "/v1/status", "/v1/events",
+            "/open/",
             "/open/" + String(repeating: "0", count: 64),
         ] {
             #expect(try await raw.send("GET", path).head.status == 403, "\(path)")

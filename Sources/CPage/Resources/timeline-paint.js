@@ -2,8 +2,7 @@
 
 import { state } from "./store.js";
 import { visible } from "./dom.js";
-import { clock, day, taskName } from "./format.js";
-import { deviceWords, appWords, markWords } from "./timeline.js";
+import { words, clock, day, taskName } from "./format.js";
 
 const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800,
   604800
@@ -223,7 +222,7 @@ export function painter(canvas, view, scheme) {
     switch (row.kind) {
       case "device":
         base(y + 14, width, colors);
-        for (const span of picture.device) bar(span, y, 28, colors[span.value], width, deviceWords[span.value],
+        for (const span of picture.device) bar(span, y, 28, colors[span.value], width, words.timelineDevice[span.value],
           colors, span.value === "asleep" ? colors.onAsleep : colors.onBar);
         break;
       case "power":
@@ -260,7 +259,7 @@ export function painter(canvas, view, scheme) {
     for (const isFront of [false, true])
       for (const span of row.app.states)
         if ((span.value === "active") === isFront) bar(span, y, 18, colors[span.value], width,
-          `${row.label}: ${appWords[span.value]}`, colors);
+          `${row.label}: ${words.timelineApps[span.value]}`, colors);
     for (const { task, lane } of row.lanes.places) bar(task, y + 21 + lane * 7, 4, colors.task, width,
       `background task ${task.value}`, colors);
     for (const mark of row.app.marks) {
@@ -286,7 +285,7 @@ export function painter(canvas, view, scheme) {
       pen.strokeStyle = pen.fillStyle = colors[mark.kind];
       if (mark.kind === "killed") pen.stroke();
       else pen.fill();
-      hits.push({ x: at - 6, y, width: 12, height: 18, title: `${row.label}: ${markWords[mark.kind]}`, from: mark
+      hits.push({ x: at - 6, y, width: 12, height: 18, title: `${row.label}: ${words.timelineMarks[mark.kind]}`, from: mark
           .at, note: mark.note });
     }
   }

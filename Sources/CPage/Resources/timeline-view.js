@@ -3,8 +3,7 @@
 import { h, fill, button } from "./dom.js";
 import { state, listen } from "./store.js";
 import { words, clock, duration } from "./format.js";
-import { JournalCopy } from "./journal-copy.js";
-import { readTimeline, extend, deviceWords, appWords, markWords } from "./timeline.js";
+import { LiveTimeline, extend } from "./timeline.js";
 import { painter, palette } from "./timeline-paint.js";
 
 const ranges = [
@@ -37,8 +36,7 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
       "Zoom with the wheel, + and −. Pan by dragging or with the arrow keys. Point at a bar to see its time, duration and reason."),
     table);
 
-  const copy = new JournalCopy(() => again(true));
-  let picture = null;
+  const source = new LiveTimeline(() => again(true));
   let wanted = 0;
   let timer = 0;
   const view = { from: 0, to: 0, isLive: true };
@@ -49,7 +47,9 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
 
   function read() {
     view.isLive = true;
-    copy.read(Number(range.value));
+    source.seconds = Number(range.value);
+    source.app = app.value;
+    source.read();
     place();
   }
 
@@ -91,13 +91,13 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
       view.to = now;
       view.from = now - width;
     }
-    if (!isStale && view.isLive) extend(picture, now);
+    const picture = source.picture;
+    if (!picture) return;
+    if (view.isLive) extend(picture, now);
     if (isStale) {
-      const start = now - Number(range.value) * 1000;
-      picture = readTimeline(copy.entries, start, now, words, app.value, copy.isWhole ? state.device : null);
-      fitYoung(start, now);
-      inWords();
-      showLegend();
+      fitYoung(picture, now);
+      inWords(picture);
+      showLegend(picture);
       choices();
       isStale = false;
     }
@@ -108,12 +108,14 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
       .from) / Math.max(1, canvas.clientWidth)));
   }
 
-  /** If the journal covers less time than the range, the journal fills the picture until you zoom. */
-  function fitYoung(start, now) {
-    if (isFitted || !copy.entries.length) return;
+  /** If less time than the range is known, that time fills the picture until you zoom. */
+  function fitYoung(picture, now) {
+    if (isFitted) return;
     isFitted = true;
-    const first = Date.parse(copy.entries[0].time);
-    if (copy.entries[0].id === 1 && first > start) view.from = now - Math.max(60e3, (now - first) * 1.05);
+    const all = [...picture.device, ...picture.apps.flatMap(one => one.states), ...picture.transfers.flatMap(row => row
+      .spans)];
+    const first = all.reduce((least, span) => Math.min(least, span.from), now);
+    if (first > picture.start) view.from = now - Math.max(60e3, (now - first) * 1.05);
   }
 
   // MARK: - Zooming and panning
@@ -206,10 +208,10 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
     return [...totals].map(([value, seconds]) => `${names[value] ?? value} ${duration(seconds)}`).join(", ");
   }
 
-  function inWords() {
-    const unknown = (picture.to - picture.from - picture.device.reduce((sum, span) => sum + span.to - span.from, 0)) /
+  function inWords(picture) {
+    const unknown = (picture.end - picture.start - picture.device.reduce((sum, span) => sum + span.to - span.from, 0)) /
       1000;
-    const device = [sums(picture.device, deviceWords), unknown >= 1 && `unknown ${duration(unknown)}`].filter(
+    const device = [sums(picture.device, words.timelineDevice), unknown >= 1 && `unknown ${duration(unknown)}`].filter(
       Boolean).join(", ");
     canvas.setAttribute("aria-label",
       `Timeline. The device: ${device || "unknown"}. ${picture.apps.length} apps and ${picture.transfers.reduce((sum, row) => sum + row.count, picture.hidden)} transfers are drawn.`
@@ -217,19 +219,19 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
     const line = (who, what) => h("tr", {}, h("th", { scope: "row" }, who), h("td", {}, what || "–"));
     fill(table.lastChild, h("table", { class: "values" }, h("tbody", {}, line("Device", device), picture.apps.map(
         one => line(state.apps.get(one.id)?.name ?? one.id,
-          [sums(one.states, appWords), ...one.tasks.slice(-5).map(task =>
+          [sums(one.states, words.timelineApps), ...one.tasks.slice(-5).map(task =>
             `${task.value} from ${clock(new Date(task.from))} for ${duration((task.to - task.from) / 1000)}`
-            ), ...one.marks.slice(-5).map(mark => `${markWords[mark.kind]} at ${clock(new Date(mark.at))}`)]
+            ), ...one.marks.slice(-5).map(mark => `${words.timelineMarks[mark.kind]} at ${clock(new Date(mark.at))}`)]
           .filter(Boolean).join("; "))),
       picture.transfers.map(row => line(row.label, sums(row.spans, { running: "ran", waiting: "waited" }))))));
   }
 
-  function showLegend() {
+  function showLegend(picture) {
     const colors = palette(scheme);
     const items = [];
     const has = (spans, value) => spans.some(span => span.value === value);
-    for (const [value, name] of Object.entries(deviceWords))
-      if (has(picture.device, value)) items.push([value, name]);
+    for (const value of Object.keys(colors).filter(value => value in words.timelineDevice))
+      if (has(picture.device, value)) items.push([value, words.timelineDevice[value]]);
     for (const value of ["external", "battery"])
       if (has(picture.power, value)) items.push([value, value === "external" ? "external power" : "on battery"]);
     if (picture.network.some(span => span.value.isAvailable && !span.value.isExpensive)) items.push(["network",
@@ -239,8 +241,8 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
       "metered network"
     ]);
     if (picture.network.some(span => !span.value.isAvailable)) items.push(["offline", "no network"]);
-    for (const [value, name] of Object.entries(appWords))
-      if (picture.apps.some(one => has(one.states, value))) items.push([value, `app: ${name}`]);
+    for (const value of Object.keys(colors).filter(value => value in words.timelineApps))
+      if (picture.apps.some(one => has(one.states, value))) items.push([value, `app: ${words.timelineApps[value]}`]);
     if (picture.apps.some(one => one.tasks.length)) items.push(["task", "background task"]);
     for (const value of ["running", "waiting"])
       if (picture.transfers.some(row => has(row.spans, value))) items.push([value,
@@ -256,7 +258,7 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
   }
 
   const size = new ResizeObserver(() => {
-    if (picture) again(false);
+    again(false);
   });
   size.observe(frame);
   const recolour = () => again(true);
@@ -266,17 +268,16 @@ role: "img", "aria-label": "Timeline", "aria-describedby": "timeline-help" });
     isFitted = false;
     read();
   });
-  app.addEventListener("change", () => again(true));
+  app.addEventListener("change", read);
   const onSight = () => {
-    if (!document.hidden) again(true);
+    if (!document.hidden) source.read();
   };
   document.addEventListener("visibilitychange", onSight);
   const end = listen(["apps"], () => again(true));
-  picture = readTimeline([], Date.now() - 1000, Date.now(), words);
   choices();
   read();
   return () => {
-    copy.end();
+    source.end();
     end();
     clearTimeout(timer);
     size.disconnect();

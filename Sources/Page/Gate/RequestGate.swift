@@ -24,6 +24,8 @@ struct RequestGate: Sendable {
         case asset(String)
         /// A request for the page's constants (``Setup``).
         case setup
+        /// A request for a timeline.
+        case timeline(TimelineQuery)
         case api(ForwardedRequest)
         case refused(Refusal)
     }
@@ -113,6 +115,9 @@ struct RequestGate: Sendable {
     private func look(_ request: PageRequest) -> Decision {
         if request.target == "/" { return .page }
         if request.target == Self.assetPrefix + "setup.json" { return .setup }
+        if request.path == Self.assetPrefix + "timeline.json" {
+            return TimelineQuery(request.target).map { .timeline($0) } ?? .refused(.notFound)
+        }
         if request.target.hasPrefix(Self.assetPrefix) {
             return .asset(String(request.target.dropFirst(Self.assetPrefix.count)))
         }

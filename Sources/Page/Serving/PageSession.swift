@@ -58,7 +58,9 @@ final class PageSession: Sendable {
         case .page: return Self.file(site.assets.document(token: gate.token))
         case .asset(let name): return Self.file(site.assets.files[name])
         case .setup: return Self.json(site.setup)
-        case .api(let forwarded): return await forward(forwarded, request)
+        case .timeline(let query):
+            return await response { Self.json(try await self.site.timelines.timeline(query, now: Date())) }
+        case .api(let forwarded): return await response { try await self.forward(forwarded, request) }
         case .refused(let refusal):
             logger.debug("request refused", metadata: ["reason": "\(refusal)"])
             return Self.plain(refusal.status, refusal.words)
@@ -77,19 +79,26 @@ final class PageSession: Sendable {
 
     // MARK: - The service
 
-    private func forward(_ forwarded: ForwardedRequest, _ request: Request) async -> Response {
+    private func forward(_ forwarded: ForwardedRequest, _ request: Request) async throws -> Response {
         var forwarded = forwarded
+        if forwarded.isStream {
+            forwarded.lastEventID = request.headers[.lastEventID]
+            return try await stream(forwarded, request)
+        }
+        if request.method != .get {
+            let body = try await request.body.collect(upTo: Self.mostBody)
+            if body.readableBytes > 0 { forwarded.body = Data(body.readableBytesView) }
+        }
+        let answer = try await site.client.forward(forwarded)
+        return Self.response(answer.head.status, Self.type(answer.head), answer.body)
+    }
+
+    /// Returns the response, or a problem if the service does not answer.
+    private func response(_ answer: () async throws -> Response) async -> Response {
         do {
-            if forwarded.isStream {
-                forwarded.lastEventID = request.headers[.lastEventID]
-                return try await stream(forwarded, request)
-            }
-            if request.method != .get {
-                let body = try await request.body.collect(upTo: Self.mostBody)
-                if body.readableBytes > 0 { forwarded.body = Data(body.readableBytesView) }
-            }
-            let answer = try await site.client.forward(forwarded)
-            return Self.response(answer.head.status, Self.type(answer.head), answer.body)
+            return try await answer()
+        } catch let problem as Problem {
+            return Self.problem(problem)
         } catch let failure as ServiceUnreachable {
             return Self.unreachable(failure.message)
         } catch let failure as ServiceUnusable {

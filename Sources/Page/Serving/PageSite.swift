@@ -5,6 +5,7 @@ package struct PageSite: Sendable {
     let assets: Assets
     let setup: Setup
     let client: ServiceClient
+    let timelines: TimelineSource
 
     /// Creates the content of a page.
     ///
@@ -15,5 +16,6 @@ package struct PageSite: Sendable {
         assets = Assets()
         setup = Setup(downloads: downloads, home: home)
         self.client = client
+        timelines = TimelineSource(client: client)
     }
 }

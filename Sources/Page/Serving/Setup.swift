@@ -18,6 +18,9 @@ struct Setup: Encodable, Sendable {
     var fetchResults = Self.words(RefreshResult.self) { $0.words }
     var pushStates = Self.words(PushRecord.State.self) { $0.name }
     var regionStates = Self.words(RegionState.self) { $0.wording }
+    var timelineDevice = Self.words(Timeline.DeviceActivity.self) { $0.words }
+    var timelineApps = Self.words(Timeline.AppActivity.self) { $0.words }
+    var timelineMarks = Self.words(Timeline.Mark.Kind.self) { $0.words }
     var stintEnds = Self.words(BackgroundRun.End.self) { $0.sentence }
     var awake = Self.words(AwakeReason.self) { $0.sentence }
     var windows = Self.words(WindowReason.self) { $0.sentence }

@@ -1,3 +1,4 @@
+import NightshiftAPI
 import NightshiftClient
 import Testing
 
@@ -78,6 +79,9 @@ import Testing
         Case("an empty name", .notFound, own("/v1/apps//why")),
         Case("a whole address", .notFound, own("http://evil.example/v1/status")),
         Case("nothing", .notFound, own("/nothing")),
+        Case("a timeline of no time", .notFound, own("/page/timeline.json?seconds=0")),
+        Case("a timeline of ten years", .notFound, own("/page/timeline.json?seconds=315360000")),
+        Case("a timeline without a range", .notFound, own("/page/timeline.json")),
         Case("the document by its file's name, with a query", .notFound, own("/?x")),
     ]
 
@@ -94,6 +98,10 @@ import Testing
         #expect(gate.decide(Self.own("/") { $0.fetchSite = nil }) == .page)
         #expect(gate.decide(Self.own("/page/app.js")) == .asset("app.js"))
         #expect(gate.decide(Self.own("/page/setup.json")) == .setup)
+        let week = Self.own("/page/timeline.json?seconds=604800&app=")
+        #expect(gate.decide(week) == .timeline(TimelineQuery(seconds: 604_800)))
+        let program = Self.own("/page/timeline.json?seconds=3600&app=%2Fbin%2Fx")
+        #expect(gate.decide(program) == .timeline(TimelineQuery(seconds: 3600, app: AppID(rawValue: "/bin/x"))))
         for (method, path) in [
             ("GET", "/v1/tasks?state=running&limit=1000"), ("GET", "/v1/events?progress=true"),
             ("GET", "/v1/apps/%2Fbin%2Fx/why"),

@@ -1,13 +1,12 @@
 import Foundation
-import NightshiftAPI
 
 /// A reader that builds rows of transfers from the journal: one per transfer, or one per app if there are many.
-struct TransferTracks {
+package struct TransferTracks {
     private let start: Date
     private var tracks: [TaskID: TransferTrack] = [:]
 
     /// The maximum number of rows that leaves the picture readable.
-    static let mostRows = 12
+    package static let mostRows = 12
 
     private struct TransferTrack {
         var app: AppID?
@@ -67,7 +66,8 @@ struct TransferTracks {
         var rows: [(app: AppID?, row: Timeline.TransferRow)] = []
         for id in tracks.keys.sorted() {
             guard var track = tracks[id] else { continue }
-            let row = Timeline.TransferRow(label: "Transfer \(id)", count: 1, spans: track.activity.finish(at: end))
+            let row = Timeline.TransferRow(
+                label: "Transfer \(id)", task: id, count: 1, spans: track.activity.finish(at: end))
             rows.append((track.app, row))
         }
         if rows.count > Self.mostRows { rows = Self.grouped(rows) }
@@ -85,7 +85,10 @@ struct TransferTracks {
             let spans = members.flatMap(\.row.spans)
             let all = TransferActivityUnion.spans(spans)
             let name = app.map { AppLabel.short($0) } ?? "no app"
-            return (app, Timeline.TransferRow(label: "\(name) (\(members.count))", count: members.count, spans: all))
+            return (
+                app,
+                Timeline.TransferRow(label: "\(name) (\(members.count))", task: nil, count: members.count, spans: all)
+            )
         }
     }
 }
@@ -116,9 +119,9 @@ enum TransferActivityUnion {
 }
 
 /// The short names of apps in a timeline.
-enum AppLabel {
+package enum AppLabel {
     /// Returns the last part of an app id in reverse-DNS style. For a program, returns the file name.
-    static func short(_ app: AppID) -> String {
+    package static func short(_ app: AppID) -> String {
         let separator: Character = app.isProgram ? "/" : "."
         return app.rawValue.split(separator: separator).last.map { String($0) } ?? app.rawValue
     }

@@ -1,5 +1,4 @@
 import Foundation
-import NightshiftAPI
 
 /// A reader that derives the activity of the device from the journal, entry by entry.
 ///

@@ -1,31 +1,30 @@
-import Foundation
-import NightshiftAPI
+package import Foundation
 
 /// The activity of a device, its apps and its transfers over time, as spans that can be drawn.
-struct Timeline: Hashable, Sendable {
-    var start: Date
-    var end: Date
-    var device: [Span<DeviceActivity>] = []
-    var power: [Span<PowerSource>] = []
-    var network: [Span<NetworkUse>] = []
-    var apps: [AppRow] = []
-    var transfers: [TransferRow] = []
+package struct Timeline: Hashable, Sendable, Encodable {
+    package var start: Date
+    package var end: Date
+    package var device: [Span<DeviceActivity>] = []
+    package var power: [Span<PowerSource>] = []
+    package var network: [Span<NetworkUse>] = []
+    package var apps: [AppRow] = []
+    package var transfers: [TransferRow] = []
     /// The number of transfers in rows that did not fit into the picture.
-    var hidden = 0
+    package var hidden = 0
 
     /// A period during which a value did not change.
-    struct Span<Value: Hashable & Sendable>: Hashable, Sendable {
-        var from: Date
-        var to: Date
-        var value: Value
+    package struct Span<Value: Hashable & Sendable & Encodable>: Hashable, Sendable, Encodable {
+        package var from: Date
+        package var to: Date
+        package var value: Value
         /// Details that a browser shows at the pointer.
-        var note: String?
+        package var note: String?
 
-        var seconds: Double { to.timeIntervalSince(from) }
+        package var seconds: Double { to.timeIntervalSince(from) }
     }
 
     /// The activity of the device. If the device is awake, the activity says why.
-    enum DeviceActivity: String, Sendable, CaseIterable {
+    package enum DeviceActivity: String, Sendable, Encodable, CaseIterable {
         case inUse
         /// The activity of a device that is awake, but neither in use nor dozing.
         case awake
@@ -34,7 +33,7 @@ struct Timeline: Hashable, Sendable {
         case dozing
         case asleep
 
-        var words: String {
+        package var words: String {
             switch self {
             case .inUse: "in use"
             case .awake: "awake"
@@ -46,28 +45,33 @@ struct Timeline: Hashable, Sendable {
         }
     }
 
-    struct NetworkUse: Hashable, Sendable {
-        var kind: NetworkKind?
-        var isExpensive: Bool
-        var isAvailable: Bool
+    package struct NetworkUse: Hashable, Sendable, Encodable {
+        package var kind: NetworkKind?
+        package var isExpensive: Bool
+        package var isAvailable: Bool
 
-        var words: String {
+        package var words: String {
             guard isAvailable else { return "no network" }
             return (kind?.rawValue ?? "network") + (isExpensive ? ", metered" : "")
         }
     }
 
     /// The row of one app.
-    struct AppRow: Hashable, Sendable {
-        var id: AppID
-        var states: [Span<AppActivity>] = []
+    package struct AppRow: Hashable, Sendable, Encodable {
+        package var id: AppID
+        package var states: [Span<AppActivity>] = []
         /// The app's background tasks. The value of each span is the name of the task.
-        var tasks: [Span<String>] = []
-        var marks: [Mark] = []
-        var refresh = RefreshRow()
+        package var tasks: [Span<String>] = []
+        package var marks: [Mark] = []
+        package var refresh = RefreshRow()
+
+        /// The parts that the page draws.
+        private enum CodingKeys: CodingKey {
+            case id, states, tasks, marks
+        }
     }
 
-    enum AppActivity: String, Sendable, CaseIterable {
+    package enum AppActivity: String, Sendable, Encodable, CaseIterable {
         case active
         case inactive
         case background
@@ -75,7 +79,7 @@ struct Timeline: Hashable, Sendable {
         case standing
         case suspended
 
-        var words: String {
+        package var words: String {
             switch self {
             case .active: "active"
             case .inactive: "inactive"
@@ -87,18 +91,18 @@ struct Timeline: Hashable, Sendable {
     }
 
     /// An event of an app.
-    struct Mark: Hashable, Sendable {
-        var at: Date
-        var kind: Kind
-        var note: String
+    package struct Mark: Hashable, Sendable, Encodable {
+        package var at: Date
+        package var kind: Kind
+        package var note: String
 
-        enum Kind: String, Sendable, CaseIterable {
+        package enum Kind: String, Sendable, Encodable, CaseIterable {
             case woken
             case expiring
             /// The event that the service ended the app.
             case killed
 
-            var words: String {
+            package var words: String {
                 switch self {
                 case .woken: "woken"
                 case .expiring: "notified that its time is nearly over"
@@ -109,28 +113,30 @@ struct Timeline: Hashable, Sendable {
     }
 
     /// The row of one transfer. If an app has many transfers, the row of all its transfers.
-    struct TransferRow: Hashable, Sendable {
-        var label: String
-        var count: Int
-        var spans: [Span<TransferActivity>]
+    package struct TransferRow: Hashable, Sendable, Encodable {
+        package var label: String
+        /// The transfer; nil for a row of several transfers.
+        package var task: TaskID?
+        package var count: Int
+        package var spans: [Span<TransferActivity>]
     }
 
-    enum TransferActivity: Int, Sendable, CaseIterable {
+    package enum TransferActivity: String, Sendable, Encodable, CaseIterable {
         case waiting
         case running
     }
 
-    var seconds: Double { max(1, end.timeIntervalSince(start)) }
+    package var seconds: Double { max(1, end.timeIntervalSince(start)) }
 
     /// The number of seconds for which the activity of the device is unknown.
-    var unknownSeconds: Double { seconds - device.reduce(0) { $0 + $1.seconds } }
+    package var unknownSeconds: Double { seconds - device.reduce(0) { $0 + $1.seconds } }
 
     /// Whether the device dozed at any time.
-    var hasDoze: Bool { device.contains { $0.value == .dozing || $0.value == .window } }
+    package var hasDoze: Bool { device.contains { $0.value == .dozing || $0.value == .window } }
 }
 
 /// The spans of one value, built from its changes.
-struct Track<Value: Hashable & Sendable>: Sendable {
+struct Track<Value: Hashable & Sendable & Encodable>: Sendable {
     private(set) var spans: [Timeline.Span<Value>] = []
     private var value: Value?
     private var since: Date

@@ -1,10 +1,9 @@
-import Foundation
-import NightshiftAPI
+package import Foundation
 
 /// A reader that builds a timeline from the journal.
 ///
 /// The journal may begin in the middle of an activity. Only the activity that the journal contains is drawn.
-struct TimelineReader {
+package struct TimelineReader {
     private var timeline: Timeline
     private let onlyApps: Set<AppID>
     private var device: DeviceTrack
@@ -40,7 +39,7 @@ struct TimelineReader {
     ///   - span: the time to draw; nil for the time from the first entry to the last.
     ///   - apps: the apps to draw; empty for all apps.
     ///   - current: the present state of the device, if the journal is that of a running service.
-    static func timeline(
+    package static func timeline(
         _ entries: [JournalEntry], span: DateInterval? = nil, apps: Set<AppID> = [], current: DeviceStatus? = nil
     ) -> Timeline {
         let entries = entries.startsFirst
@@ -109,12 +108,12 @@ struct TimelineReader {
 
     private mutating func read(_ entry: JournalEntry) {
         if device.read(entry) || entry.decision == .learnedForgotten { return }
+        guard onlyApps.isEmpty || entry.app.map({ onlyApps.contains($0) }) ?? false else { return }
         if let task = entry.task {
-            guard onlyApps.isEmpty || entry.app.map({ onlyApps.contains($0) }) ?? true else { return }
-            return transfers.read(entry, task)
+            transfers.read(entry, task)
+        } else if let app = entry.app {
+            read(entry, of: app)
         }
-        guard let app = entry.app, onlyApps.isEmpty || onlyApps.contains(app) else { return }
-        read(entry, of: app)
     }
 
     // MARK: - Apps

@@ -1,23 +1,22 @@
-import Foundation
-import NightshiftAPI
+package import Foundation
 
 /// A row about one app's content: its background fetches, its uses, and the times at which its content was fresh.
-struct RefreshRow: Hashable, Sendable {
+package struct RefreshRow: Hashable, Sendable {
     /// The fetches with their results. The result is nil for a fetch that was still running at the end.
-    private(set) var fetches: [Timeline.Span<RefreshResult?>] = []
+    package private(set) var fetches: [Timeline.Span<RefreshResult?>] = []
     /// The uses of the app in order, each with the freshness of the content when it began.
-    private(set) var uses: [Timeline.Span<Found>] = []
+    package private(set) var uses: [Timeline.Span<Found>] = []
     /// The times at which the content was at most ``freshness`` old, in order and without overlaps.
-    private(set) var fresh: [DateInterval] = []
+    package private(set) var fresh: [DateInterval] = []
 
     /// The freshness of the content when the user opened the app.
-    enum Found: String, Sendable, CaseIterable {
+    package enum Found: String, Sendable, Encodable, CaseIterable {
         case fresh
         case stale
         /// The value for an app without background refresh, or if the journal does not reach back far enough.
         case unknown
 
-        var words: String {
+        package var words: String {
             switch self {
             case .fresh: "opened, content fresh"
             case .stale: "opened, content not fresh"
@@ -27,17 +26,17 @@ struct RefreshRow: Hashable, Sendable {
     }
 
     /// The number of seconds after a fetch or a use for which content counts as fresh. See docs/decisions/0036.
-    static let freshness = 3_600.0
+    package static let freshness = 3_600.0
 
-    var isEmpty: Bool { fetches.isEmpty && uses.isEmpty }
+    package var isEmpty: Bool { fetches.isEmpty && uses.isEmpty }
 
-    func count(_ result: RefreshResult) -> Int { fetches.count { $0.value == result } }
+    package func count(_ result: RefreshResult) -> Int { fetches.count { $0.value == result } }
 
-    func count(_ found: Found) -> Int { uses.count { $0.value == found } }
+    package func count(_ found: Found) -> Int { uses.count { $0.value == found } }
 
     /// A summary such as "3 fetches: 2 new data, 1 failed; 4 of 5 openings with fresh content", or nil if there were no
     /// fetches and no uses.
-    var sentence: String? {
+    package var sentence: String? {
         guard !isEmpty else { return nil }
         var parts: [String] = []
         if !fetches.isEmpty {
