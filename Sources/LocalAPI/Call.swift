@@ -1,9 +1,9 @@
 import Foundation
-import Glibc
 import HTTPTypes
 import Hummingbird
 import NIOCore
 import NightshiftAPI
+import Operations
 
 /// A request and the route that handles it.
 struct Call: Sendable {
@@ -62,16 +62,13 @@ struct Call: Sendable {
     }
 
     /// Returns the calling process, for requests about the process itself.
-    func process() throws(Problem) -> pid_t {
+    func process() throws(Problem) -> CallingProcess {
         let process = context.caller.process
         guard process > 0 else {
             throw .forbidden("The calling process cannot be identified, because it is in another PID namespace.")
         }
-        return process
+        return CallingProcess(process, channel: request.headers[.channel])
     }
-
-    /// The command stream that the request names; nil if it names none.
-    var channel: String? { request.headers[.channel] }
 
     private func parameter(_ name: String) throws(Problem) -> String {
         let value = try decoded(name)

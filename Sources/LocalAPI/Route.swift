@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import Operations
 
 /// One operation of the API.
 struct Route: Sendable {
@@ -18,6 +19,15 @@ struct Route: Sendable {
         self.path = path
         self.query = query
         self.handle = handle
+    }
+
+    /// Creates a route for requests of a process about itself. The calling process is identified before the content of
+    /// the request is read.
+    init(
+        process method: HTTPRequest.Method, _ path: String, query: Set<String> = [],
+        handle: @escaping @Sendable (Call, CallingProcess) async throws -> Response
+    ) {
+        self.init(method, path, query: query) { call in try await handle(call, call.process()) }
     }
 
     /// Returns whether the path of a request matches this route, for any method.

@@ -1,21 +1,20 @@
 import Apps
 import Hummingbird
 import NightshiftAPI
+import Operations
 
 extension Routes {
     /// The routes for the background time of the calling app.
     var backgroundTaskRoutes: [Route] {
         [
-            Route(.post, "/v1/process/background-tasks") { call in
-                let process = try call.process()
+            Route(process: .post, "/v1/process/background-tasks") { call, process in
                 let request = try await decoder.decode(BackgroundTaskRequest.self, from: call.request)
-                try await apps.beginBackgroundTask(process: process, channel: call.channel, request)
+                try await apps.beginBackgroundTask(process: process.id, channel: process.channel, request)
                 return Reply.empty(.noContent).response
             },
-            Route(.delete, "/v1/process/background-tasks/{number}") { call in
-                let process = try call.process()
+            Route(process: .delete, "/v1/process/background-tasks/{number}") { call, process in
                 try await apps.endBackgroundTask(
-                    process: process, channel: call.channel, number: call.integer("number", in: 1...Int64.max))
+                    process: process.id, channel: process.channel, number: call.integer("number", in: 1...Int64.max))
                 return Reply.empty(.noContent).response
             },
         ]

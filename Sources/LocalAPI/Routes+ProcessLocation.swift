@@ -11,15 +11,15 @@ extension Routes {
     /// The route for location updates. It sends them as long as the client reads the stream.
     private var updateRoutes: [Route] {
         [
-            Route(.get, "/v1/process/location/updates", query: ["accuracy", "distance", "once"]) { call in
-                let process = try call.process()
+            Route(process: .get, "/v1/process/location/updates", query: ["accuracy", "distance", "once"]) {
+                call, process in
                 let range = 0...LocationUpdateRequest.longest
                 let wanted = LocationUpdateRequest(
                     accuracy: try call.query.number("accuracy", in: range) ?? 0,
                     distance: try call.query.number("distance", in: range) ?? 0,
                     isOnce: try call.query.boolean("once") ?? false)
                 let place = try processStreams.enter()
-                let updates = try await operations.locationUpdates(wanted, process: process, channel: call.channel)
+                let updates = try await operations.locationUpdates(wanted, by: process)
                 return try EventStream.response(to: call.request, events: updates, place: place)
             }
         ]
@@ -27,14 +27,13 @@ extension Routes {
 
     private var ownLocationRoutes: [Route] {
         [
-            Route(.get, "/v1/process/location") { call in
-                let location = try await operations.processLocation(process: call.process(), channel: call.channel)
+            Route(process: .get, "/v1/process/location") { call, process in
+                let location = try await operations.processLocation(by: process)
                 return try Reply.json(location).response
             },
-            Route(.post, "/v1/process/location/authorization") { call in
-                let process = try call.process()
+            Route(process: .post, "/v1/process/location/authorization") { call, process in
                 let request = try await decoder.decode(LocationAuthorizationRequest.self, from: call.request)
-                let location = try await operations.requestLocation(request, process: process, channel: call.channel)
+                let location = try await operations.requestLocation(request, by: process)
                 return try Reply.json(location).response
             },
         ]
@@ -42,15 +41,13 @@ extension Routes {
 
     private var ownRegionRoutes: [Route] {
         [
-            Route(.put, "/v1/process/location/regions/{identifier}") { call in
-                let process = try call.process()
+            Route(process: .put, "/v1/process/location/regions/{identifier}") { call, process in
                 let region = try await region(call)
-                let location = try await operations.addRegion(region, process: process, channel: call.channel)
+                let location = try await operations.addRegion(region, by: process)
                 return try Reply.json(location).response
             },
-            Route(.delete, "/v1/process/location/regions/{identifier}") { call in
-                let process = try call.process()
-                try await operations.removeRegion(call.regionIdentifier(), process: process, channel: call.channel)
+            Route(process: .delete, "/v1/process/location/regions/{identifier}") { call, process in
+                try await operations.removeRegion(call.regionIdentifier(), by: process)
                 return Reply.empty(.noContent).response
             },
         ]
@@ -58,13 +55,13 @@ extension Routes {
 
     private var significantChangeRoutes: [Route] {
         [
-            Route(.put, "/v1/process/location/significant-changes") { call in
+            Route(process: .put, "/v1/process/location/significant-changes") { call, process in
                 let location = try await operations.setSignificantChanges(
-                    true, process: call.process(), channel: call.channel)
+                    true, by: process)
                 return try Reply.json(location).response
             },
-            Route(.delete, "/v1/process/location/significant-changes") { call in
-                _ = try await operations.setSignificantChanges(false, process: call.process(), channel: call.channel)
+            Route(process: .delete, "/v1/process/location/significant-changes") { call, process in
+                _ = try await operations.setSignificantChanges(false, by: process)
                 return Reply.empty(.noContent).response
             },
         ]

@@ -8,12 +8,12 @@ extension Routes {
 
     private var processRegistrationRoutes: [Route] {
         [
-            Route(.put, "/v1/process/push") { call in
-                let notice = try await operations.registerForPush(process: call.process(), channel: call.channel)
+            Route(process: .put, "/v1/process/push") { call, process in
+                let notice = try await operations.registerForPush(by: process)
                 return try Reply.json(notice).response
             },
-            Route(.delete, "/v1/process/push") { call in
-                try await operations.unregisterForPush(process: call.process(), channel: call.channel)
+            Route(process: .delete, "/v1/process/push") { call, process in
+                try await operations.unregisterForPush(by: process)
                 return Reply.empty(.noContent).response
             },
         ]
@@ -21,43 +21,38 @@ extension Routes {
 
     private var processNotificationRoutes: [Route] {
         [
-            Route(.get, "/v1/process/notifications") { call in
-                let status = try await operations.processNotifications(process: call.process(), channel: call.channel)
+            Route(process: .get, "/v1/process/notifications") { call, process in
+                let status = try await operations.processNotifications(by: process)
                 return try Reply.json(status).response
             },
-            Route(.post, "/v1/process/notifications") { call in
-                let process = try call.process()
+            Route(process: .post, "/v1/process/notifications") { call, process in
                 let request = try await decoder.decode(NotificationRequest.self, from: call.request)
-                try await operations.notify(request, process: process, channel: call.channel)
+                try await operations.notify(request, by: process)
                 return Reply.empty(.noContent).response
             },
-            Route(.delete, "/v1/process/notifications") { call in
-                try await operations.removeNotifications(nil, process: call.process(), channel: call.channel)
+            Route(process: .delete, "/v1/process/notifications") { call, process in
+                try await operations.removeNotifications(nil, by: process)
                 return Reply.empty(.noContent).response
             },
-            Route(.delete, "/v1/process/notifications/{identifier}") { call in
-                let process = try call.process()
+            Route(process: .delete, "/v1/process/notifications/{identifier}") { call, process in
                 try await operations.removeNotifications(
-                    [call.notificationIdentifier()], process: process, channel: call.channel)
+                    [call.notificationIdentifier()], by: process)
                 return Reply.empty(.noContent).response
             },
-            Route(.post, "/v1/process/notification-authorization") { call in
-                let process = try call.process()
+            Route(process: .post, "/v1/process/notification-authorization") { call, process in
                 let request = try await decoder.decode(NotificationAuthorizationRequest.self, from: call.request)
                 let status = try await operations.requestNotifications(
-                    request, process: process, channel: call.channel)
+                    request, by: process)
                 return try Reply.json(status).response
             },
-            Route(.put, "/v1/process/notification-categories") { call in
-                let process = try call.process()
+            Route(process: .put, "/v1/process/notification-categories") { call, process in
                 let request = try await decoder.decode(NotificationCategories.self, from: call.request)
-                try await operations.set(request, process: process, channel: call.channel)
+                try await operations.set(request, by: process)
                 return Reply.empty(.noContent).response
             },
-            Route(.put, "/v1/process/badge") { call in
-                let process = try call.process()
+            Route(process: .put, "/v1/process/badge") { call, process in
                 let change = try await decoder.decode(BadgeChange.self, from: call.request)
-                try await operations.set(change, process: process, channel: call.channel)
+                try await operations.set(change, by: process)
                 return Reply.empty(.noContent).response
             },
         ]

@@ -18,11 +18,9 @@ extension Operations {
 
     /// Returns the app of a process. The app must have a desktop entry.
     ///
-    /// - Parameters:
-    ///   - channel: The id of the command stream that the process uses; nil if the process does not name it.
-    ///   - use: The operation for which the entry is needed. It decides the message if the entry is missing.
-    func caller(_ process: Int32, _ channel: String?, refusing use: EntryUse) async throws(Problem) -> AppID {
-        let app = try await apps.connectedProcess(process, channel: channel).app
+    /// - Parameter use: The operation for which the entry is needed. It decides the message if the entry is missing.
+    func caller(_ process: CallingProcess, refusing use: EntryUse) async throws(Problem) -> AppID {
+        let app = try await apps.connectedProcess(process.id, channel: process.channel).app
         guard !app.isProgram else { throw use.refusal(of: app) }
         return app
     }

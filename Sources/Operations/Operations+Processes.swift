@@ -4,6 +4,18 @@ package import Sessions
 import Store
 import Transfers
 
+/// The process that makes a request about itself.
+package struct CallingProcess: Hashable, Sendable {
+    package let id: Int32
+    /// The name of the command stream that the process believes is open; nil if the process does not name it.
+    package let channel: String?
+
+    package init(_ id: Int32, channel: String? = nil) {
+        self.id = id
+        self.channel = channel
+    }
+}
+
 /// A session of an app. The calling process identifies the app, and the app's own name for the session identifies the
 /// session.
 package struct ProcessSession: Hashable, Sendable {
@@ -16,14 +28,10 @@ package struct ProcessSession: Hashable, Sendable {
 /// Operations of app processes that concern the sessions of their apps.
 extension Operations {
     /// Returns the session that a process names.
-    ///
-    /// - Parameter channel: The id of the command stream that the process uses; nil if the process does not name it.
-    package func session(
-        _ identifier: String, ofProcess process: Int32, channel: String?
-    ) async throws(Problem) -> ProcessSession {
-        let caller = try await apps.connectedProcess(process, channel: channel)
+    package func session(_ identifier: String, by process: CallingProcess) async throws(Problem) -> ProcessSession {
+        let caller = try await apps.connectedProcess(process.id, channel: process.channel)
         // Without this check, a second process could make requests whose events would be sent to the first process.
-        try await transfers.requireFree(SessionID(app: caller.app, identifier: identifier), for: process)
+        try await transfers.requireFree(SessionID(app: caller.app, identifier: identifier), for: process.id)
         return ProcessSession(process: caller, identifier: identifier)
     }
 

@@ -8,14 +8,14 @@ extension Operations {
     // MARK: - Requests of processes
 
     /// Requests the push token of the process's app. If the token is not available yet, it is sent later as an event.
-    package func registerForPush(process: Int32, channel: String?) async throws(Problem) -> PushNotice {
-        let app = try await caller(process, channel, refusing: .remoteNotifications)
+    package func registerForPush(by process: CallingProcess) async throws(Problem) -> PushNotice {
+        let app = try await caller(process, refusing: .remoteNotifications)
         _ = try await push.register(app, waits: false)
         return await push.notice(for: app) ?? PushNotice()
     }
 
-    package func unregisterForPush(process: Int32, channel: String?) async throws(Problem) {
-        try await push.unregister(try caller(process, channel, refusing: .remoteNotifications))
+    package func unregisterForPush(by process: CallingProcess) async throws(Problem) {
+        try await push.unregister(try caller(process, refusing: .remoteNotifications))
     }
 
     // MARK: - Requests of users

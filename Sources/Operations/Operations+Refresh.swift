@@ -8,31 +8,31 @@ extension Operations {
 
     /// Sets the minimum interval between fetches of the process's app.
     package func setInterval(
-        _ interval: RefreshInterval, process: Int32, channel: String?
+        _ interval: RefreshInterval, by process: CallingProcess
     ) async throws(Problem) {
-        try await refresh.setInterval(interval, for: try caller(process, channel, refusing: .launches))
+        try await refresh.setInterval(interval, for: try caller(process, refusing: .launches))
     }
 
     /// Returns the waiting scheduled tasks of the process's app.
-    package func scheduledTasks(process: Int32, channel: String?) async throws(Problem) -> [ScheduledTask] {
-        try await refresh.scheduledTasks(of: try caller(process, channel, refusing: .launches))
+    package func scheduledTasks(by process: CallingProcess) async throws(Problem) -> [ScheduledTask] {
+        try await refresh.scheduledTasks(of: try caller(process, refusing: .launches))
     }
 
-    package func submit(_ task: ScheduledTask, process: Int32, channel: String?) async throws(Problem) {
-        let app = try await caller(process, channel, refusing: .launches)
+    package func submit(_ task: ScheduledTask, by process: CallingProcess) async throws(Problem) {
+        let app = try await caller(process, refusing: .launches)
         let state = try await apps.app(app).state
         try await refresh.submit(task, for: app, isInFront: state == .active || state == .inactive)
     }
 
     /// Cancels a waiting scheduled task, or all of the app's waiting scheduled tasks if the identifier is nil.
-    package func cancel(_ identifier: String?, process: Int32, channel: String?) async throws(Problem) {
-        try await refresh.cancel(identifier, of: try caller(process, channel, refusing: .launches))
+    package func cancel(_ identifier: String?, by process: CallingProcess) async throws(Problem) {
+        try await refresh.cancel(identifier, of: try caller(process, refusing: .launches))
     }
 
     package func progress(
-        _ identifier: String, _ progress: ScheduledTaskProgress, process: Int32, channel: String?
+        _ identifier: String, _ progress: ScheduledTaskProgress, by process: CallingProcess
     ) async throws(Problem) {
-        try await refresh.progress(identifier, progress, of: try caller(process, channel, refusing: .launches))
+        try await refresh.progress(identifier, progress, of: try caller(process, refusing: .launches))
     }
 
     // MARK: - Requests of users

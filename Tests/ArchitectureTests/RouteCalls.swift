@@ -18,7 +18,7 @@ struct RouteCalls: Equatable {
     static func all(in source: SwiftSource) -> [RouteCalls] {
         var found: [RouteCalls] = []
         for (index, line) in source.code.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            if line.contains("Route(.") || line.contains("func ") {
+            if line.contains("Route(.") || line.contains("Route(process: .") || line.contains("func ") {
                 found.append(RouteCalls(line: index + 1, calls: []))
             }
             guard !found.isEmpty else { continue }

@@ -328,7 +328,7 @@ import Testing
     }
 
     @Test func `The API refuses a process that the kernel cannot identify`() throws {
-        #expect(try call(from: 1).process() == 1)
+        #expect(try call(from: 1).process().id == 1)
         #expect(throws: Problem.self) { try call(from: 0).process() }
     }
 

@@ -35,32 +35,32 @@ import Testing
         let stream = try await scene.apps.connect(process: process, executable: nil, app: OperationScene.app)
         let events = Watched<[ProcessEvent]>([])
         let reader = Task { for await event in stream { events.update { $0.append(event) } } }
-        #expect(try await operations.processLocation(process: process, channel: nil).permission == .ask)
-        let added = try await operations.addRegion(region, process: process, channel: nil)
+        #expect(try await operations.processLocation(by: CallingProcess(process)).permission == .ask)
+        let added = try await operations.addRegion(region, by: CallingProcess(process))
         #expect(added.regions == [RegionStatus(region: region, state: .unknown)])
         #expect(
-            try await operations.setSignificantChanges(true, process: process, channel: nil)
+            try await operations.setSignificantChanges(true, by: CallingProcess(process))
                 .monitorsSignificantChanges)
-        try await operations.removeRegion("nothing", process: process, channel: nil)
+        try await operations.removeRegion("nothing", by: CallingProcess(process))
         let stranger = try await problem {
-            try await operations.addRegion(region, process: getpid(), channel: nil)
+            try await operations.addRegion(region, by: CallingProcess(getpid()))
         }
         #expect(stranger.type == "/problems/not-connected")
 
         scene.answer.update { $0 = .denied }
         try await scene.apps.change(process: process, to: .background)
         let request = LocationAuthorizationRequest(permission: .always)
-        #expect(try await operations.requestLocation(request, process: process, channel: nil).permission == .ask)
+        #expect(try await operations.requestLocation(request, by: CallingProcess(process)).permission == .ask)
         scene.answer.update { $0 = .always }
         try await scene.apps.change(process: process, to: .active)
-        _ = try await operations.requestLocation(request, process: process, channel: nil)
+        _ = try await operations.requestLocation(request, by: CallingProcess(process))
         try await events.wait(for: "the user's permission") {
             $0.contains(.location(LocationNotice(permission: .always)))
         }
         #expect(try await scene.location.status(of: OperationScene.app).reason == "It waters the plants.")
-        try await operations.removeRegion("home", process: process, channel: nil)
-        _ = try await operations.setSignificantChanges(false, process: process, channel: nil)
-        let left = try await operations.processLocation(process: process, channel: nil)
+        try await operations.removeRegion("home", by: CallingProcess(process))
+        _ = try await operations.setSignificantChanges(false, by: CallingProcess(process))
+        let left = try await operations.processLocation(by: CallingProcess(process))
         #expect(left.regions == [] && !left.monitorsSignificantChanges)
         reader.cancel()
         try await scene.end()
@@ -84,7 +84,7 @@ import Testing
         try await scene.apps.change(process: process, to: .active)
         // The service shows the prompt, and the user answers.
         scene.answer.update { $0 = .whenInUse }
-        let stream = try await scene.operations.locationUpdates(request, process: process, channel: nil)
+        let stream = try await scene.operations.locationUpdates(request, by: CallingProcess(process))
         let places = Watched<[LocationUpdate]>([])
         let reader = Task { for await update in stream { places.update { $0.append(update) } } }
         try await eventually("the question") { scene.places.wishes.last?.fix == 10 }
@@ -118,7 +118,7 @@ import Testing
         try await scene.apps.change(process: process, to: .background)
         scene.answer.update { $0 = .whenInUse }
         let stream = try await scene.operations.locationUpdates(
-            LocationUpdateRequest(accuracy: 10, isOnce: true), process: process, channel: nil)
+            LocationUpdateRequest(accuracy: 10, isOnce: true), by: CallingProcess(process))
         var heard: [LocationUpdate] = []
         for await update in stream { heard.append(update) }
         #expect(heard == [LocationUpdate(failure: .denied)])
@@ -190,7 +190,7 @@ import Testing
         let program = try scene.host.startByUser().pid
         let stream = try await scene.apps.connect(process: program, executable: nil, app: nil)
         let refusal = try await problem {
-            try await scene.operations.processLocation(process: program, channel: nil)
+            try await scene.operations.processLocation(by: CallingProcess(program))
         }
         #expect(refusal.status == 403)
         withExtendedLifetime(stream) {}

@@ -30,25 +30,25 @@ import Testing
         let scene = try await OperationScene()
         let (process, operations) = (try await scene.launch(), scene.operations)
         let refused = try await problem {
-            try await operations.notify(Self.request("a", delay: 60), process: process, channel: nil)
+            try await operations.notify(Self.request("a", delay: 60), by: CallingProcess(process))
         }
         #expect(refused.status == 403)
         var answer = try await operations.requestNotifications(
-            NotificationAuthorizationRequest(isProvisional: true), process: process, channel: nil)
+            NotificationAuthorizationRequest(isProvisional: true), by: CallingProcess(process))
         #expect(answer.permission == .provisional && !answer.canShow && answer.pending.isEmpty)
         for identifier in ["a", "b"] {
-            try await operations.notify(Self.request(identifier, delay: 60), process: process, channel: nil)
+            try await operations.notify(Self.request(identifier, delay: 60), by: CallingProcess(process))
         }
-        try await operations.set(BadgeChange(count: 2), process: process, channel: nil)
-        try await operations.set(NotificationCategories(categories: []), process: process, channel: nil)
-        answer = try await operations.processNotifications(process: process, channel: nil)
+        try await operations.set(BadgeChange(count: 2), by: CallingProcess(process))
+        try await operations.set(NotificationCategories(categories: []), by: CallingProcess(process))
+        answer = try await operations.processNotifications(by: CallingProcess(process))
         #expect(answer.pending.map(\.notification.identifier) == ["a", "b"])
         #expect(answer.pending.map(\.delay) == [60, 60])
-        try await operations.removeNotifications(["a"], process: process, channel: nil)
-        answer = try await operations.processNotifications(process: process, channel: nil)
+        try await operations.removeNotifications(["a"], by: CallingProcess(process))
+        answer = try await operations.processNotifications(by: CallingProcess(process))
         #expect(answer.pending.map(\.notification.identifier) == ["b"])
         let stranger = try await problem {
-            _ = try await operations.processNotifications(process: getpid(), channel: nil)
+            _ = try await operations.processNotifications(by: CallingProcess(getpid()))
         }
         #expect(stranger.type == "/problems/not-connected")
         try await scene.end()

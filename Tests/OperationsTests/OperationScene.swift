@@ -122,7 +122,7 @@ final class OperationScene: Sendable {
 
     /// Returns the session as the process sees it, and creates the session if it does not exist.
     func attach(_ process: Int32) async throws -> ProcessSession {
-        let session = try await operations.session("s", ofProcess: process, channel: nil)
+        let session = try await operations.session("s", by: CallingProcess(process))
         _ = try await operations.attach(session, SessionSettings())
         return session
     }

@@ -13,15 +13,15 @@ import Testing
     {
         let scene = try await OperationScene(keys: "X-Nightshift-BackgroundModes=remote-notification;")
         let (push, operations) = (scene.operations.push, scene.operations)
-        let stranger = try await problem { try await operations.registerForPush(process: getpid(), channel: nil) }
+        let stranger = try await problem { try await operations.registerForPush(by: CallingProcess(getpid())) }
         #expect(stranger.type == "/problems/not-connected")
         let process = try await scene.launch()
         #expect(await push.notice(for: OperationScene.app) == nil)
-        let notice = try await operations.registerForPush(process: process, channel: nil)
+        let notice = try await operations.registerForPush(by: CallingProcess(process))
         #expect(notice.token == nil && notice.error?.contains("nightshift push enrol") == true)
         #expect(try await push.status(of: OperationScene.app).isRegistered)
         #expect(try await push.status().apps.map(\.app) == [OperationScene.app])
-        try await operations.unregisterForPush(process: process, channel: nil)
+        try await operations.unregisterForPush(by: CallingProcess(process))
         #expect(try await push.status(of: OperationScene.app).isRegistered == false)
         #expect(try await scene.journal(.pushRegistered).count == 2)
         try await scene.end()

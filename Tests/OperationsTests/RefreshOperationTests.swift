@@ -28,11 +28,11 @@ import Testing
         let before = try await scene.refresh.status(of: OperationScene.app)
         #expect(before.interval == .never && before.intervalSource == .entry)
         let process = try await scene.launch()
-        try await scene.operations.setInterval(.minimum, process: process, channel: nil)
+        try await scene.operations.setInterval(.minimum, by: CallingProcess(process))
         let status = try await scene.refresh.status(of: OperationScene.app)
         #expect(status.interval == .minimum && status.intervalSource == .app)
         let stranger = try await problem {
-            try await scene.operations.setInterval(.minimum, process: getpid(), channel: nil)
+            try await scene.operations.setInterval(.minimum, by: CallingProcess(getpid()))
         }
         #expect(stranger.type == "/problems/not-connected")
         try await scene.end()
@@ -42,7 +42,7 @@ import Testing
         let scene = try await OperationScene()
         let process = try await scene.launch()
         // Setting the interval has no effect and causes no error, as in Apple's API.
-        try await scene.operations.setInterval(.minimum, process: process, channel: nil)
+        try await scene.operations.setInterval(.minimum, by: CallingProcess(process))
         #expect(
             try await scene.refresh.status(of: OperationScene.app).sentence.contains("X-Nightshift-BackgroundModes"))
         for (kind, key) in [
@@ -50,7 +50,7 @@ import Testing
             (.processing, "'processing' to X-Nightshift-BackgroundModes"), (.continued, "X-Nightshift-TaskIdentifiers"),
         ] {
             let refusal = try await problem {
-                try await scene.operations.submit(Self.task(kind), process: process, channel: nil)
+                try await scene.operations.submit(Self.task(kind), by: CallingProcess(process))
             }
             #expect(refusal.status == 403 && refusal.detail?.contains(key) == true)
             #expect(refusal.detail?.contains("org.example.app.desktop") == true)
@@ -62,16 +62,16 @@ import Testing
         let scene = try await OperationScene(keys: Self.tasks)
         let process = try await scene.launch()
         let operations = scene.operations
-        try await operations.submit(Self.task(.refresh), process: process, channel: nil)
-        try await operations.submit(Self.task(.processing, "export.all"), process: process, channel: nil)
+        try await operations.submit(Self.task(.refresh), by: CallingProcess(process))
+        try await operations.submit(Self.task(.processing, "export.all"), by: CallingProcess(process))
         func pending() async throws -> Set<String> {
-            Set(try await operations.scheduledTasks(process: process, channel: nil).map(\.identifier))
+            Set(try await operations.scheduledTasks(by: CallingProcess(process)).map(\.identifier))
         }
         #expect(try await pending() == ["work", "export.all"])
-        try await operations.cancel("work", process: process, channel: nil)
-        try await operations.cancel("nothing", process: process, channel: nil)
+        try await operations.cancel("work", by: CallingProcess(process))
+        try await operations.cancel("nothing", by: CallingProcess(process))
         #expect(try await pending() == ["export.all"])
-        try await operations.cancel(nil, process: process, channel: nil)
+        try await operations.cancel(nil, by: CallingProcess(process))
         #expect(try await pending() == [])
         // The user may submit tasks for the app, except continued tasks, which start in the app's foreground.
         try await operations.submit(Self.task(.processing), for: OperationScene.app)
@@ -98,14 +98,14 @@ import Testing
         }
         try await scene.apps.change(process: process, to: .background)
         let behind = try await problem {
-            try await operations.submit(Self.task(.continued, "export.1"), process: process, channel: nil)
+            try await operations.submit(Self.task(.continued, "export.1"), by: CallingProcess(process))
         }
         #expect(behind.type == "/problems/task-not-permitted")
         try await scene.apps.change(process: process, to: .active)
-        try await operations.submit(Self.task(.continued, "export.1"), process: process, channel: nil)
+        try await operations.submit(Self.task(.continued, "export.1"), by: CallingProcess(process))
         try await commands.wait(for: "the task") { $0.contains { $0.action == .handleWake && $0.key == "export.1" } }
         let progress = ScheduledTaskProgress(completedUnits: 1, totalUnits: 2)
-        try await operations.progress("export.1", progress, process: process, channel: nil)
+        try await operations.progress("export.1", progress, by: CallingProcess(process))
         let shown = try await scene.refresh.status(of: OperationScene.app).scheduled
         #expect(shown.map(\.progress) == [progress] && shown[0].began != nil)
         try await operations.cancel("export.1", of: OperationScene.app)
@@ -150,7 +150,7 @@ import Testing
         let (refresh, app) = (scene.refresh, OperationScene.app)
         let process = try await scene.launch()
         try await scene.apps.change(process: process, to: .active)
-        try await scene.operations.setInterval(.minimum, process: process, channel: nil)
+        try await scene.operations.setInterval(.minimum, by: CallingProcess(process))
         try await eventually("the use") { try await refresh.status(of: app).hold == "inFront" }
         try await scene.apps.change(process: process, to: .background)
         try await eventually("its end") { try await refresh.status(of: app).hold != "inFront" }

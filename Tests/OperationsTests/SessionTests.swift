@@ -25,7 +25,7 @@ import Transfers
 
         // The app's process cannot create a session that launches the app either.
         let process = try await scene.launch()
-        let session = try await scene.operations.session("s", ofProcess: process, channel: nil)
+        let session = try await scene.operations.session("s", by: CallingProcess(process))
         var settings = SessionSettings()
         let own = try await problem { [settings] in try await scene.operations.attach(session, settings) }
         #expect(own.type == refused.type)
@@ -38,14 +38,14 @@ import Transfers
         let scene = try await OperationScene()
         let process = try await scene.launch()
         let stranger = try await problem {
-            try await scene.operations.session("s", ofProcess: getpid(), channel: nil)
+            try await scene.operations.session("s", by: CallingProcess(getpid()))
         }
         #expect(stranger.type == "/problems/not-connected")
         let stale = try await problem {
-            try await scene.operations.session("s", ofProcess: process, channel: "another")
+            try await scene.operations.session("s", by: CallingProcess(process, channel: "another"))
         }
         #expect(stale.type == "/problems/not-connected")
-        let session = try await scene.operations.session("s", ofProcess: process, channel: nil)
+        let session = try await scene.operations.session("s", by: CallingProcess(process))
         #expect(session.app == OperationScene.app && !session.process.isGuest)
         try await scene.end()
     }
@@ -57,11 +57,11 @@ import Transfers
         let messages = try await scene.operations.messages(of: session)
         try await scene.connect(getpid(), asGuest: true)
         let refused = try await problem {
-            try await scene.operations.session("s", ofProcess: getpid(), channel: nil)
+            try await scene.operations.session("s", by: CallingProcess(getpid()))
         }
         #expect(refused.type == "/problems/session-in-use")
         // The process can still read another session.
-        #expect(try await scene.operations.session("t", ofProcess: getpid(), channel: nil).process.isGuest)
+        #expect(try await scene.operations.session("t", by: CallingProcess(getpid())).process.isGuest)
         withExtendedLifetime(messages) {}
         try await scene.end()
     }
