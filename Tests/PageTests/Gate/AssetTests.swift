@@ -59,7 +59,11 @@ import Testing
         let setup = Setup(downloads: "/d", home: "/h")
         #expect(setup.decisions.count == Decision.allCases.count)
         #expect(setup.waits.count == WaitReason.allCases.count)
-        #expect(setup.kills.contains("taskOverdue") && !setup.kills.contains("quit"))
+        #expect(setup.tasks.count == TaskKind.allCases.count)
+        for sentences in setup.tasks.values { #expect(sentences.count == TaskState.allCases.count) }
+        #expect(setup.taskStates["suspended"] == "paused" && setup.appStates["notRunning"] == "not running")
+        #expect(setup.wakes["region"]?.short == WakeReason.region.wording.short)
+        #expect(setup.pushStates.count == PushRecord.State.allCases.count)
         #expect(try JSON.encode(setup).count < 40_000)
     }
 
