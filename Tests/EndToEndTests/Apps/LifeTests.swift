@@ -54,8 +54,10 @@ import app_probe
         gate.open()
         let status = try await app.wait(for: "two faults") { $0.faults >= 2 && $0.launchesPausedUntil != nil }
         #expect(status.lastExit?.cause == .failed && status.lastExit?.status == 9)
-        let why = try await app.service.cli(["app", "why", app.app])
-        #expect(why.output.contains("times in a row"), "\(why)")
+        // The first pauses are short. On a busy machine, one of the later ones is seen.
+        try await eventually("the reason of the delay") {
+            try await app.service.cli(["app", "why", app.app]).output.contains("times in a row")
+        }
         try await app.wait(for: .launched, count: 4)
         let launches = app.seen(.launched).map(\.awakeSeconds)
         #expect(launches[2] - launches[1] >= 0.9 && launches[3] - launches[2] >= 1.9, "pauses of 1 s and 2 s")
