@@ -38,7 +38,9 @@ extension AppService {
     /// Returns the machine of an app, updated with the current desktop entry.
     func machine(_ id: AppID) -> AppMachine { machine(id, in: part.state) }
 
-    func machine(_ id: AppID, in state: AppsState) -> AppMachine { updated(state.machines[id] ?? newMachine(id)) }
+    func machine(_ id: AppID, in state: AppsState) -> AppMachine {
+        updated(state.machines[id] ?? newMachine(AppRecord(id: id, now: now.wallSeconds)))
+    }
 
     func updated(_ machine: AppMachine) -> AppMachine {
         var machine = machine
@@ -51,10 +53,9 @@ extension AppService {
         return machine
     }
 
-    private func newMachine(_ id: AppID) -> AppMachine {
+    func newMachine(_ record: AppRecord) -> AppMachine {
         var machine = AppMachine(
-            record: AppRecord(id: id, now: now.wallSeconds), isInstalled: false,
-            wakeLimit: AppManifest.defaultWakeLimit, firstNumber: firstNumber)
+            record: record, isInstalled: false, wakeLimit: AppManifest.defaultWakeLimit, firstNumber: firstNumber)
         machine.device = device.phase
         return machine
     }

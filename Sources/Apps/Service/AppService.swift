@@ -197,10 +197,7 @@ package actor AppService: PartService {
     }
 
     private func adopt(_ record: AppRecord, _ state: inout AppsState, _ now: ClockReading) {
-        var machine = AppMachine(
-            record: record, isInstalled: false, wakeLimit: AppManifest.defaultWakeLimit, firstNumber: firstNumber)
-        machine.device = device.phase
-        machine = updated(machine)
+        var machine = updated(newMachine(record))
         let isAlive = record.process.map { environment.host.adopt(ProcessIdentity($0)) } ?? false
         if isAlive, machine.isManaged {
             let limit = manifest(record.id)?.logLimit ?? AppManifest.defaultLogLimit
