@@ -214,15 +214,21 @@ package final class Part<State: PartState> {
         _ = await commit(Hooks())
     }
 
-    /// Returns when the changes of all decisions so far are on disk or could not be written. Callers use this to show
-    /// only stored state.
+    /// Returns when the disk contains the state, or could not be written. Callers use this to show only stored state.
+    /// Events that arrive during a write are waited for as well.
     ///
-    /// - Returns: whether they are on disk.
+    /// - Parameter concern: whether missing changes concern the caller. By default, all do.
+    /// - Returns: whether the disk contains the state.
     @discardableResult
-    package func written(_ hooks: Hooks) async -> Bool {
+    package func written(
+        _ hooks: Hooks, where concern: (State.Changes) -> Bool = { !$0.isEmpty }
+    ) async -> Bool {
         await beginStep()
         defer { turns.end() }
-        return retryAt == nil ? await commit(hooks) : false
+        while concern(state.changes(since: durable)) {
+            guard retryAt == nil, await commit(hooks) else { return false }
+        }
+        return true
     }
 
     /// Whether the changes of a step are still being written.

@@ -92,8 +92,16 @@ private actor Owner: PartService {
         ) { clock.now().wallSeconds }
     }
 
+    private var duringWrites: [String] = []
+
     func perform(_ effect: String) { effects.append(effect) }
-    func written(_ changes: [Words.Change]) { onDisk.append(changes) }
+    func written(_ changes: [Words.Change]) {
+        onDisk.append(changes)
+        if let word = duringWrites.popLast() { part.take { $0.hear(word) } }
+    }
+
+    /// Lets one of the words arrive during each of the next writes.
+    func hear(duringWrites words: [String]) { duringWrites = words }
 
     struct Seen: Sendable {
         var counts: [String: Int]
@@ -135,6 +143,12 @@ private actor Owner: PartService {
     func note(_ word: String) async { await part.note { $0.hearAside(word) } }
     func flush() async { await part.flush { $0.hear("last") } }
     func written() async -> Bool { await part.written(hooks) }
+
+    /// Returns the numbers of words in the state and on disk when all are said to be on disk.
+    func countsWhenWritten() async -> (words: Int, onDisk: Int) {
+        await part.written(hooks)
+        return (part.state.order.count, onDisk.reduce(0) { $0 + $1.count / 2 })
+    }
 
     func reload() async -> Bool {
         await part.reload({ try Self.counts($0) }, { words, counts, _ in words = Words(counts) }, hooks).isWritten
@@ -227,6 +241,18 @@ private actor Owner: PartService {
         gate.open()
         #expect(await owner.hear("c"))
         #expect(await owner.written())
+    }
+
+    @Test func `A caller that waits for the disk sees no event that is not on disk`() async throws {
+        await owner.hear(duringWrites: ["c", "b"])
+        try await whileTheDiskRests { goOn in
+            async let first = owner.hear("a")
+            try await eventually("the first") { await owner.seen.words == ["a"] }
+            async let counts = owner.countsWhenWritten()
+            goOn()
+            #expect(await first)
+            #expect(await counts == (3, 3))
+        }
     }
 
     @Test func `A step without changes does not wait for the write of another one`() async throws {

@@ -154,7 +154,7 @@ extension AppService {
         let process = process(of: id)
         await perform(id) { $0.quit(force: force, now: $1) }
         await gone(process, of: id)
-        if force, await !part.written(hooks) {
+        if force, await !part.written(hooks, where: { $0.concern(id) }) {
             throw .unavailable(
                 "\(id) has ended, but your force quit could not be stored. The log of the service says why.")
         }

@@ -7,7 +7,7 @@ import Store
 /// Reports about apps, for people to read.
 extension AppService {
     func status(_ id: AppID) async throws(Problem) -> AppStatus {
-        await part.written(hooks)
+        await part.written(hooks) { $0.concern(id) }
         let machine = machine(id)
         let record = machine.record
         let manifest = manifest(id)

@@ -34,6 +34,11 @@ package struct AppChanges: StateChanges {
         removed.isEmpty && rows.isEmpty && journal.isEmpty && ends.isEmpty && fronts.isEmpty
     }
 
+    func concern(_ app: AppID) -> Bool {
+        rows.contains { $0.app == app } || journal.contains { $0.app == app } || ends.contains { $0.wake.app == app }
+            || fronts.contains(app) || removed.contains(app)
+    }
+
     package func write(
         in transaction: StoreTransaction, at reading: ClockReading, each: (() throws -> Void) throws -> Void
     ) throws {
