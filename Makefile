@@ -25,7 +25,7 @@ bashdir := $(PREFIX)/share/bash-completion/completions
 zshdir := $(PREFIX)/share/zsh/site-functions
 fishdir := $(PREFIX)/share/fish/vendor_completions.d
 mandir := $(PREFIX)/share/man/man1
-version := $(shell sed -n 's/.*current = "\(.*\)".*/\1/p' Sources/NightshiftAPI/Version.swift)
+version := $(shell sed -n 's/.*current = "\(.*\)".*/\1/p' Sources/API/NightshiftAPI/Version.swift)
 # The day of the release in the metainfo: that of the manual pages.
 releasedate = $(shell date -u -d "@$${SOURCE_DATE_EPOCH:-$$(date +%s)}" +%Y-%m-%d)
 
@@ -46,7 +46,7 @@ gatewaybuilt := $(if $(GATEWAYBINARIES),,gateway-release)
 gatewaybench := $(if $(findstring --only,$(BENCH)),$(if $(findstring push,$(BENCH)),gateway-bench),gateway-bench)
 # The documents and the files that they link to. They are installed with their paths, so that the links between them work.
 documents := README.md CHANGELOG.md CONTRIBUTING.md .gitmessage LICENSE scripts/demo-push.sh \
-	$(sort $(shell find docs Examples Sources/Nightshift/Nightshift.docc -type f -not -path '*/.*'))
+	$(sort $(shell find docs Examples Sources/Library/Nightshift/Nightshift.docc -type f -not -path '*/.*'))
 formatted := Sources Tests Examples Benchmarks Gateway Package.swift
 
 .DEFAULT_GOAL := help

@@ -409,6 +409,26 @@ let package = Package(
     ]
 )
 
+// The folders of `Sources/`, and the targets in them. `Simulation` has no group.
+let folders = [
+    "API": ["NightshiftAPI", "COpenAPI", "PushProtocol"],
+    "Core": ["Clock", "Runtime", "Store", "GroupCommits", "Scheduler"],
+    "Parts": ["Apps", "Location", "Notifications", "Push", "Refresh", "Sessions", "Transfers"],
+    "System": [
+        "CDesktop", "CDigest", "CNightshift", "CSystemd", "CTLS", "Device", "HTTPServing", "HTTPTransport", "Mounts",
+        "NightshiftCurl", "ServiceLog",
+    ],
+    "Service": ["Daemon", "LocalAPI", "Operations", "ServiceCommands", "nightshiftd"],
+    "Clients": ["CLI", "CPage", "Manual", "NightshiftClient", "Page", "nightshift"],
+    "Library": [
+        "FoundationSessions", "Nightshift", "NightshiftBackgroundTasks", "NightshiftCoreLocation", "NightshiftUIKit",
+        "NightshiftUserNotifications",
+    ],
+]
+for (folder, names) in folders {
+    for target in package.targets where names.contains(target.name) { target.path = "Sources/\(folder)/\(target.name)" }
+}
+
 // Every suite gives its process a home of its own.
 for target in package.targets where target.type == .test { target.dependencies.append("TestHome") }
 

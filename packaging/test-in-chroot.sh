@@ -49,7 +49,7 @@ fi
 room=$2
 shift 2
 root=$room/root
-version=$(sed -n 's/.*current = "\(.*\)".*/\1/p' Sources/NightshiftAPI/Version.swift)
+version=$(sed -n 's/.*current = "\(.*\)".*/\1/p' Sources/API/NightshiftAPI/Version.swift)
 port=8471
 architecture=$(dpkg --print-architecture)
 

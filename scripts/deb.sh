@@ -14,7 +14,7 @@ fail() {
 
 output=.build-deb
 only_packages=false
-version=$(sed -n 's/.*current = "\(.*\)".*/\1/p' Sources/NightshiftAPI/Version.swift)
+version=$(sed -n 's/.*current = "\(.*\)".*/\1/p' Sources/API/NightshiftAPI/Version.swift)
 while [ $# -gt 0 ]; do
     case "$1" in
         --output) output=$2 ;;
@@ -28,7 +28,7 @@ while [ $# -gt 0 ]; do
     esac
     shift 2
 done
-[ -n "$version" ] || fail "Sources/NightshiftAPI/Version.swift has no version"
+[ -n "$version" ] || fail "Sources/API/NightshiftAPI/Version.swift has no version"
 : "${BINARIES:?the folder of the programs; make deb sets it}"
 [ -x "$BINARIES/nightshift" ] && [ -x "$BINARIES/nightshiftd" ] || fail "there are no programs in $BINARIES"
 
@@ -86,8 +86,8 @@ mkdir -p "$library/Sources"
 sed "s/@VERSION@/$version/g" packaging/library/README.md >"$library/README.md"
 cp LICENSE "$library"
 targets=$(swift package --package-path "$library" dump-package |
-    python3 -c 'import json, sys; print(*[target["name"] for target in json.load(sys.stdin)["targets"]])')
-for target in $targets; do cp -r "Sources/$target" "$library/Sources"; done
+    python3 -c 'import json, sys; print(*[target["path"] for target in json.load(sys.stdin)["targets"]])')
+for target in $targets; do cp -r --parents "$target" "$library"; done
 rm -rf "$library"/.build
 tar --create --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode='u=rwX,go=rX' \
     --directory "$output/library" "$name" | gzip -9 --no-name >"$output/$name.tar.gz"

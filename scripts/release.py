@@ -43,9 +43,9 @@ def main(version):
     (root / f"docs/releases/{version}.md").write_text(text)
     for fragment in fragments:
         fragment.unlink()
-    source = root / "Sources/NightshiftAPI/Version.swift"
+    source = root / "Sources/API/NightshiftAPI/Version.swift"
     source.write_text(re.sub(r'(current = )"[^"]*"', rf'\1"{version}"', source.read_text()))
-    document = root / "Sources/COpenAPI/openapi.json"
+    document = root / "Sources/API/COpenAPI/openapi.json"
     document.write_text(re.sub(r'("version": )"[^"]*"', rf'\1"{version}"', document.read_text()))
     print(f"Wrote docs/releases/{version}.md and the version. Write its summary into CHANGELOG.md, run the tests, commit, and tag v{version}.")
 

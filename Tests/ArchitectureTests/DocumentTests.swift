@@ -40,7 +40,7 @@ import Testing
 
     @Test func `The command line manual contains every subcommand`() throws {
         let manual = try tree.text("docs/cli.md")
-        let commands = SourceTree.sources(below: "Sources/CLI").flatMap { CommandNames(in: $0.source).all }
+        let commands = SourceTree.sources(below: "Sources/Clients/CLI").flatMap { CommandNames(in: $0.source).all }
         try #require(commands.contains("get") && commands.contains("why"))
         let missing = commands.filter {
             $0 != "nightshift" && !CommandNames.isDocumented($0, among: commands, in: manual)
@@ -49,7 +49,8 @@ import Testing
     }
 
     @Test func `Every command that a document shows exists`() throws {
-        let commands = SourceTree.sources(below: "Sources/CLI").flatMap { CommandNames(in: $0.source).all } + ["help"]
+        let commands =
+            SourceTree.sources(below: "Sources/Clients/CLI").flatMap { CommandNames(in: $0.source).all } + ["help"]
         let targets = try tree.text("Makefile").matches(of: /(?m)^([a-z][a-z-]*):/).map { String($0.output.1) }
         try #require(commands.contains("get") && targets.contains("test"))
         // The changes of a release may name commands that a later one has renamed.
@@ -65,7 +66,7 @@ import Testing
     }
 
     @Test func `docs/limits.md contains every limit`() throws {
-        let limits = try tree.text("Sources/NightshiftAPI/Limits.swift")
+        let limits = try tree.text("Sources/API/NightshiftAPI/Limits.swift")
             .matches(of: /static let (\w+)/).map { String($0.output.1) }
         try #require(limits.count > 10)
         let document = try tree.text("docs/limits.md")

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func `The table, the manifest and the folders name the same targets`() throws {
-        let folders = Set(try tree.folders(in: "Sources"))
+        let folders = Set(try tree.targets(below: "Sources").keys)
         #expect(Set(table.rows.map(\.target)) == folders)
         #expect(table.rows.count == folders.count)
         #expect(Set(manifest.targets.filter { $0.path == nil && !$0.name.hasSuffix("Tests") }.map(\.name)) == folders)
@@ -25,8 +25,8 @@ import Testing
     }
 
     @Test func `Files import only what the table allows`() throws {
-        for target in try tree.folders(in: "Sources") {
-            for (path, source) in SourceTree.sources(below: "Sources/\(target)") {
+        for (target, folder) in try tree.targets(below: "Sources") {
+            for (path, source) in SourceTree.sources(below: folder) {
                 #expect(table.forbidden(source.imports, in: target) == [], "\(path)")
                 #expect(!source.importsTestably, "\(path) imports something @testable")
             }
@@ -39,10 +39,11 @@ import Testing
         }
     }
 
-    @Test func `Files do not import indirect dependencies of other packages`() {
+    @Test func `Files do not import indirect dependencies of other packages`() throws {
+        let folders = try tree.targets(below: "Sources")
         for target in manifest.targets where table.row(of: target.name) != nil {
             let declared = target.dependencies.union(ImportTable.free).union(ImportTable.system)
-            for (path, source) in SourceTree.sources(below: "Sources/\(target.name)") {
+            for (path, source) in SourceTree.sources(below: folders[target.name] ?? "") {
                 #expect(Set(source.imports).subtracting(declared) == [], "\(path)")
             }
         }
@@ -75,7 +76,7 @@ import Testing
 
     @Test func `Only the library for apps imports FoundationNetworking`() {
         #expect(!SourceTree.sources.isEmpty)
-        let linked = ["Sources/Nightshift/", "Sources/FoundationSessions/"]
+        let linked = ["Sources/Library/Nightshift/", "Sources/Library/FoundationSessions/"]
         for (path, source) in SourceTree.sources where !linked.contains(where: path.hasPrefix) {
             #expect(!source.imports.contains("FoundationNetworking"), "\(path)")
         }
@@ -85,8 +86,9 @@ import Testing
         let files = try tree.files(below: "Sources", extensions: ["c", "h", "cpp", "m", "S"])
         #expect(!files.isEmpty)
         let shims = [
-            "Sources/CNightshift/", "Sources/CDigest/", "Sources/CTLS/", "Sources/CSystemd/", "Sources/COpenAPI/",
-            "Sources/CDesktop/", "Sources/CPage/",
+            "Sources/System/CNightshift/", "Sources/System/CDigest/", "Sources/System/CTLS/",
+            "Sources/System/CSystemd/", "Sources/API/COpenAPI/",
+            "Sources/System/CDesktop/", "Sources/Clients/CPage/",
         ]
         #expect(files.filter { !shims.contains(where: $0.hasPrefix) } == [])
     }

@@ -30,7 +30,7 @@ import Testing
 
     @Test func `R6: GeoClue's agent finds the service's desktop entry, which opens the page`() throws {
         let tree = SourceTree.current
-        let source = try tree.text("Sources/Device/Location/LocationBus.swift")
+        let source = try tree.text("Sources/System/Device/Location/LocationBus.swift")
         let name = try #require(source.firstMatch(of: /static let desktopID = "([^"]+)"/)).1
         let entry = Self.settings(of: try tree.text("packaging/applications/\(name).desktop"), in: "Desktop Entry")
         #expect(entry["Type"] == "Application" && entry["Exec"] == "nightshift page")

@@ -23,7 +23,7 @@ import Testing
 
     @Test func `Only the command line prints`() throws {
         try forEachSource { path, source in
-            guard !path.hasPrefix("Sources/CLI/") else { return }
+            guard !path.hasPrefix("Sources/Clients/CLI/") else { return }
             #expect(source.calls(of: "print") + source.calls(of: "debugPrint") == [], "\(path)")
         }
     }
@@ -31,10 +31,10 @@ import Testing
     /// Queries and changes that involve two features are operations, which every front end uses (decision 0035).
     @Test func `Each route of the local API translates its request into one call`() throws {
         var found = 0
-        try forEachSource(below: "Sources/LocalAPI") { path, source in
-            guard path.hasPrefix("Sources/LocalAPI/Routes+") else {
+        try forEachSource(below: "Sources/Service/LocalAPI") { path, source in
+            guard path.hasPrefix("Sources/Service/LocalAPI/Routes+") else {
                 // No other file has access to the features.
-                guard path != "Sources/LocalAPI/Routes.swift" else { return }
+                guard path != "Sources/Service/LocalAPI/Routes.swift" else { return }
                 for part in ["TransferService", "AppService", "RefreshService"] {
                     #expect(source.mentions(of: part) == [], "\(path)")
                 }
@@ -76,26 +76,26 @@ import Testing
             #expect(source.silencedTransitions == [], "\(path)")
         }
         // Each transition uses the one function that asserts, or the code refuses it with a reason.
-        let ways = SourceTree.sources(below: "Sources/Transfers").filter { _, source in
+        let ways = SourceTree.sources(below: "Sources/Parts/Transfers").filter { _, source in
             source.code.contains(/try\s+(?:[\w.]+\.)?apply\(/)
         }
         #expect(
             ways.map(\.path) == [
-                "Sources/Transfers/Tasks/StoreTransaction+Tasks.swift",
-                "Sources/Transfers/Tasks/TaskMachine+Legality.swift",
+                "Sources/Parts/Transfers/Tasks/StoreTransaction+Tasks.swift",
+                "Sources/Parts/Transfers/Tasks/TaskMachine+Legality.swift",
             ])
     }
 
     /// A run decides the outcome of its transfer, and the service only executes the decision.
     @Test func `Only the decisions of a run apply its events`() throws {
-        let decisions = "Sources/Transfers/Running/Decisions/"
+        let decisions = "Sources/Parts/Transfers/Running/Decisions/"
         let events = [
             "begin", "accept", "checkpoint", "interrupt", "hold", "keep", "sendOn", "sendAgain", "ask", "finish",
             "publish",
             "complete", "fetchAgain", "fail",
         ]
         var applied = 0
-        for (path, source) in SourceTree.sources(below: "Sources/Transfers") {
+        for (path, source) in SourceTree.sources(below: "Sources/Parts/Transfers") {
             let found = events.filter { source.code.contains("apply(.\($0)") }
             if path.hasPrefix(decisions) { applied += found.count } else { #expect(found == [], "\(path)") }
         }
@@ -105,8 +105,8 @@ import Testing
     /// The extensions of a run need write access to its fields, so the compiler cannot refuse it to other code.
     @Test func `Other code changes a run only through its inputs`() throws {
         var found = 0
-        for (path, source) in SourceTree.sources(below: "Sources/Transfers") {
-            guard !path.hasPrefix("Sources/Transfers/Running/Decisions/") else { continue }
+        for (path, source) in SourceTree.sources(below: "Sources/Parts/Transfers") {
+            guard !path.hasPrefix("Sources/Parts/Transfers/Running/Decisions/") else { continue }
             found += source.code.matches(of: /(?:^|\W)run\.\w+\(/).count
             for change in source.code.matches(of: /(?:^|\W)run\.\w+(?:[?!]?\.\w+)*\s*[-+]?=(?!=)/) {
                 Issue.record("\(path): \(change.output)")
@@ -152,7 +152,7 @@ import Testing
         let units = [".seconds(", ".milliseconds(", ".microseconds(", ".nanoseconds("]
         var found = 0
         try forEachSource { path, source in
-            guard !path.hasPrefix("Sources/NightshiftAPI/"),
+            guard !path.hasPrefix("Sources/API/NightshiftAPI/"),
                 (types + names).contains(where: { !source.calls(of: $0).isEmpty }),
                 fractions.contains(where: { !source.mentions(of: $0).isEmpty })
                     || units.contains(where: source.code.contains)
@@ -167,7 +167,7 @@ import Testing
 
     /// The API's server contains each path once, and its client contains each path once, in one folder.
     @Test func `Only the API server and its client contain paths of the local API`() throws {
-        let homes = ["Sources/LocalAPI/", "Sources/NightshiftClient/API/"]
+        let homes = ["Sources/Service/LocalAPI/", "Sources/Clients/NightshiftClient/API/"]
         try forEachSource { path, source in
             let isHome = homes.contains(where: path.hasPrefix)
             #expect(isHome || source.localPaths == [], "\(path)")
@@ -182,9 +182,9 @@ import Testing
 
     /// Queries read only columns: renaming a property must not change their result.
     @Test func `Queries do not read JSON by the names of properties`() throws {
-        try forEachSource(below: "Sources/Store") { path, source in
+        try forEachSource(below: "Sources/Core/Store") { path, source in
             // A migration must not change after its release.
-            guard !path.hasPrefix("Sources/Store/Migrations") else { return }
+            guard !path.hasPrefix("Sources/Core/Store/Migrations") else { return }
             for word in ["json_extract", "json_type", "json_set", "->>", "'$."] {
                 #expect(!source.text.contains(word), "\(path) has \(word)")
             }
@@ -192,9 +192,11 @@ import Testing
     }
 
     @Test(arguments: [
-        "Sources/Scheduler", "Sources/Transfers/Exchange", "Sources/Transfers/Running/Decisions",
-        "Sources/Apps/Machine", "Sources/Refresh/State", "Sources/Location/State", "Sources/Push/State",
-        "Sources/Notifications/State", "Sources/Nightshift/Connection/Machine", "Sources/Nightshift/Session/Machine",
+        "Sources/Core/Scheduler", "Sources/Parts/Transfers/Exchange", "Sources/Parts/Transfers/Running/Decisions",
+        "Sources/Parts/Apps/Machine", "Sources/Parts/Refresh/State", "Sources/Parts/Location/State",
+        "Sources/Parts/Push/State",
+        "Sources/Parts/Notifications/State", "Sources/Library/Nightshift/Connection/Machine",
+        "Sources/Library/Nightshift/Session/Machine",
         "Sources/Simulation",
     ])
     func `Decisions read no clock, no random number and no global state`(folder: String) throws {
@@ -213,7 +215,7 @@ import Testing
 
     /// On Linux, Foundation matches cookies by host only, and its parser traps on values that some servers send.
     @Test func `Only one file chooses cookies, and no file uses Foundation's cookie parser`() throws {
-        let home = "Sources/Nightshift/Configuration/BackgroundConfiguration+Cookies.swift"
+        let home = "Sources/Library/Nightshift/Configuration/BackgroundConfiguration+Cookies.swift"
         var found = 0
         try forEachSource { path, source in
             let chosen = source.code.matches(of: /cookies\(for:/).count

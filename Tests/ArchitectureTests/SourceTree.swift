@@ -49,6 +49,20 @@ struct SourceTree {
             .sorted()
     }
 
+    /// Returns the folders of the targets below `folder`, by name. A folder that contains only folders is a group of
+    /// targets.
+    func targets(below folder: String) throws -> [String: String] {
+        var targets: [String: String] = [:]
+        for name in try folders(in: folder) {
+            let path = "\(folder)/\(name)"
+            let inside = try folders(in: path)
+            let isGroup = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: path).path)
+                .allSatisfy { inside.contains($0) }
+            if isGroup { for target in inside { targets[target] = "\(path)/\(target)" } } else { targets[name] = path }
+        }
+        return targets
+    }
+
     func exists(_ path: String) -> Bool {
         FileManager.default.fileExists(atPath: root.appending(path: path).path)
     }

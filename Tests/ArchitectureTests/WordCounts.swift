@@ -4,7 +4,7 @@ import Foundation
 struct WordCounts {
     private(set) var uses: [String: [String: Int]] = [:]
 
-    /// The folders in which each subfolder is a target.
+    /// The folders that contain targets.
     private static let groups = ["Sources", "Gateway/Sources", "Tests", "Gateway/Tests"]
     /// The folders that count as one target each.
     private static let folders = ["Benchmarks", "Examples", "docs", "changelog", "scripts", "packaging"]
@@ -19,7 +19,7 @@ struct WordCounts {
         var targets = Self.folders
         for group in Self.groups {
             // A symbolic link leads to files of another target, which are not counted here.
-            targets += try tree.folders(in: group).map { "\(group)/\($0)" }.filter { !tree.isLink($0) }
+            targets += try tree.targets(below: group).values.filter { !tree.isLink($0) }
         }
         for target in targets {
             for path in try tree.files(below: target, extensions: Self.extensions) {

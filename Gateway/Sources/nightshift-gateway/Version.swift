@@ -1,1 +1,1 @@
-../../../Sources/NightshiftAPI/Version.swift
+../../../Sources/API/NightshiftAPI/Version.swift

@@ -2,7 +2,7 @@ import COpenAPI
 import Foundation
 import NightshiftAPI
 
-/// The description of the API in OpenAPI 3.1, `Sources/COpenAPI/openapi.json`. It is served at `/v1/openapi.json`, and
+/// The description of the API in OpenAPI 3.1, `Sources/API/COpenAPI/openapi.json`. It is served at `/v1/openapi.json`, and
 /// defines the allowed keys of requests. Tests compare it with the routes, the types and the limits.
 enum OpenAPI {
     /// The bytes of the whole document in the program's memory. They are constant and valid as long as the program
