@@ -23,11 +23,7 @@ import Testing
         notification.level = .timeSensitive
         notification.actions = [AppNotification.Action(identifier: "x", title: "Reply", isForeground: false)]
         try await scene.store.write { [notification] in
-            try $0.putNotification(notification, for: ServiceScene.app, due: nil)
-        }
-        await scene.service.wake()
-        try await scene.store.write {
-            _ = try $0.releaseNotification("a", of: ServiceScene.app, at: Date().timeIntervalSince1970 - 1)
+            try $0.putNotification(notification, for: ServiceScene.app, due: Date().timeIntervalSince1970 - 1)
         }
         await scene.service.wake()
         try await scene.waitForShown(["a"])

@@ -13,6 +13,7 @@ import Testing
     ) throws {
         var scene = try StateScene()
         let id = scene.receive(scene.message(payload))
+        scene.endWake()
         scene.book.alert(id, of: StateScene.app, became: state, at: Date(timeIntervalSince1970: scene.now))
         scene.look()
         scene.restart()
@@ -40,6 +41,35 @@ import Testing
         scene.book.alert("c", of: StateScene.app, became: .shown, at: Date(timeIntervalSince1970: scene.now))
         scene.look()
         #expect(scene.state(newer) == .shown && scene.state(older) == .notShown)
+    }
+
+    @Test(arguments: [StateScene.alert, StateScene.both])
+    func `R3: A newer alert replaces one that waits for its app`(_ payload: String) throws {
+        var scene = try StateScene()
+        let older = scene.receive(scene.message(StateScene.both, collapse: "c"))
+        scene.receive(scene.message(StateScene.both, for: StateScene.other, collapse: "c"))
+        #expect(scene.held == ["c", "c"])
+        let newer = scene.receive(scene.message(payload, collapse: "c"))
+        #expect(scene.record(older)?.alert == .replaced && scene.pushes[older]?.waitingAlert == nil)
+        scene.endWake()
+        scene.pass(100)
+        // One alert of each app is shown.
+        #expect(scene.due == ["c", "c"] && scene.held == [])
+        scene.book.alert("c", of: StateScene.app, became: .shown, at: Date(timeIntervalSince1970: scene.now))
+        scene.look()
+        #expect(scene.record(newer)?.shown != nil && scene.record(older)?.shown == nil)
+    }
+
+    @Test func `R3: An alert that is shown while a newer one waits for the app is recorded as shown`() throws {
+        var scene = try StateScene()
+        let older = scene.receive(scene.message(StateScene.alert, collapse: "c"))
+        let newer = scene.receive(scene.message(StateScene.both, collapse: "c"))
+        scene.book.alert("c", of: StateScene.app, became: .shown, at: Date(timeIntervalSince1970: scene.now))
+        #expect(scene.book.status(of: StateScene.app, now: scene.now)?.pushes.map(\.state) == [.shown, .running])
+        scene.endWake()
+        scene.book.alert("c", of: StateScene.app, became: .shown, at: Date(timeIntervalSince1970: scene.now))
+        scene.look()
+        #expect(scene.record(newer)?.shown != nil && scene.record(older)?.alert == .shown)
     }
 
     @Test func `R3: An alert that an earlier version recorded as shown without a time is not shown`() throws {

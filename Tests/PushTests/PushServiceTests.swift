@@ -250,10 +250,10 @@ import Testing
     @Test func `R3: An alert waits for its app across a restart of the service`() async throws {
         let scene = try await Scene.registered()
         try await scene.deliver([scene.message(1, StateScene.both)])
-        func held(_ store: Store) async throws -> [Double?] {
+        func due(_ store: Store) async throws -> [Double?] {
             try await store.read { try $0.notifications([String: String].self) }.notifications.map(\.due)
         }
-        #expect(try await held(scene.store) == [nil])
+        #expect(try await due(scene.store) == [])
         await scene.end()
         let wakes = try await scene.wakes()
         try await scene.store.write { transaction in
@@ -261,7 +261,7 @@ import Testing
         }
         let next = try Scene(after: scene)
         try await next.start()
-        #expect(try await held(next.store) == [StateScene.start])
+        #expect(try await due(next.store) == [StateScene.start])
         try await next.told.wait(for: "the part that shows it") { $0.contains("notifications") }
         let status = try await next.service.status(of: Scene.app)
         #expect(status.token == "aa15" && status.pushes.map(\.result) == [.noData])

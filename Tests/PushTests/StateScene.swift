@@ -24,7 +24,7 @@ struct StateScene: Sendable {
     var lastWake: Int64 = 0
     var lastEnd: Int64 = 0
     /// The notifications that wait for their app.
-    var held: [String] = []
+    var held: [String] { pushes.values.compactMap { $0.waitingAlert?.notification.identifier } }
     /// The notifications that may be shown.
     var due: [String] = []
     var entries: [JournalEntry] = []
@@ -90,12 +90,7 @@ struct StateScene: Sendable {
                 numbers[lastWake] = wake.id
                 rows.removeAll { $0.wake.app == wake.app && $0.wake.key == wake.key }
                 rows.append((wake.id, lastWake, wake))
-            case .alert(let alert):
-                let identifier = alert.notification.identifier
-                if alert.due == nil { held.append(identifier) } else { due.append(identifier) }
-            case .release(let release):
-                held.removeAll { $0 == release.identifier }
-                due.append(release.identifier)
+            case .alert(let alert): due.append(alert.notification.identifier)
             case .endTaken(let id): ends.removeAll { $0.id == id }
             case .remove: break
             }

@@ -29,28 +29,64 @@ import Testing
         return notification
     }
 
-    @Test func `R3: A notification waits until it is unblocked, and is unblocked only once`()
-        async throws
-    {
+    @Test func `R3: A new notification replaces the pending one with its identifier`() async throws {
         let store = try await StoreFixture.inMemory()
+        let new = Self.notification("a", title: "New")
+        let time = new.date.timeIntervalSince1970
         try await store.write { transaction in
             try transaction.putNotification(Self.notification("a", title: "Old"), for: Self.app, due: 5)
-            try transaction.putNotification(Self.notification("a"), for: Self.app, due: nil)
+            try transaction.putNotification(new, for: Self.app, due: time)
             try transaction.putNotification(Self.notification("a"), for: Self.other, due: 7.25)
         }
-        let waits = StoredNotification(app: Self.app, notification: Self.notification("a"))
+        let expected = StoredNotification(app: Self.app, notification: new, due: time)
         let others = StoredNotification(app: Self.other, notification: Self.notification("a"), due: 7.25)
-        #expect(try await Self.kept(store).notifications == [waits, others])
-        let released = try await store.write { transaction in
-            [
-                try transaction.releaseNotification("a", of: Self.app, at: 9),
-                try transaction.releaseNotification("a", of: Self.app, at: 10),
-                try transaction.releaseNotification("a", of: Self.other, at: 11),
-                try transaction.releaseNotification("b", of: Self.app, at: 12),
-            ]
+        #expect(try await Self.kept(store).notifications == [expected, others])
+    }
+
+    @Test(arguments: [StoredNotification.State.pending, .due, .shown], [-1.0, 0, 1])
+    func `R3: An alert that has waited does not replace a newer notification`(
+        state: StoredNotification.State, age: Double
+    ) async throws {
+        let store = try await StoreFixture.inMemory()
+        let alert = Self.notification("a", title: "Alert")
+        var local = StoredNotification(app: Self.app, notification: Self.notification("a"), state: state, due: 5)
+        local.notification.date = alert.date.addingTimeInterval(age)
+        let due = alert.date.timeIntervalSince1970 + 30
+        try await store.write { [local] transaction in
+            try transaction.put(local)
+            try transaction.putNotification(alert, for: Self.app, due: due)
+            try transaction.putNotification(alert, for: Self.other, due: due)
         }
-        #expect(released == [true, false, false, false])
-        #expect(try await Self.kept(store).notifications.map(\.due) == [9, 7.25])
+        let rows = try await Self.kept(store).notifications
+        #expect(rows.contains { $0.app == Self.app && $0.notification == alert } == (age <= 0))
+        #expect(
+            rows.contains { $0.app == Self.app && $0.notification == local.notification }
+                == (age > 0 || state == .shown))
+        #expect(rows.contains { $0.app == Self.other })
+    }
+
+    @Test func `R3: An alert that waited for its app in an earlier version is shown after the update`() async throws {
+        let fixture = try StoreFixture()
+        let store = try fixture.open()
+        try await store.write { transaction in
+            for app in [Self.app, Self.other] {
+                try transaction.putNotification(Self.notification("a"), for: app, due: 5)
+            }
+            try transaction.put(
+                StoredNotification(app: Self.app, notification: Self.notification("a"), state: .shown))
+        }
+        try store.close()
+        try fixture.edit(
+            """
+            UPDATE notifications SET due_at = NULL WHERE app = 'org.example.app';
+            DELETE FROM grdb_migrations WHERE identifier = '0024 waiting alerts';
+            """)
+        let start = Date().timeIntervalSince1970
+        let rows = try await Self.kept(try fixture.open()).notifications
+        let due = try #require(rows.first { $0.app == Self.app && $0.state == .pending }?.due)
+        #expect(abs(due - start) < 600)
+        #expect(rows.first { $0.app == Self.other }?.due == 5)
+        #expect(rows.contains { $0.state == .shown && $0.due == nil })
     }
 
     @Test func `R3: A changed notification keeps its place in the order, and an added one comes last`() async throws {
@@ -105,9 +141,9 @@ import Testing
             for number in 0..<(Limits.notifications + 3) {
                 let notification = Self.notification("\(number)")
                 try transaction.put(StoredNotification(app: Self.app, notification: notification, state: .shown))
-                try transaction.putNotification(notification, for: Self.app, due: nil)
+                try transaction.putNotification(notification, for: Self.app, due: 5)
             }
-            try transaction.putNotification(Self.notification("x"), for: Self.other, due: nil)
+            try transaction.putNotification(Self.notification("x"), for: Self.other, due: 5)
         }
         let rows = try await Self.kept(store).notifications
         for isShown in [false, true] {
@@ -125,7 +161,7 @@ import Testing
             try transaction.putNotifications(Record(value: 2), of: Self.other)
             try transaction.putNotifications(Record(value: 3), of: Self.app)
             for app in [Self.app, Self.other] {
-                try transaction.putNotification(Self.notification("a"), for: app, due: nil)
+                try transaction.putNotification(Self.notification("a"), for: app, due: 5)
                 try transaction.putWake(app, .push, now: StoreFixture.now)
             }
         }
@@ -147,7 +183,7 @@ import Testing
         try await store.write { transaction in
             for app in [Self.app, Self.other] {
                 try transaction.putNotifications(Record(value: 1), of: app)
-                try transaction.putNotification(Self.notification("a"), for: app, due: nil)
+                try transaction.putNotification(Self.notification("a"), for: app, due: 5)
             }
         }
         try store.close()

@@ -462,6 +462,7 @@ enum Migrations {
         registerFolders(in: &migrator)
         registerWakeEnds(in: &migrator)
         registerJoining(in: &migrator)
+        registerAlerts(in: &migrator)
         return migrator
     }()
 }

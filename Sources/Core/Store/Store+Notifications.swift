@@ -11,26 +11,19 @@ extension StoreTransaction {
     /// notification with this identifier stays until the new one replaces it. If the app has too many pending
     /// notifications, the oldest is deleted.
     ///
-    /// - Parameter due: The time in seconds since 1970 from which the notification is shown; nil if it waits for
-    ///   ``releaseNotification(_:of:at:)``.
-    package func putNotification(_ notification: AppNotification, for app: AppID, due: Double?) throws {
-        try put(StoredNotification(app: app, notification: notification, due: due))
-    }
-
-    /// Makes a pending notification due, so that it is shown.
+    /// A notification that has waited for its app is not added if a newer one has its identifier: while it waited, the
+    /// app requested another one in its place.
     ///
-    /// - Parameter time: The time at which the notification is due, in seconds since 1970.
-    /// - Returns: Whether the notification existed. It may have been deleted if the user has switched the notifications
-    ///   of the app off.
-    @discardableResult
-    package func releaseNotification(_ identifier: String, of app: AppID, at time: Double) throws -> Bool {
-        try db.cachedStatement(
-            sql: """
-                UPDATE notifications SET due_at = ?
-                WHERE app = ? AND identifier = ? AND state = 'pending' AND due_at IS NULL
-                """
-        ).execute(arguments: [time, app.rawValue, identifier])
-        return db.changesCount > 0
+    /// - Parameter due: The time in seconds since 1970 from which the notification is shown. If it is later than the
+    ///   date of the notification, the notification has waited.
+    package func putNotification(_ notification: AppNotification, for app: AppID, due: Double) throws {
+        if due > notification.date.timeIntervalSince1970 {
+            let hasNewer = try notifications(of: app).contains {
+                $0.notification.identifier == notification.identifier && $0.notification.date > notification.date
+            }
+            guard !hasNewer else { return }
+        }
+        try put(StoredNotification(app: app, notification: notification, due: due))
     }
 
     /// Writes a notification, which replaces the notification with the same key. The store keeps the newest

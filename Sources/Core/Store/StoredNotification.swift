@@ -5,8 +5,7 @@ package struct StoredNotification: Hashable, Sendable {
     package var app: AppID
     package var notification: AppNotification
     package var state: State
-    /// The time to show the notification; nil while the notification waits for
-    /// ``StoreTransaction/releaseNotification(_:of:at:)``.
+    /// The time to show the notification; nil for a shown notification.
     package var due: Double?
     /// The delay in seconds that the app requested; nil if it requested none.
     package var delay: Double?
@@ -17,8 +16,7 @@ package struct StoredNotification: Hashable, Sendable {
     package var place: Place?
 
     package enum State: String, Hashable, Sendable {
-        /// The state of a notification that waits for its time, or for
-        /// ``StoreTransaction/releaseNotification(_:of:at:)``.
+        /// The state of a notification that waits for its time.
         case pending
         /// The state of a notification that is due and waits to be shown.
         case due

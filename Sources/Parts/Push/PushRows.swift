@@ -53,7 +53,6 @@ extension StoreTransaction {
                 wake.id, of: wake.app, key: wake.key, payload: try JSON.encode(wake.delivery), timeout: wake.timeout,
                 now: reading)
         case .alert(let alert): try putNotification(alert.notification, for: alert.app, due: alert.due)
-        case .release(let release): try releaseNotification(release.identifier, of: release.app, at: release.due)
         case .endTaken(let id): try deleteWakeEnds([id])
         // Deletions come first.
         case .remove: break

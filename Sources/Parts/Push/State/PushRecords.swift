@@ -39,8 +39,8 @@ package struct KnownPush: Hashable, Sendable, Codable {
     package var expires: Double?
     /// The identifier of the push's notification.
     package var identifier: String
-    /// The latest time at which the notification is shown while it waits for the app; nil if it does not wait.
-    package var alertBy: Double?
+    /// The alert that waits while the app handles the push; nil if no alert waits.
+    package var waitingAlert: WaitingAlert?
     /// Whether the push wakes its app even during doze.
     package var isUrgent: Bool
 
@@ -50,6 +50,13 @@ package struct KnownPush: Hashable, Sendable, Codable {
     func hasAlert(_ identifier: String, of app: AppID) -> Bool {
         record.hasAlert && self.app == app && self.identifier == identifier
     }
+}
+
+/// An alert that is shown when its app has handled the push.
+package struct WaitingAlert: Hashable, Sendable, Codable {
+    package var notification: AppNotification
+    /// The time in seconds since 1970 at which the alert is shown even if the app is not done.
+    package var deadline: Double
 }
 
 /// A wake that the push feature requests for a push.
@@ -67,14 +74,7 @@ package struct PushWake: Hashable, Sendable {
 package struct PushAlert: Hashable, Sendable {
     package var app: AppID
     package var notification: AppNotification
-    /// The time in seconds since 1970 from which the notification is shown; nil if it must be unblocked first.
-    package var due: Double?
-}
-
-/// A notification to unblock, because the app has finished handling the push.
-package struct AlertRelease: Hashable, Sendable {
-    package var app: AppID
-    package var identifier: String
+    /// The time in seconds since 1970 from which the notification is shown.
     package var due: Double
 }
 
@@ -94,7 +94,6 @@ package struct PushEnd: Hashable, Sendable {
 package enum PushOutput: Hashable, Sendable {
     case wake(PushWake)
     case alert(PushAlert)
-    case release(AlertRelease)
     /// The end of a wake, by its row number, was handled.
     case endTaken(Int64)
     /// The app was removed, so its rows are deleted.
@@ -105,7 +104,6 @@ package enum PushOutput: Hashable, Sendable {
         switch self {
         case .wake(let wake): wake.app
         case .alert(let alert): alert.app
-        case .release(let release): release.app
         case .endTaken, .remove: nil
         }
     }
@@ -126,13 +124,8 @@ package struct PushChanges: Sendable {
         outputs.isEmpty && apps.isEmpty && device == nil && pushes.isEmpty && forgotten.isEmpty && entries.isEmpty
     }
 
-    /// Whether notifications were written or unblocked.
+    /// Whether notifications were written.
     package var changesNotifications: Bool {
-        outputs.contains { output in
-            switch output {
-            case .alert, .release: true
-            case .wake, .endTaken, .remove: false
-            }
-        }
+        outputs.contains { if case .alert = $0 { true } else { false } }
     }
 }

@@ -22,7 +22,7 @@ extension PushState {
             isSilent: payload?.isSilent ?? false, hasAlert: payload?.hasAlert ?? false)
         pushes[id] = KnownPush(
             record: record, app: app, number: lastNumber, expires: message.expiry.map(Double.init),
-            identifier: message.collapseID ?? id, alertBy: nil, isUrgent: message.priority == .immediate)
+            identifier: message.collapseID ?? id, isUrgent: message.priority == .immediate)
         order.append(id)
         let way = message.isFromStorage ? "from the gateway's storage" : "directly"
         note(.pushReceived, app, "\(id) arrived \(way).", now, inputs: ["priority": "\(message.priority.rawValue)"])
@@ -63,8 +63,7 @@ extension PushState {
         let hold = hold(push, now) ?? (isBusy(push, with: running(push.app)) ? .busy : nil)
         if hold == nil {
             makeRoom(for: id, now)
-            if payload.hasAlert { put(id, payload, due: nil) }
-            return begin(id, holdsAlert: payload.hasAlert, now)
+            return begin(id, waitingAlert: payload.hasAlert ? notification(of: push, payload) : nil, now)
         }
         guard let hold, hold.waits, push.expires != nil else {
             payloads[id] = nil
@@ -72,7 +71,7 @@ extension PushState {
             return show(id, payload, (hold?.sentence ?? "") + once, now)
         }
         // The alert is shown now, so that the user sees it before the app is woken.
-        if payload.hasAlert { put(id, payload, due: now) }
+        if payload.hasAlert { show(notification(of: push, payload), of: id, now) }
         makeRoom(for: id, now)
         wait(id, hold, now)
         note(.pushHeld, push.app, "\(id): \(hold.sentence)", now)
@@ -95,23 +94,33 @@ extension PushState {
         guard payload.hasAlert else {
             return discard(id, why ?? "It has neither an alert nor content-available, so it has no effect.", now)
         }
-        put(id, payload, due: now)
+        show(notification(of: push, payload), of: id, now)
         pushes[id]?.record.state = .notShown
         pushes[id]?.record.sentence = why ?? "It has only an alert, so the app is not woken."
         guard let why else { return }
         note(.pushDiscarded, push.app, "\(id): its alert is shown, but the app does not receive the push. \(why)", now)
     }
 
-    private mutating func put(_ id: String, _ payload: PushPayload, due: Double?) {
+    private func notification(of push: KnownPush, _ payload: PushPayload) -> AppNotification {
+        payload.notification(identifier: push.identifier, date: push.record.received)
+    }
+
+    /// Shows the alert of a push, which replaces older alerts with the same identifier.
+    private mutating func show(_ notification: AppNotification, of id: String, _ now: Double) {
         guard let push = pushes[id] else { return }
-        let notification = payload.notification(identifier: push.identifier, date: push.record.received)
-        for older in order where older != id && pushes[older]?.hasAlert(push.identifier, of: push.app) == true {
-            guard let record = pushes[older]?.record, record.shown == nil, record.alert?.isFinal != true else {
-                continue
-            }
-            pushes[older]?.record.alert = .replaced
+        replaceAlerts(olderThan: push) { _ in true }
+        outbox.append(.alert(PushAlert(app: push.app, notification: notification, due: now)))
+    }
+
+    /// Marks the alerts of older pushes with the same identifier as replaced, unless their state is final.
+    private mutating func replaceAlerts(olderThan push: KnownPush, where isMeant: (KnownPush) -> Bool) {
+        for id in order {
+            guard let older = pushes[id], older.number < push.number, older.hasAlert(push.identifier, of: push.app),
+                older.record.shown == nil, older.record.alert?.isFinal != true, isMeant(older)
+            else { continue }
+            pushes[id]?.record.alert = .replaced
+            pushes[id]?.waitingAlert = nil
         }
-        outbox.append(.alert(PushAlert(app: push.app, notification: notification, due: due)))
     }
 
     // MARK: - Waking
@@ -160,7 +169,7 @@ extension PushState {
         !push.record.isSilent && running >= Self.mostRunning
     }
 
-    private mutating func begin(_ id: String, holdsAlert: Bool, _ now: Double) {
+    private mutating func begin(_ id: String, waitingAlert: AppNotification?, _ now: Double) {
         guard let push = pushes[id], let payload = payloads.removeValue(forKey: id) else { return }
         if moment.conditions.power == .battery, push.record.isSilent, !inFront.contains(push.app) {
             device.budget.fill(to: now)
@@ -169,9 +178,12 @@ extension PushState {
         }
         pushes[id]?.record.state = .running
         pushes[id]?.record.woken = Date(timeIntervalSince1970: now)
-        pushes[id]?.record.sentence =
-            "The app is woken for it.\(holdsAlert ? " Its alert is shown when the app is done." : "")"
-        if holdsAlert { pushes[id]?.alertBy = now + Self.alertTimeout }
+        pushes[id]?.record.sentence = "The app is woken for it."
+        if let waitingAlert {
+            pushes[id]?.record.sentence += " Its alert is shown when the app is done."
+            replaceAlerts(olderThan: push) { $0.waitingAlert != nil }
+            pushes[id]?.waitingAlert = WaitingAlert(notification: waitingAlert, deadline: now + Self.alertTimeout)
+        }
         outbox.append(
             .wake(
                 PushWake(
@@ -229,7 +241,7 @@ extension PushState {
         _ id: String, _ result: RefreshResult?, _ detail: String?, at time: Double, isDropped: Bool, _ now: Double
     ) {
         guard let push = pushes[id] else { return }
-        releaseAlert(id, now)
+        showWaitingAlert(of: id, now)
         if isDropped { return discard(id, detail ?? "The wake of the app for this push was cancelled.", now) }
         pushes[id]?.record.state = .handled
         pushes[id]?.record.result = result
@@ -246,16 +258,16 @@ extension PushState {
         note(.pushHandled, push.app, "\(id): \(sentence)", now, inputs: result.map { ["result": $0.rawValue] })
     }
 
-    /// Unblocks the notification of a push that waits for its app.
-    mutating func releaseAlert(_ id: String, _ now: Double) {
-        guard let push = pushes[id], push.alertBy != nil else { return }
-        pushes[id]?.alertBy = nil
-        outbox.append(.release(AlertRelease(app: push.app, identifier: push.identifier, due: now)))
+    /// Shows the alert of a push that waits for its app.
+    mutating func showWaitingAlert(of id: String, _ now: Double) {
+        guard let alert = pushes[id]?.waitingAlert else { return }
+        pushes[id]?.waitingAlert = nil
+        show(alert.notification, of: id, now)
     }
 
     /// Records the state of a notification that may be the alert of a push.
     package mutating func alert(_ identifier: String, of app: AppID, became state: AlertState, at date: Date) {
-        let id = order.last { pushes[$0]?.hasAlert(identifier, of: app) == true }
+        let id = order.last { pushes[$0]?.hasAlert(identifier, of: app) == true && pushes[$0]?.waitingAlert == nil }
         guard let id, let record = pushes[id]?.record, record.shown == nil, record.alert?.isFinal != true,
             record.alert != state
         else { return }
@@ -299,10 +311,13 @@ extension PushState {
         }
         for id in order {
             guard let push = pushes[id] else { continue }
-            if let by = push.alertBy {
-                // The second condition applies after the clock was set back. Without it, the notification would wait
-                // too long.
-                if by <= now || by > now + Self.alertTimeout { releaseAlert(id, now) } else { next.append(by) }
+            if let deadline = push.waitingAlert?.deadline {
+                // The second condition applies after the clock was set back. Without it, the alert would wait too long.
+                if deadline <= now || deadline > now + Self.alertTimeout {
+                    showWaitingAlert(of: id, now)
+                } else {
+                    next.append(deadline)
+                }
             }
             guard push.record.state == .waiting else { continue }
             if trustsClock, hasExpired(push, now) {
@@ -312,7 +327,7 @@ extension PushState {
             let isBusy = isBusy(push, with: running[push.app] ?? 0)
             guard let hold = hold(push, now) ?? (isBusy ? .busy : nil) else {
                 if !push.record.isSilent { running[push.app, default: 0] += 1 }
-                begin(id, holdsAlert: false, now)
+                begin(id, waitingAlert: nil, now)
                 continue
             }
             guard hold.waits else {

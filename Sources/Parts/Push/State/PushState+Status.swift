@@ -57,7 +57,7 @@ extension PushState {
             id: "", received: Date(timeIntervalSince1970: now), priority: 5, isSilent: true, hasAlert: false)
         record.state = .waiting
         let push = KnownPush(
-            record: record, app: app, number: .max, expires: .infinity, identifier: "", alertBy: nil, isUrgent: false)
+            record: record, app: app, number: .max, expires: .infinity, identifier: "", isUrgent: false)
         return hold(push, now)?.sentence ?? "A push with content-available wakes the app at once."
     }
 
