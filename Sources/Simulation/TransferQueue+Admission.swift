@@ -1,5 +1,6 @@
 import NightshiftAPI
 import Scheduler
+import Store
 import Transfers
 
 /// Decisions about which transfers start and stop, made as in the service.
@@ -15,7 +16,9 @@ extension TransferQueue {
                 entries.append(entry)
                 guard endsPauses else { continue }
                 hosts.networkReturned()
-                for index in paused where transfers[index].pause?.reason == .retry { endPause(index, now.bootSeconds) }
+                for index in paused where transfers[index].record.wait?.reason == .retry {
+                    endPause(index, now.bootSeconds)
+                }
             case .admit: admit(moment, now)
             }
         }
@@ -24,8 +27,7 @@ extension TransferQueue {
     private mutating func stopForbidden(_ moment: DeviceState, _ now: ClockReading) {
         for index in running {
             guard let interruption = Interruption(moment, needs(of: transfers[index])) else { continue }
-            interrupt(
-                index, interruption.reason, detail: interruption.detail, inputs: interruption.inputs, now)
+            interrupt(index, interruption, now)
         }
     }
 
@@ -42,7 +44,7 @@ extension TransferQueue {
             turns.keep(indices)
             let plan = Admission.plan(
                 lanes: queued, maximumTransfers: maximumTransfers, now: time, isTurnOfFailed: turns.isTurnOfFailed)
-            for id in plan.makeRoom { interrupt(Int(id.rawValue) - 1, .smallerFirst, now) }
+            for id in plan.makeRoom { interrupt(Int(id.rawValue) - 1, .wait(.smallerFirst), now) }
             for id in plan.start { begin(Int(id.rawValue) - 1, moment, now) }
             failRefused(now)
             isChanging = !plan.start.isEmpty || !plan.makeRoom.isEmpty
@@ -90,9 +92,9 @@ extension TransferQueue {
         [false, true].flatMap { hasFailed in
             let groups = classes.filter { $0.hasFailed == hasFailed }.map { group in
                 group.waiting.prefix(limit).map { index in
-                    Admission.Candidate(
-                        id: transfers[index].id, priority: transfers[index].priority, isLarge: group.isLarge,
-                        fruitless: transfers[index].attempts.fruitless)
+                    let record = transfers[index].record
+                    return Admission.Candidate(
+                        id: record.id, priority: record.priority, isLarge: group.isLarge, fruitless: record.fruitless)
                 }
             }
             return Admission.merged(groups, limit: limit)
@@ -100,12 +102,10 @@ extension TransferQueue {
     }
 
     private func admissionRunning(_ index: Int, _ now: Double) -> Admission.Running {
-        let transfer = transfers[index]
-        var since = now
-        if case .running(let start) = transfer.state { since = start }
+        let record = transfers[index].record
         return Admission.Running(
-            id: transfer.id, priority: transfer.priority, isLarge: transfer.isLarge, startedAt: since,
-            isResumable: true, hasFailed: transfer.attempts.fruitless > 1)
+            id: record.id, priority: record.priority, isLarge: record.isLarge,
+            startedAt: transfers[index].startedAt ?? now, isResumable: true, hasFailed: record.fruitless > 1)
     }
 
     /// Records the reasons why transfers wait.

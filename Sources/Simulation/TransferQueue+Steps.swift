@@ -1,5 +1,6 @@
 import NightshiftAPI
 import Scheduler
+import Store
 import Transfers
 
 /// Events of transfers, with the journal entries that the service writes for them.
@@ -13,17 +14,13 @@ extension TransferQueue {
         leaveWaiting(index, now.bootSeconds)
         turns.began(
             hasFailed: transfers[index].hasFailed, lane: transfers[index].lane, connections: lane.maximumConnections)
-        transfers[index].state = .running(since: now.bootSeconds)
-        transfers[index].attempts.begin()
-        transfers[index].attempts.start(from: transfers[index].count)
+        transfers[index].begin(now)
         guard failing[lane.host] == nil else { return refused.append(index) }
         _ = hosts.answered(lane.way, began: now.bootSeconds)
         running.append(index)
-        let isFresh = transfers[index].count == 0
-        var entry = entry(isFresh ? .started : .continued, index, now)
-        if !isFresh { entry.detail = "From byte \(transfers[index].count)." }
-        entry.inputs = needs(of: transfers[index]).inputs(moment)
-        entries.append(entry)
+        var accepted = transfers[index].accept(now)
+        for place in accepted.indices { accepted[place].inputs = needs(of: transfers[index]).inputs(moment) }
+        entries += accepted
     }
 
     /// Ends transfers that have begun at failing hosts. All transfers that were admitted together have begun before the
@@ -38,95 +35,79 @@ extension TransferQueue {
     }
 
     /// Interrupts an attempt, because the device state forbids it or the transfer makes room.
-    mutating func interrupt(
-        _ index: Int, _ reason: WaitReason, detail: String? = nil, inputs: [String: String]? = nil,
-        _ now: ClockReading
-    ) {
+    mutating func interrupt(_ index: Int, _ interruption: Interruption, _ now: ClockReading) {
         running.removeAll { $0 == index }
-        transfers[index].attempts.withdraw()
+        var held = transfers[index].stop(.interrupt(interruption.reason, detail: interruption.detail), now)
+        for place in held.indices { held[place].inputs = interruption.inputs }
+        entries += held
         wait(index, now.bootSeconds)
         if let place = classIndex(of: transfers[index]) {
-            setReason(reason, lane: transfers[index].lane, place: place, now.bootSeconds)
+            setReason(interruption.reason, lane: transfers[index].lane, place: place, now.bootSeconds)
         }
         totals.interruptions += 1
-        var entry = entry(.held, index, now)
-        entry.wait = Wait(reason: reason, since: now.date, detail: detail)
-        entry.inputs = inputs
-        entries.append(entry)
     }
 
     /// Fails an attempt with the failure that the trace specifies for the host.
     mutating func fail(_ index: Int, _ trouble: TracedHost.Failing, began: Double, _ now: ClockReading) {
-        let transfer = transfers[index]
-        let lane = lanes[transfer.lane]
+        let record = transfers[index].record
+        let lane = lanes[transfers[index].lane]
         let failure = trouble.failure
-        running.removeAll { $0 == index }
         guard !failure.isPermanent else {
             _ = hosts.answered(lane.way, began: began)
             totals.failed += 1
-            return end(index, .failed, error: failure, now)
+            return end(index, .fail(failure, file: nil, resumeData: nil), now)
         }
         let point = FailurePoint(origin: lane.host, stage: trouble.stage)
         let attribution = FailureAttribution.of(
             failure, at: point, own: lane.host, asked: lane.host, hasOwnTLS: false, retryAfter: trouble.retryAfter
-        ).ofAttempt(hasAdvanced: transfer.attempts.hasAdvanced(to: transfer.count))
+        ).ofAttempt(hasAdvanced: record.hasAdvanced)
         let attempt = FailurePause.Attempt(
-            failure: failure, attribution: attribution, task: transfer.id, way: lane.way, began: began,
-            failures: transfer.attempts.failures, retryAfter: trouble.retryAfter)
+            failure: failure, attribution: attribution, task: record.id, way: lane.way, began: began,
+            failures: record.failures, retryAfter: trouble.retryAfter)
         let found = FailurePause.after(attempt, in: &hosts, now: now) { Self.jitter }
-        transfers[index].attempts.fail()
-        pause(index, SimulatedTransfer.Pause(until: found.notBefore, reason: found.reason), now.bootSeconds)
-        var entry = entry(.held, index, now)
-        entry.wait = Wait(
-            reason: found.reason, since: now.date, until: now.wallTime(ofBootSeconds: found.notBefore),
-            detail: failure.message)
-        entry.error = failure
-        entries.append(entry)
+        running.removeAll { $0 == index }
+        entries += transfers[index].stop(
+            .hold(Hold(reason: found.reason, failure: failure, notBefore: found.notBefore)), now)
+        pause(index, now.bootSeconds)
     }
 
     /// The fixed value that replaces the random part of pauses after failures: the mean of that part.
     static let jitter = 0.5
 
-    mutating func end(_ index: Int, _ decision: Decision, error: TransferFailure? = nil, _ now: ClockReading) {
+    mutating func end(_ index: Int, _ event: TaskEvent, _ now: ClockReading) {
         leaveWaiting(index, now.bootSeconds)
+        leavePaused(index, now.bootSeconds)
         running.removeAll { $0 == index }
-        paused.removeAll { $0 == index }
-        if let pause = transfers[index].pause {
-            waits.add(pause.reason, index, now.bootSeconds - transfers[index].waitsFrom)
-            transfers[index].pause = nil
-        }
-        transfers[index].state = .ended
+        entries += transfers[index].stop(event, now)
         ended.append(transfers[index])
-        var entry = entry(decision, index, now)
-        entry.error = error
-        entries.append(entry)
-    }
-
-    private func entry(_ decision: Decision, _ index: Int, _ now: ClockReading) -> JournalEntry {
-        JournalEntry(time: now.date, decision: decision, task: transfers[index].id, app: transfers[index].app)
     }
 
     // MARK: - Events of apps and hosts
 
     /// Cancels the transfers of an app that the user has force-quit.
     mutating func cancel(_ app: AppID, _ now: ClockReading) {
-        for index in transfers.indices where transfers[index].app == app && transfers[index].state != .ended {
+        for index in transfers.indices where isOpen(index, of: app) {
             totals.cancelled += 1
-            end(index, .cancelled, now)
+            end(index, .cancel(resumeData: nil, failure: nil), now)
         }
     }
 
     /// Clears the background conditions of an app's transfers, because the app is in the foreground.
     mutating func liftConditions(of app: AppID, _ now: ClockReading) {
         var lifted = 0
-        for index in transfers.indices where transfers[index].app == app && transfers[index].state != .ended {
-            if transfers[index].pause?.reason == .relaunchDelay { endPause(index, now.bootSeconds) }
-            guard transfers[index].discretion.isForced else { continue }
+        for index in transfers.indices where isOpen(index, of: app) {
+            let record = transfers[index].record
+            if record.notBefore != nil, record.wait?.reason == .relaunchDelay { endPause(index, now.bootSeconds) }
+            guard record.isDiscretionForced else { continue }
             lifted += 1
-            changeDiscretion(index, now.bootSeconds) { $0.lift() }
+            changeRules(index, now.bootSeconds) { $0.record.liftDiscretion() }
         }
         guard lifted > 0 else { return }
         entries.append(.conditionsLifted(of: app, tasks: lifted, at: now.date))
+    }
+
+    private func isOpen(_ index: Int, of app: AppID) -> Bool {
+        transfers[index].record.app == app && !transfers[index].record.state.isTerminal
     }
 
     /// Records whether a host fails from now on.
@@ -135,18 +116,17 @@ extension TransferQueue {
         failing[host.name] = host.failing == .lost ? nil : host.failing
         guard host.failing == .lost else { return }
         for index in running where lanes[transfers[index].lane].host == host.name {
-            guard case .running(let since) = transfers[index].state else { continue }
+            guard let since = transfers[index].startedAt else { continue }
             fail(index, .lost, began: since, now)
         }
     }
 
-    /// Changes the discretion of a transfer, which may move it to another class.
-    private mutating func changeDiscretion(_ index: Int, _ now: Double, _ change: (inout Discretion) -> Void) {
-        let waits = transfers[index].state == .waiting
-        let from = transfers[index].waitsFrom
+    /// Changes the requirements of a transfer, which may move it to another class.
+    private mutating func changeRules(_ index: Int, _ now: Double, _ change: (inout SimulatedTransfer) -> Void) {
+        let waits = transfers[index].isWaiting
         if waits { leaveWaiting(index, now) }
-        change(&transfers[index].discretion)
-        if waits { wait(index, now) } else { transfers[index].waitsFrom = from }
+        change(&transfers[index])
+        if waits { wait(index, now) }
     }
 
     // MARK: - Time
@@ -158,7 +138,7 @@ extension TransferQueue {
             // The time is rounded up, so that the transfer is complete at that time.
             ((now + missing / share) * 1_000).rounded(.up) / 1_000
         }
-        return [done, timers.last?.time, paused.compactMap { transfers[$0].pause?.until }.min(), nextAdmission]
+        return [done, timers.last?.time, paused.compactMap { transfers[$0].record.notBefore }.min(), nextAdmission]
             .compactMap(\.self).min()
     }
 
@@ -169,8 +149,7 @@ extension TransferQueue {
         var moved = 0.0
         for index in running {
             let bytes = min(share, transfers[index].missing)
-            transfers[index].received += bytes
-            transfers[index].attempts.advance(to: transfers[index].count)
+            transfers[index].receive(bytes)
             moved += bytes
         }
         return moved
@@ -182,31 +161,28 @@ extension TransferQueue {
         // A remainder of half a byte is a rounding error.
         for index in running where transfers[index].missing < 0.5 {
             totals.completed += 1
-            end(index, .completed, now)
+            // A trace has no disk, so the file needs no time after its last byte.
+            _ = transfers[index].apply(.finish(nil), now)
+            end(index, .complete(file: nil, verified: []), now)
         }
         while let timer = timers.last, timer.time <= time {
             timers.removeLast()
-            let transfer = transfers[timer.index]
-            guard transfer.state != .ended else { continue }
-            if transfer.discretion.relaxesAt ?? .infinity <= time { loosen(timer.index, now) }
-            guard transfer.limit.deadline <= time else { continue }
+            let record = transfers[timer.index].record
+            guard !record.state.isTerminal else { continue }
+            if record.relaxesAt ?? .infinity <= time { loosen(timer.index, now) }
+            guard record.deadline ?? .infinity <= time else { continue }
             totals.failed += 1
-            end(timer.index, .failed, error: Discretion.TimeLimit.passed, now)
+            end(timer.index, .fail(Discretion.TimeLimit.passed, file: nil, resumeData: nil), now)
         }
-        for index in paused where transfers[index].pause?.until ?? 0 <= time { endPause(index, time) }
+        for index in paused where transfers[index].record.notBefore ?? 0 <= time { endPause(index, time) }
         if let look = nextAdmission, look <= time { nextAdmission = nil }
     }
 
     private mutating func loosen(_ index: Int, _ now: ClockReading) {
-        let limit = transfers[index].limit
-        var words: String?
-        changeDiscretion(index, now.bootSeconds) { words = $0.loosen(limit) }
-        if let next = transfers[index].discretion.relaxesAt { setTimer(next, index) }
-        guard let words else { return }
-        var entry = entry(.conditionsLoosened, index, now)
-        entry.detail = words
-        entry.inputs = transfers[index].discretion.inputs
-        entries.append(entry)
+        var loosened: [JournalEntry] = []
+        changeRules(index, now.bootSeconds) { loosened = $0.apply(.loosen, now) }
+        entries += loosened
+        if let next = transfers[index].record.relaxesAt { setTimer(next, index) }
     }
 }
 

@@ -1,11 +1,12 @@
 import NightshiftAPI
 import Scheduler
+import Store
 import Transfers
 
 /// All transfers of a trace, and their shared network. Running transfers all have the same speed.
 ///
-/// The service's own types make the decisions: ``Admission``, ``RequirementClass``, ``Discretion``, `HostTable` and
-/// `FailurePause`.
+/// The service's own types make the decisions: ``Admission``, ``RequirementClass``, `TaskRecord`, `HostTable` and
+/// `FailurePause`. Only the queries of the service's database are replaced, by ``lanes``.
 struct TransferQueue {
     /// The transfers by id; ids count from 1.
     var transfers: [SimulatedTransfer] = []
@@ -95,29 +96,32 @@ struct TransferQueue {
         let first = transfers.count
         for index in first..<first + request.count {
             let transfer = SimulatedTransfer(
-                request, id: TaskID(Int64(index + 1)), app: app, lane: lane, isForced: isForced, now: now.bootSeconds)
+                request, id: TaskID(Int64(index + 1)), app: app, lane: lane, isForced: isForced, now: now)
             transfers.append(transfer)
             setTimers(index)
             if let notBefore {
-                pause(index, SimulatedTransfer.Pause(until: notBefore, reason: .relaunchDelay), now.bootSeconds)
+                transfers[index].record.notBefore = notBefore
+                transfers[index].record.wait = StoredWait(
+                    reason: .relaunchDelay, since: now.wallSeconds, detail: nil)
+                pause(index, now.bootSeconds)
             } else {
                 wait(index, now.bootSeconds)
             }
         }
         totals.accepted += request.count
         var entry = JournalEntry.accepted(
-            transfers[first].id, through: TaskID(Int64(transfers.count)), at: now.date)
+            transfers[first].record.id, through: TaskID(Int64(transfers.count)), at: now.date)
         entry.app = app
         entry.inputs = [
             "session": request.session, "host": request.host, "bytes": String(request.bytes),
-            "count": String(request.count), "discretion": transfers[first].rules.discretion.rawValue,
+            "count": String(request.count), "discretion": transfers[first].record.rules.discretion.rawValue,
         ]
         if isForced { entry.inputs?["fromBackground"] = "yes" }
         entries.append(entry)
         let classes = transfers[first...].map { notBefore == nil ? needs(of: $0) : nil }
         for (offset, held) in RequirementClass.heldFromTheFirst(classes, moment, now) {
             var held = held
-            held.task = transfers[first + offset].id
+            held.task = transfers[first + offset].record.id
             held.app = app
             entries.append(held)
         }
@@ -133,8 +137,8 @@ struct TransferQueue {
     /// Sets the timers of a transfer: one for its time limit, and an earlier one for the relaxation of its
     /// requirements.
     private mutating func setTimers(_ index: Int) {
-        setTimer(transfers[index].limit.deadline, index)
-        if let time = transfers[index].discretion.relaxesAt { setTimer(time, index) }
+        let record = transfers[index].record
+        for time in [record.deadline, record.relaxesAt].compactMap(\.self) { setTimer(time, index) }
     }
 
     mutating func setTimer(_ time: Double, _ index: Int) {
@@ -147,31 +151,33 @@ struct TransferQueue {
         timers.insert((time, index), at: low)
     }
 
-    func needs(of transfer: SimulatedTransfer) -> RequirementClass { lanes[transfer.lane].needs(transfer.rules) }
+    func needs(of transfer: SimulatedTransfer) -> RequirementClass { lanes[transfer.lane].needs(transfer.record.rules) }
 
     // MARK: - Waiting
 
-    /// Pauses a transfer.
-    mutating func pause(_ index: Int, _ pause: SimulatedTransfer.Pause, _ now: Double) {
-        transfers[index].pause = pause
-        transfers[index].state = .paused
+    /// Adds a transfer to the paused transfers.
+    mutating func pause(_ index: Int, _ now: Double) {
         transfers[index].waitsFrom = now
         paused.append(index)
     }
 
     /// Ends the pause of a transfer, which then waits for its turn.
     mutating func endPause(_ index: Int, _ now: Double) {
-        guard let pause = transfers[index].pause else { return }
-        paused.removeAll { $0 == index }
-        transfers[index].pause = nil
-        waits.add(pause.reason, index, now - transfers[index].waitsFrom)
+        leavePaused(index, now)
+        transfers[index].record.notBefore = nil
         wait(index, now)
+    }
+
+    /// Removes a transfer from the paused transfers, and counts its wait.
+    mutating func leavePaused(_ index: Int, _ now: Double) {
+        guard transfers[index].record.notBefore != nil, let wait = transfers[index].record.wait else { return }
+        paused.removeAll { $0 == index }
+        waits.add(wait.reason, index, now - transfers[index].waitsFrom)
     }
 
     /// Adds a transfer to the waiting transfers.
     mutating func wait(_ index: Int, _ now: Double) {
         let transfer = transfers[index]
-        transfers[index].state = .waiting
         transfers[index].waitsFrom = now
         let lane = transfer.lane
         let place: Int
@@ -180,30 +186,31 @@ struct TransferQueue {
         } else {
             lanes[lane].classes.append(
                 Class(
-                    rules: transfer.rules, isLarge: transfer.isLarge, hasFailed: transfer.hasFailed, since: now))
+                    rules: transfer.record.rules, isLarge: transfer.record.isLarge, hasFailed: transfer.hasFailed,
+                    since: now))
             place = lanes[lane].classes.count - 1
         }
         let waiting = lanes[lane].classes[place].waiting
-        let position = waiting.lastIndex { !precedes(index, $0) }.map { $0 + 1 } ?? 0
+        let position = waiting.lastIndex { rank($0) <= rank(index) }.map { $0 + 1 } ?? 0
         lanes[lane].classes[place].waiting.insert(index, at: position)
     }
 
-    /// Returns whether a transfer comes before another one: by highest priority, then by fewest failures, then by age.
-    private func precedes(_ one: Int, _ other: Int) -> Bool {
-        (-transfers[one].priority, transfers[one].attempts.fruitless, one)
-            < (-transfers[other].priority, transfers[other].attempts.fruitless, other)
+    /// Returns the place of a transfer in its class: by highest priority, then by fewest failures, then by age.
+    private func rank(_ index: Int) -> (Double, Int, Int) {
+        (-transfers[index].record.priority, transfers[index].record.fruitless, index)
     }
 
     func classIndex(of transfer: SimulatedTransfer) -> Int? {
-        lanes[transfer.lane].classes.firstIndex {
-            $0.rules == transfer.rules && $0.isLarge == transfer.isLarge && $0.hasFailed == transfer.hasFailed
+        let (rules, isLarge) = (transfer.record.rules, transfer.record.isLarge)
+        return lanes[transfer.lane].classes.firstIndex {
+            $0.rules == rules && $0.isLarge == isLarge && $0.hasFailed == transfer.hasFailed
         }
     }
 
     /// Removes a transfer from the waiting transfers, because its wait is over or its rules change.
     mutating func leaveWaiting(_ index: Int, _ now: Double) {
         let transfer = transfers[index]
-        guard transfer.state == .waiting, let place = classIndex(of: transfer) else { return }
+        guard transfer.isWaiting, let place = classIndex(of: transfer) else { return }
         let group = lanes[transfer.lane].classes[place]
         lanes[transfer.lane].classes[place].waiting.removeAll { $0 == index }
         // The first task of an empty class begins a new wait, which the journal records.
@@ -230,8 +237,8 @@ struct TransferQueue {
             for index in group.waiting { waits.add(reason, index, now - max(group.since, transfers[index].waitsFrom)) }
         }
         for index in paused {
-            guard let pause = transfers[index].pause else { continue }
-            waits.add(pause.reason, index, now - transfers[index].waitsFrom)
+            guard let wait = transfers[index].record.wait else { continue }
+            waits.add(wait.reason, index, now - transfers[index].waitsFrom)
         }
         return waits.totals
     }

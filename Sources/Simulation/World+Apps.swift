@@ -77,7 +77,7 @@ extension World {
         let ended = transfers.ended
         transfers.ended = []
         for transfer in ended {
-            guard let app = transfer.app else { continue }
+            guard let app = transfer.record.app else { continue }
             let index = index(of: app)
             let session = apps[index].session(transfer.session)
             apps[index].sessions[session].unfinished -= 1
