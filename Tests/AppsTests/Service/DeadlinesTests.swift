@@ -28,7 +28,7 @@ import Testing
                 deadlines[key] = deadline
                 model[key] = deadline
             }
-            #expect(deadlines.next() == model.values.min())
+            #expect(deadlines.next == model.values.min())
         }
     }
 }

@@ -25,12 +25,9 @@ package struct AppsState: PartState {
     /// Removed apps whose rows have to be deleted.
     var removed = Outbox<AppID>()
 
-    /// The earliest deadline of any machine, in awake seconds.
-    private var nextDeadline: Double?
-
     package init() {}
 
-    package var nextDecision: DecisionTime? { nextDeadline.map { .awakeSeconds($0) } }
+    package var nextDecision: DecisionTime? { machines.nextDeadline.map { .awakeSeconds($0) } }
 
     package mutating func decide(at now: ClockReading) {
         for id in recovered { touched.touch(id) }
@@ -55,7 +52,6 @@ package struct AppsState: PartState {
         machines[machine.record.id] = machine
         recovered.append(machine.record.id)
         add(actions, of: machine.record.id)
-        nextDeadline = machines.nextDeadline()
     }
 
     /// Gives a machine an input, and returns its actions.
@@ -68,7 +64,6 @@ package struct AppsState: PartState {
         var machine = current
         let actions = input(&machine, now)
         machines[id] = machine
-        nextDeadline = machines.nextDeadline()
         steps.append(MachineStep(app: id, before: current, after: machine))
         if !actions.isEmpty || machine.record != current.record { touched.touch(id) }
         return actions
@@ -113,7 +108,6 @@ package struct AppsState: PartState {
     /// Removes an app that is not running, and all rows about it.
     mutating func remove(_ id: AppID, now: ClockReading) {
         machines[id] = nil
-        nextDeadline = machines.nextDeadline()
         ends.removeAll { $0.wake.app == id }
         removed.append(id)
         note(.appRemoved, of: id, now: now)
@@ -130,14 +124,10 @@ package struct AppsState: PartState {
     mutating func forgetEndedProgram(_ id: AppID) {
         guard id.isProgram, let machine = machines[id], machine.record.process == nil else { return }
         machines[id] = nil
-        nextDeadline = machines.nextDeadline()
     }
 
     /// Returns the apps whose deadlines are over, and clears these deadlines.
-    mutating func takeDue(_ now: ClockReading) -> [AppID] {
-        defer { nextDeadline = machines.nextDeadline() }
-        return machines.takeDue(now)
-    }
+    mutating func takeDue(_ now: ClockReading) -> [AppID] { machines.takeDue(now) }
 
     // MARK: - Execution
 

@@ -15,6 +15,7 @@ struct Deadlines<Key: Hashable & Sendable>: Sendable {
         set {
             guard newValue != current[key] else { return }
             current[key] = newValue
+            defer { dropOutdated() }
             guard let newValue else { return }
             if heap.count > 2 * current.count + Self.spare {
                 rebuild()
@@ -28,18 +29,13 @@ struct Deadlines<Key: Hashable & Sendable>: Sendable {
     /// the keys plus this number.
     private static var spare: Int { 16 }
 
-    /// Returns the earliest deadline.
-    mutating func next() -> Double? {
-        while let first = heap.first {
-            if current[first.key] == first.deadline { return first.deadline }
-            pop()
-        }
-        return nil
-    }
+    /// The earliest deadline.
+    var next: Double? { heap.first?.deadline }
 
     /// Removes the deadlines up to the given time. Returns their keys, the earliest first.
     mutating func takeDue(_ now: Double) -> [Key] {
         var keys: [Key] = []
+        defer { dropOutdated() }
         while let first = heap.first, first.deadline <= now {
             pop()
             guard current[first.key] == first.deadline else { continue }
@@ -47,6 +43,11 @@ struct Deadlines<Key: Hashable & Sendable>: Sendable {
             keys.append(first.key)
         }
         return keys
+    }
+
+    /// Removes outdated elements from the top of the heap.
+    private mutating func dropOutdated() {
+        while let first = heap.first, current[first.key] != first.deadline { pop() }
     }
 
     private mutating func rebuild() {

@@ -38,8 +38,8 @@ struct MachineTable: Sendable {
         return activity
     }
 
-    /// Returns the earliest deadline of any machine, in awake seconds.
-    mutating func nextDeadline() -> Double? { deadlines.next() }
+    /// The earliest deadline of any machine, in awake seconds.
+    var nextDeadline: Double? { deadlines.next }
 
     /// Returns the apps whose deadlines are over, the earliest first, and clears these deadlines. An app gets a
     /// deadline again when its machine is set next.
