@@ -33,7 +33,6 @@ let nioResumableUpload = service("NIOResumableUpload", "swift-nio-extras")
 let rawFields = service("RawStructuredFieldValues", "swift-http-structured-headers")
 let serviceLifecycle = service("ServiceLifecycle", "swift-service-lifecycle")
 let systemPackage = service("SystemPackage", "swift-system")
-let unixSignals = service("UnixSignals", "swift-service-lifecycle")
 
 let package = Package(
     name: "nightshift",
@@ -77,35 +76,42 @@ let package = Package(
         .target(name: "CDigest", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
 
-        // L1: parts that know nothing of each other.
-        .target(name: "Store", dependencies: ["NightshiftAPI", "GroupCommits", grdb], swiftSettings: strict),
-        .target(name: "Clock", dependencies: ["NightshiftAPI", "CNightshift"], swiftSettings: strict),
+        // L1: threads.
+        .target(name: "Executors", dependencies: ["NightshiftAPI", "CNightshift"], swiftSettings: strict),
+
+        // L2: parts that know nothing of each other.
+        .target(
+            name: "Store", dependencies: ["NightshiftAPI", "Executors", "GroupCommits", grdb], swiftSettings: strict),
+        .target(name: "Clock", dependencies: ["NightshiftAPI", "CNightshift", "Executors"], swiftSettings: strict),
         .target(
             name: "Device", dependencies: ["NightshiftAPI", "CNightshift", "CSystemd", "CDesktop"],
             swiftSettings: strict),
         .target(name: "Scheduler", dependencies: ["NightshiftAPI"], swiftSettings: strict),
-        .target(name: "Mounts", dependencies: ["NightshiftAPI", "CNightshift"], swiftSettings: strict),
+        .target(name: "Mounts", dependencies: ["NightshiftAPI", "CNightshift", "Executors"], swiftSettings: strict),
         .target(name: "NightshiftCurl", dependencies: ["NightshiftAPI", "CNightshift"], swiftSettings: strict),
         .target(name: "HTTPServing", dependencies: [nioCore, nioHTTPTypes], swiftSettings: strict),
 
-        // L2: what Nightshift does.
+        // L3: what Nightshift does.
         .target(
             name: "NightshiftClient", dependencies: ["NightshiftAPI", "NightshiftCurl", "CNightshift"],
             swiftSettings: strict),
         .target(name: "Sessions", dependencies: ["NightshiftAPI", "Store"], swiftSettings: strict),
         .target(
             name: "Apps",
-            dependencies: ["NightshiftAPI", "CNightshift", "Clock", "Mounts", "Runtime", "Store", logging],
+            dependencies: [
+                "NightshiftAPI", "CNightshift", "Executors", "Clock", "Mounts", "Runtime", "Store", logging,
+            ],
             swiftSettings: strict),
         .target(
             name: "Runtime", dependencies: ["NightshiftAPI", "Clock", "Store", logging], swiftSettings: strict),
 
-        // L3: transfers, for which sessions stand below, and what keeps a book.
+        // L4: transfers, for which sessions stand below, and what keeps a book.
         .target(
             name: "Transfers",
             dependencies: [
-                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Mounts", "Store", "Scheduler", "Sessions", logging,
-                rawFields,
+                "NightshiftAPI", "CNightshift", "CDigest", "Executors", "Clock", "Mounts", "Store", "Scheduler",
+                "Sessions",
+                logging, rawFields,
             ],
             swiftSettings: strict),
         .target(
@@ -125,7 +131,7 @@ let package = Package(
             name: "Notifications", dependencies: ["NightshiftAPI", "Runtime", "Clock", "Store", "Device", logging],
             swiftSettings: strict),
 
-        // L4: what joins these.
+        // L5: what joins these.
         .target(
             name: "Operations",
             dependencies: [
@@ -135,7 +141,7 @@ let package = Package(
             ],
             swiftSettings: strict),
 
-        // L4, and L5 above what joins: how it meets the world.
+        // L5, and L6 above what joins: how it meets the world.
         .target(
             name: "HTTPTransport",
             dependencies: ["NightshiftAPI", "Mounts", "Transfers", "NightshiftCurl", "CNightshift", "CTLS"],
@@ -169,7 +175,7 @@ let package = Package(
         .target(name: "NightshiftCoreLocation", dependencies: ["Nightshift"], swiftSettings: strict),
         .target(name: "NightshiftUserNotifications", dependencies: ["Nightshift"], swiftSettings: strict),
 
-        // L4: clients; L6: composition.
+        // L5: clients; L7: composition.
         .target(
             name: "Daemon",
             dependencies: [
@@ -178,7 +184,7 @@ let package = Package(
                 "Transfers", "NightshiftCurl", "Apps", "Refresh", "Location", "Notifications", "Push", "Operations",
                 "HTTPTransport",
                 "LocalAPI", configuration, "ServiceLog", logging,
-                serviceLifecycle, systemPackage, unixSignals,
+                serviceLifecycle, systemPackage,
             ],
             swiftSettings: strict),
         .target(
@@ -197,10 +203,12 @@ let package = Package(
             ],
             swiftSettings: strict),
 
-        // L7: main only.
+        // L8: main only.
         .target(
             name: "ServiceCommands",
-            dependencies: ["NightshiftAPI", "CNightshift", "Apps", "Daemon", "Page", "Simulation", argumentParser],
+            dependencies: [
+                "NightshiftAPI", "CNightshift", "Executors", "Apps", "Daemon", "Page", "Simulation", argumentParser,
+            ],
             swiftSettings: strict),
         // The service alone, which builds faster. An installation has `nightshift` under both names.
         .executableTarget(name: "nightshiftd", dependencies: ["ServiceCommands"], swiftSettings: strict),
@@ -233,7 +241,9 @@ let package = Package(
         .target(
             name: "SimulationSupport",
             dependencies: [
-                "NightshiftAPI", "Clock", "Store", "Transfers", "Apps", "Quiescence", "TestSupport", logging, grdb,
+                "NightshiftAPI", "Clock", "Executors", "Store", "Transfers", "Apps", "Quiescence", "TestSupport",
+                logging,
+                grdb,
             ],
             path: "Tests/SimulationSupport", swiftSettings: strict),
         // People and what their apps would be fetched for: of the benchmark, which has a manifest of its own for what it starts.
@@ -265,6 +275,7 @@ let package = Package(
             name: "RuntimeTests",
             dependencies: ["NightshiftAPI", "Runtime", "Store", "SimulationSupport", "TestSupport", logging],
             swiftSettings: strict),
+        .testTarget(name: "ExecutorsTests", dependencies: ["Executors", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "ClockTests", dependencies: ["NightshiftAPI", "Clock", "SimulationSupport", "TestSupport"],
             swiftSettings: strict),
@@ -367,7 +378,7 @@ let package = Package(
             dependencies: [
                 "NightshiftAPI", "NightshiftCurl", "NightshiftClient", "Clock", "Device", "Store", "Scheduler",
                 "Transfers", "Apps", "Refresh", "Location", "Operations", "Daemon", "ServiceLog", "SimulationSupport",
-                "TestSupport", logging, unixSignals,
+                "TestSupport", logging,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -412,7 +423,7 @@ let package = Package(
 // The folders of `Sources/`, and the targets in them. `Simulation` has no group.
 let folders = [
     "API": ["NightshiftAPI", "COpenAPI", "PushProtocol"],
-    "Core": ["Clock", "Runtime", "Store", "GroupCommits", "Scheduler"],
+    "Core": ["Clock", "Executors", "Runtime", "Store", "GroupCommits", "Scheduler"],
     "Parts": ["Apps", "Location", "Notifications", "Push", "Refresh", "Sessions", "Transfers"],
     "System": [
         "CDesktop", "CDigest", "CNightshift", "CSystemd", "CTLS", "Device", "HTTPServing", "HTTPTransport", "Mounts",

@@ -20,7 +20,7 @@ quick=(
     EndToEndTests.RandomKillTests EndToEndTests.OnceTests EndToEndTests.FetchScriptTests EndToEndTests.CrossingOnceTests
     ServiceSimulationTests.Simulations/RandomScenarioTests ServiceSimulationTests.Simulations/CrashTests
     TransfersTests LocalAPITests CLITests PushTests SchedulerTests StoreTests RefreshTests LocationTests NotificationsTests
-    OperationsTests SessionsTests RuntimeTests ClockTests PushProtocolTests ArchitectureTests
+    OperationsTests SessionsTests RuntimeTests ClockTests ExecutorsTests PushProtocolTests ArchitectureTests
 )
 
 # What a lane does with a suite: its output comes when it is over, in one piece. After the suite come parts of it that are left out.

@@ -13,7 +13,7 @@ struct ImportTable {
 
     /// The modules without effects, which every target may import. CDispatch counts as one only because the compiler
     /// attributes declarations of the C library to it.
-    static let free: Set<String> = ["CDispatch", "Foundation", "Synchronization"]
+    static let free: Set<String> = ["CDispatch", "Foundation", "Synchronization", "_Concurrency"]
 
     /// The modules that come with the toolchain, so that a manifest does not name them.
     static let system: Set<String> = ["Dispatch", "FoundationNetworking", "Glibc", "Musl"]

@@ -1,5 +1,5 @@
+import Glibc
 import Testing
-import UnixSignals
 
 @testable import Daemon
 
@@ -17,7 +17,7 @@ import UnixSignals
 
     @Test func `T2: The service writes a checkpoint on each signal that scripts and terminals send it`() {
         let signals = DaemonSignals.shutdown(ignoresHangups: false)
-        for signal in [UnixSignal.sigterm, .sigint, .sighup, .sigusr1, .sigusr2] { #expect(signals.contains(signal)) }
-        #expect(!DaemonSignals.shutdown(ignoresHangups: true).contains(.sighup), "nohup keeps it")
+        for signal in [SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2] { #expect(signals.contains(signal)) }
+        #expect(!DaemonSignals.shutdown(ignoresHangups: true).contains(SIGHUP), "nohup keeps it")
     }
 }

@@ -1,3 +1,4 @@
+import Executors
 import Quiescence
 
 /// A detector of the time at which nothing runs in this process, so that virtual time may advance.
@@ -6,7 +7,10 @@ import Quiescence
 /// does nothing else.
 package enum ProcessQuiescence {
     /// Counts all work that begins from now on. It is called before a service is created.
-    package static func begin() { quiescence_begin() }
+    package static func begin() {
+        WorkQueue.useDispatch()
+        quiescence_begin()
+    }
 
     /// Waits until no work is left.
     package static func wait() async {

@@ -63,7 +63,8 @@ package final class PushStore: Sendable {
         }
         guard level == 2 else { throw StoreError(.other, "The database does not sync its commits.") }
         try Migrations.all.migrate(writer)
-        commits = GroupCommit(writer: writer) { StoreError($0) }
+        commits = GroupCommit(
+            execute: { body in writer.asyncWriteWithoutTransaction { body($0) } }, failure: { StoreError($0) })
     }
 
     private static var configuration: Configuration {

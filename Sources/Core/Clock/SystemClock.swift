@@ -1,4 +1,5 @@
 import CNightshift
+import Executors
 import Foundation
 package import NightshiftAPI
 
@@ -21,15 +22,14 @@ package struct SystemClock: ServiceClock {
     }
 
     package func sleep(untilBootSeconds bootSeconds: Double) async throws {
-        // Swift's continuous clock is CLOCK_BOOTTIME on Linux, which continues while the machine sleeps.
         let remaining = bootSeconds - now().bootSeconds
         guard remaining > 0 else {
             // The time has already passed. The task still yields, so that other jobs of the actor can run.
             try Task.checkCancellation()
             return await Task.yield()
         }
-        try await Task.sleep(
-            for: Duration(saturatingSeconds: min(remaining, Limits.longestTimeout)), clock: .continuous)
+        try await TimerThread.shared.wait(
+            for: Duration(saturatingSeconds: min(remaining, Limits.longestTimeout)))
     }
 
     package func wallClockChanges() -> AsyncStream<Void> {

@@ -18,13 +18,19 @@ package final class GroupCommit<Failure: Error>: Sendable {
 
     private typealias Settlement = @Sendable (Failure?) -> Void
 
-    private let writer: any DatabaseWriter
+    private let execute: @Sendable (@escaping @Sendable (Database) -> Void) -> Void
     private let failure: @Sendable (any Error) -> Failure
     private let pending = Mutex<[Operation]>([])
 
-    /// - Parameter failure: a function that converts the error of an operation or of a transaction.
-    package init(writer: any DatabaseWriter, failure: @escaping @Sendable (any Error) -> Failure) {
-        self.writer = writer
+    /// - Parameters:
+    ///   - execute: a function that arranges a call with the connection that writes, and returns immediately. The calls
+    ///     follow each other.
+    ///   - failure: a function that converts the error of an operation or of a transaction.
+    package init(
+        execute: @escaping @Sendable (@escaping @Sendable (Database) -> Void) -> Void,
+        failure: @escaping @Sendable (any Error) -> Failure
+    ) {
+        self.execute = execute
         self.failure = failure
     }
 
@@ -75,7 +81,7 @@ package final class GroupCommit<Failure: Error>: Sendable {
     }
 
     private func flush() {
-        writer.asyncWriteWithoutTransaction { db in
+        execute { db in
             let operations = self.pending.withLock { operations in
                 defer { operations = [] }
                 return operations

@@ -1,3 +1,4 @@
+import Executors
 import Foundation
 package import GRDB
 import GroupCommits
@@ -11,6 +12,8 @@ import Synchronization
 package final class Store: Sendable {
     private let writer: any DatabaseWriter
     private let commits: GroupCommit<StoreError>
+    /// The threads that read, as many as there are connections for readers.
+    private let readers = WorkQueue(width: Store.maximumReaders)
     /// The signal for event streams that the journal has grown.
     package let journalSignal: GrowthSignal
     /// The signal for a new message to an app.
@@ -108,7 +111,11 @@ package final class Store: Sendable {
         journalSignal = GrowthSignal(last: entry)
         messageSignal = GrowthSignal(last: message)
         wakeSignal = GrowthSignal(last: wake)
-        commits = GroupCommit(writer: writer) { StoreError($0) }
+        let writes = WorkQueue()
+        // GRDB's asynchronous calls would use libdispatch, which wakes the process each second.
+        commits = GroupCommit(
+            execute: { body in writes.add { writer.writeWithoutTransaction { body($0) } } },
+            failure: { StoreError($0) })
     }
 
     /// Throws if the database must be refused. The check does not change the database.
@@ -143,7 +150,7 @@ package final class Store: Sendable {
     private static func configuration(_ waits: LockWaits) -> Configuration {
         var configuration = Configuration()
         configuration.busyMode = .callback { waits.triesAgain(after: $0) }
-        configuration.maximumReaderCount = 3
+        configuration.maximumReaderCount = maximumReaders
         configuration.prepareDatabase { db in
             // Each connection caches 4 MiB of pages, whatever the size of the database.
             try db.execute(sql: "PRAGMA cache_size = -4096")
@@ -181,16 +188,17 @@ package final class Store: Sendable {
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Value
     ) async throws(StoreError) -> Value {
-        // GRDB cancels a read together with the Swift task that called it, so the read runs in a task of its own.
-        let reading = Task { [writer, unreadable] in
-            try await writer.read { db in try body(StoreTransaction(db: db, unreadable: unreadable)) }
+        let result = await readers.run { [writer, unreadable] in
+            Result { try writer.read { db in try body(StoreTransaction(db: db, unreadable: unreadable)) } }
         }
         do {
-            return try await reading.value
+            return try result.get()
         } catch {
             throw StoreError(error)
         }
     }
+
+    private static let maximumReaders = 3
 
     /// Adds an observer for every transaction with changes, until the store is closed. The observer may veto a commit.
     package func add(transactionObserver observer: some TransactionObserver) {

@@ -19,7 +19,6 @@ import ServiceLifecycle
 import Store
 import Synchronization
 package import Transfers
-import UnixSignals
 
 /// The service of one user: it creates all features, connects them, and starts and stops them in order. It is a
 /// library, so that tests can start it.
@@ -109,6 +108,7 @@ package struct Daemon {
                 .init(service: Runner(transfers), failureTerminationBehavior: .gracefullyShutdownGroup),
                 .init(service: server, failureTerminationBehavior: .gracefullyShutdownGroup),
                 .init(service: ServiceManager()),
+                .init(service: SignalRunner(stop: { stop.request() })),
                 .init(service: Runner(conductor)),
                 .init(service: front),
                 .init(service: HomeWatch(home: home, logger: logger, stop: { stop.request() })),
@@ -122,7 +122,7 @@ package struct Daemon {
                 // the store while they stop.
                 .init(service: StoreRunner(store: store)),
             ],
-            gracefulShutdownSignals: DaemonSignals.shutdown, logger: logger)
+            logger: logger)
         // The shutdown is short because the client that stops a service waits for it.
         groupConfiguration.maximumGracefulShutdownDuration = .seconds(2)
         group = ServiceGroup(configuration: groupConfiguration)

@@ -2,13 +2,14 @@ import Apps
 import ArgumentParser
 import CNightshift
 import Daemon
+import Executors
 import Glibc
 
 /// The program `nightshiftd`, from its arguments to its exit code.
 package enum ServiceProgram {
     /// Runs the program with the arguments and the environment of this process. It must be called before anything else
-    /// reads the environment.
-    package static func main() async {
+    /// reads the environment, on the main thread.
+    package static func main() -> Never {
         // systemd has started this process to become the program of an app.
         if CommandLine.arguments.dropFirst().elementsEqual(AppUnits.arguments) {
             exit(nightshift_launch_receive(STDIN_FILENO) == 0 ? 0 : 127)
@@ -20,7 +21,12 @@ package enum ServiceProgram {
         // may have, and each refusal writes a line to the system log: thousands per day. Setting LIBDISPATCH_LOG=YES
         // keeps these lines.
         setenv("LIBDISPATCH_LOG", "NO", 0)
-        await Nightshiftd.main()
+        QuietRuntime.begin()
+        Task.detached {
+            await Nightshiftd.main()
+            exit(0)
+        }
+        DaemonSignals.serve()
     }
 }
 

@@ -1,3 +1,3 @@
 import ServiceCommands
 
-await ServiceProgram.main()
+ServiceProgram.main()

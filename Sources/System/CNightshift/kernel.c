@@ -199,6 +199,15 @@ int nightshift_wait_for_clock_change(int descriptor) {
     }
 }
 
+int nightshift_timer_descriptor(void) {
+    return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
+}
+
+int nightshift_set_timer(int descriptor, int64_t nanoseconds) {
+    struct itimerspec timer = {.it_value = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000}};
+    return timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &timer, NULL);
+}
+
 static int netlink_descriptor(int protocol, unsigned groups) {
     int descriptor = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
     if (descriptor < 0) return -1;

@@ -1,5 +1,6 @@
 import CNightshift
 import Dispatch
+import Executors
 import Foundation
 import Glibc
 import NightshiftAPI
@@ -28,7 +29,7 @@ package final class FileSystems: Sendable {
 
     private struct State: Sendable {
         var watch = HangWatch()
-        var queues: [FileSystemKey: [Work: CallQueue]] = [:]
+        var queues: [FileSystemKey: [Work: WorkQueue]] = [:]
         var waiting: [Int: @Sendable () -> Void] = [:]
         var lastWaiter = 0
         /// Whether the service is stopping, and so no longer waits for calls.
@@ -213,7 +214,7 @@ package final class FileSystems: Sendable {
     package func post(
         _ place: FileSystemKey, _ work: Work, _ path: String, _ body: @escaping @Sendable () -> Void
     ) {
-        queue(place, work).run { [self] in
+        queue(place, work).add { [self] in
             let call = begin(place, path)
             body()
             end(call)
@@ -265,7 +266,7 @@ package final class FileSystems: Sendable {
         for resume in waiting.values { resume() }
     }
 
-    private func queue(_ place: FileSystemKey, _ work: Work) -> CallQueue {
+    private func queue(_ place: FileSystemKey, _ work: Work) -> WorkQueue {
         state.withLock { state in
             if state.queues[place] == nil, state.queues.count >= Self.maximumPlaces {
                 // File systems that are repeatedly mounted and unmounted leave unused queues.
@@ -276,7 +277,7 @@ package final class FileSystems: Sendable {
             let owner =
                 state.queues[place] != nil || state.queues.count < Self.maximumPlaces
                 ? place : state.queues.keys.min { $0.device < $1.device } ?? place
-            let queue = state.queues[owner]?[work] ?? CallQueue()
+            let queue = state.queues[owner]?[work] ?? WorkQueue()
             state.queues[owner, default: [:]][work] = queue
             return queue
         }
@@ -319,66 +320,5 @@ private final class Answer<Value: Sendable>: Sendable {
     func take(within seconds: Double) -> Value? {
         _ = isGiven.wait(timeout: .now() + seconds)
         return value.withLock { $0 }
-    }
-}
-
-/// A queue whose calls may never return. While it has work, it has a separate thread.
-private final class CallQueue: Sendable {
-    private struct State: Sendable {
-        var calls: [@Sendable () -> Void] = []
-        var isRunning = false
-    }
-
-    private let state = Mutex(State())
-
-    var isIdle: Bool { state.withLock { !$0.isRunning } }
-
-    func run(_ call: @escaping @Sendable () -> Void) {
-        let starts = state.withLock { state in
-            state.calls.append(call)
-            defer { state.isRunning = true }
-            return !state.isRunning
-        }
-        if starts { start() }
-    }
-
-    private func start() {
-        var thread = pthread_t()
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        defer { pthread_attr_destroy(&attributes) }
-        let context = Unmanaged.passRetained(self)
-        let result = pthread_create(
-            &thread, &attributes,
-            { context in
-                guard let context else { return nil }
-                nightshift_name_thread("nightshift-files")
-                // Other threads of the program handle signals. A crash is still handled by the thread that causes it.
-                var signals = sigset_t()
-                sigfillset(&signals)
-                for fault in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { sigdelset(&signals, fault) }
-                pthread_sigmask(SIG_BLOCK, &signals, nil)
-                Unmanaged<CallQueue>.fromOpaque(context).takeRetainedValue().drain()
-                return nil
-            }, context.toOpaque())
-        guard result != 0 else { return }
-        // The system currently has too many threads. This uses libdispatch instead, which has its own.
-        context.release()
-        DispatchQueue.global().async { self.drain() }
-    }
-
-    private func drain() {
-        while let call = next() { call() }
-    }
-
-    private func next() -> (@Sendable () -> Void)? {
-        state.withLock { state in
-            guard !state.calls.isEmpty else {
-                state.isRunning = false
-                return nil
-            }
-            return state.calls.removeFirst()
-        }
     }
 }

@@ -1,6 +1,6 @@
-import CNightshift
 import Clock
-import Dispatch
+import CNightshift
+import Executors
 import Glibc
 import NightshiftAPI
 import Synchronization
@@ -41,7 +41,7 @@ extension SystemProcessHost {
         guard let (process, end, group) = ended else { return }
         guard let units, let unit = group?.unit else { return report(end, of: process, in: group) }
         // systemd is the parent of the process.
-        unitQueue.async { self.report(Self.end(of: unit, units), of: process, in: group) }
+        unitQueue.add { self.report(Self.end(of: unit, units), of: process, in: group) }
     }
 
     /// Waits until systemd has noticed the end of a unit's program, and returns the end.
@@ -65,7 +65,7 @@ extension SystemProcessHost {
     /// Lets systemd forget a unit that has no processes.
     private func remove(_ unit: String) {
         guard let units else { return }
-        unitQueue.async { units.remove(unit) }
+        unitQueue.add { units.remove(unit) }
     }
 
     private static func readStatus(of pidfd: Int32) -> ProcessEnd {

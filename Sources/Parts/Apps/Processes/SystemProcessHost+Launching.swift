@@ -1,6 +1,6 @@
-import CNightshift
 import Clock
-import Dispatch
+import CNightshift
+import Executors
 import Foundation
 import Glibc
 import Mounts
@@ -220,7 +220,7 @@ extension SystemProcessHost {
                 nightshift_launch_send(sockets[0], $0, $1, $2, $3)
             }
         } catch {
-            unitQueue.async { units.remove(name) }
+            unitQueue.add { units.remove(name) }
             throw error.failure
         }
     }

@@ -1,5 +1,5 @@
 import CNightshift
-import Dispatch
+import Executors
 import Foundation
 import Glibc
 package import Mounts
@@ -20,7 +20,7 @@ package final class SystemProcessHost: ProcessHost {
     let units: AppUnits?
     let home: String
     /// The queue for waiting until systemd has noticed the end of a program.
-    let unitQueue = DispatchQueue(label: "nightshift.units")
+    let unitQueue = WorkQueue()
     let paths: ServicePaths
     let fileSystems: FileSystems
     let state: Mutex<State>
@@ -107,7 +107,7 @@ package final class SystemProcessHost: ProcessHost {
         let watcher = DescriptorWatcher()
         let keeperStarted: @Sendable (pid_t) -> Void = { [unitQueue, home] process in
             // In the service's own unit, a keeper would be left over when the service restarts.
-            if let units { unitQueue.async { units.gather(AppUnits.logScope(home: home), process) } }
+            if let units { unitQueue.add { units.gather(AppUnits.logScope(home: home), process) } }
         }
         state = Mutex(
             State(
@@ -117,7 +117,7 @@ package final class SystemProcessHost: ProcessHost {
         if let units {
             // The programs of these units ended while no service was running.
             let pattern = AppUnits.pattern(home: home)
-            unitQueue.async { for name in units.ended(pattern) { units.remove(name) } }
+            unitQueue.add { for name in units.ended(pattern) { units.remove(name) } }
         }
     }
 

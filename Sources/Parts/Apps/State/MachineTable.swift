@@ -1,3 +1,4 @@
+import Executors
 import NightshiftAPI
 import Store
 

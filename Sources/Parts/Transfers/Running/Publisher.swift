@@ -6,7 +6,7 @@ import Mounts
 import NightshiftAPI
 import Store
 
-/// The steps that publish finished bytes under their final name. All of them block, and run on a ``DiskQueue``.
+/// The steps that publish finished bytes under their final name. All of them block, and run on a ``WorkQueue``.
 ///
 /// Many files go through each step together. The first sync writes the file system's journal for all of them, so the
 /// other syncs are fast.

@@ -1,4 +1,5 @@
 import Clock
+import Executors
 import Glibc
 import Mounts
 import NightshiftAPI

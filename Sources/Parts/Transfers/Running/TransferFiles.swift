@@ -1,4 +1,5 @@
 import Clock
+import Executors
 import Foundation
 import Glibc
 import Mounts
@@ -62,7 +63,7 @@ struct TransferFiles: Sendable {
     @discardableResult
     func run<Value: Sendable>(
         at place: FileSystemKey?, _ work: FileSystems.Work, _ path: @autoclosure () -> String,
-        on queue: DiskQueue? = nil, _ body: @escaping @Sendable () -> Value,
+        on queue: WorkQueue? = nil, _ body: @escaping @Sendable () -> Value,
         late: @escaping @Sendable (Value) -> Void = { _ in }
     ) async -> Value? {
         if let place { return await systems.run(place, work, path(), body, late: late) }

@@ -95,6 +95,12 @@ int nightshift_clock_change_descriptor(void);
 /// Blocks until the wall clock is set. Returns 0, or -1 if the descriptor fails.
 int nightshift_wait_for_clock_change(int descriptor);
 
+/// Returns a descriptor whose reads block until the time that was set has passed (timerfd_create(2)).
+int nightshift_timer_descriptor(void);
+
+/// Sets the time of a timer, in nanoseconds of CLOCK_BOOTTIME. 0 clears the timer. Returns 0, or -1 and errno.
+int nightshift_set_timer(int descriptor, int64_t nanoseconds);
+
 /// Opens a netlink socket for changes of links, addresses and routes.
 int nightshift_network_change_descriptor(void);
 

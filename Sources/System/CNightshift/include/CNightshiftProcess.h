@@ -66,6 +66,13 @@ int nightshift_launch_begin(int gate);
 /// Returns a descriptor that becomes readable when the process ends (pidfd_open(2)), or -1.
 int nightshift_pidfd_open(pid_t process);
 
+/// From now on, the given signal does not end the process, but is counted for ``nightshift_wait_for_signal()``. A program that
+/// this process starts does not inherit this.
+void nightshift_catch_signal(int number);
+
+/// Blocks until a signal was caught. Each signal ends one wait.
+void nightshift_wait_for_signal(void);
+
 /// Sends a signal to a process (pidfd_send_signal(2)). Returns 0, or -1 and sets errno.
 int nightshift_pidfd_signal(int pidfd, int signal);
 

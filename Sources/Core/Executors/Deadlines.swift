@@ -1,6 +1,6 @@
 /// Deadlines by key, and the earliest of them. The implementation is a heap. Outdated deadlines stay in the heap until
 /// they reach its top.
-struct Deadlines<Key: Hashable & Sendable>: Sendable {
+package struct Deadlines<Key: Hashable & Sendable>: Sendable {
     private var current: [Key: Double] = [:]
     private var heap: [Element] = []
 
@@ -9,8 +9,10 @@ struct Deadlines<Key: Hashable & Sendable>: Sendable {
         var key: Key
     }
 
+    package init() {}
+
     /// The deadline of a key; nil if it has none.
-    subscript(_ key: Key) -> Double? {
+    package subscript(_ key: Key) -> Double? {
         get { current[key] }
         set {
             guard newValue != current[key] else { return }
@@ -30,10 +32,10 @@ struct Deadlines<Key: Hashable & Sendable>: Sendable {
     private static var spare: Int { 16 }
 
     /// The earliest deadline.
-    var next: Double? { heap.first?.deadline }
+    package var next: Double? { heap.first?.deadline }
 
     /// Removes the deadlines up to the given time. Returns their keys, the earliest first.
-    mutating func takeDue(_ now: Double) -> [Key] {
+    package mutating func takeDue(_ now: Double) -> [Key] {
         var keys: [Key] = []
         defer { dropOutdated() }
         while let first = heap.first, first.deadline <= now {

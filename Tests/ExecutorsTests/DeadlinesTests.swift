@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Apps
+@testable import Executors
 
 @Suite struct DeadlinesTests {
     @Test func `After random changes the next deadline and the due keys equal those of a full search`() {
