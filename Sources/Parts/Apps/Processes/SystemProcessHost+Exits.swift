@@ -1,5 +1,5 @@
-import Clock
 import CNightshift
+import Clock
 import Executors
 import Glibc
 import NightshiftAPI
