@@ -1,29 +1,30 @@
-import Foundation
-import Glibc
+import Executors
 
-/// Streams for kernel descriptors that block until an event.
-///
-/// One thread blocks in the kernel for the life of the process. It does not poll, and its only cost is its stack.
+/// Streams of events from descriptors of the kernel. They share one thread, which sleeps until an event.
 package enum KernelNotices {
+    /// Returns a stream with an event whenever `take` has taken one from the descriptor. Events that were not read yet
+    /// are combined.
+    ///
+    /// - Parameters:
+    ///   - descriptor: the descriptor, which the stream closes; the stream finishes immediately if it is negative.
+    ///   - take: a function that takes an event from the readable descriptor, and returns false if it fails. The stream
+    ///     then finishes. It must not block.
     package static func stream(
-        named name: String, open: @Sendable () -> Int32, wait: @escaping @Sendable (Int32) -> Int32
+        of descriptor: Int32, take: @escaping @Sendable (Int32) -> Bool
     ) -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let descriptor = open()
         guard descriptor >= 0 else {
             continuation.finish()
             return stream
         }
-        let thread = Thread {
-            while wait(descriptor) == 0 {
-                if case .terminated = continuation.yield() { break }
+        EventThread.shared.watch(descriptor) {
+            guard take(descriptor) else {
+                continuation.finish()
+                return false
             }
-            continuation.finish()
-            close(descriptor)
+            if case .terminated = continuation.yield() { return false }
+            return true
         }
-        thread.name = name
-        thread.stackSize = 64 << 10
-        thread.start()
         return stream
     }
 }

@@ -28,12 +28,11 @@ package struct SystemClock: ServiceClock {
             try Task.checkCancellation()
             return await Task.yield()
         }
-        try await TimerThread.shared.wait(
+        try await EventThread.shared.wait(
             for: Duration(saturatingSeconds: min(remaining, Limits.longestTimeout)))
     }
 
     package func wallClockChanges() -> AsyncStream<Void> {
-        KernelNotices.stream(
-            named: "wall clock", open: nightshift_clock_change_descriptor, wait: nightshift_wait_for_clock_change)
+        KernelNotices.stream(of: nightshift_clock_change_descriptor()) { nightshift_take_clock_change($0) == 0 }
     }
 }

@@ -86,7 +86,7 @@
                 preconditionFailure("A clock whose durations have another type sleeps by itself.")
             }
             guard remaining > .zero else { return enqueue(job) }
-            TimerThread.shared.add(after: remaining) {
+            EventThread.shared.add(after: remaining) {
                 // A clock that stands still while the machine sleeps has not reached the time yet.
                 self.schedule(job, at: instant, clock)
             }

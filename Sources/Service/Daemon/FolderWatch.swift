@@ -10,14 +10,14 @@ package enum FolderWatch {
     ///
     /// The stream finishes immediately if the kernel has no more watches.
     package static func changes(of folders: [String]) -> AsyncStream<Void> {
-        KernelNotices.stream(named: "home", open: { open(folders) }, wait: wait)
+        KernelNotices.stream(of: open(folders), take: take)
     }
 
     /// Returns a stream with an event whenever the file at `path` may have been removed, or one of its folders may
     /// exist again. The reader must check which of these happened. The stream finishes immediately if the kernel has no
     /// more watches.
     package static func changes(ofFileAt path: String) -> AsyncStream<Void> {
-        KernelNotices.stream(named: "socket", open: { open(wayTo: path) }, wait: wait)
+        KernelNotices.stream(of: open(wayTo: path), take: take)
     }
 
     private static func open(wayTo path: String) -> Int32 {
@@ -51,7 +51,7 @@ package enum FolderWatch {
     ///   to the removal of the folder. `watch` returns whether the folder exists.
     /// - Returns: The descriptor; -1 if no folder is watched.
     private static func open(_ choose: (_ watch: (_ folder: String, _ events: UInt32) -> Bool) -> Void) -> Int32 {
-        let descriptor = inotify_init1(Int32(IN_CLOEXEC))
+        let descriptor = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
         guard descriptor >= 0 else { return -1 }
         // If the last link of a folder is removed while the folder is open, the kernel reports only a change of its
         // attributes.
@@ -69,12 +69,10 @@ package enum FolderWatch {
         return descriptor
     }
 
-    @Sendable private static func wait(_ descriptor: Int32) -> Int32 {
+    /// Takes all events that have arrived so far.
+    @Sendable private static func take(_ descriptor: Int32) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4_096)
-        while true {
-            let count = read(descriptor, &buffer, buffer.count)
-            if count > 0 { return 0 }
-            if count == 0 || errno != EINTR { return -1 }
-        }
+        let count = read(descriptor, &buffer, buffer.count)
+        return count > 0 || count < 0 && (errno == EINTR || errno == EAGAIN)
     }
 }

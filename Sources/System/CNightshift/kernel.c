@@ -181,26 +181,30 @@ void nightshift_store_word(void *word, int64_t value) {
     __atomic_store_n((int64_t *)word, value, __ATOMIC_SEQ_CST);
 }
 
-int nightshift_clock_change_descriptor(void) {
-    return timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC);
+// The timer is armed for a time that is never reached, because only its cancellation matters.
+static int arm_for_clock_change(int descriptor) {
+    struct itimerspec never = {.it_value = {.tv_sec = INT64_C(1) << 40}};
+    if (timerfd_settime(descriptor, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) == 0) return 0;
+    // The clock was set since the last read (timerfd_create(2)). The timer is armed nevertheless.
+    return errno == ECANCELED ? 0 : -1;
 }
 
-int nightshift_wait_for_clock_change(int descriptor) {
-    // The timer is armed for a time that is never reached, because only its cancellation matters.
-    struct itimerspec never = {.it_value = {.tv_sec = INT64_C(1) << 40}};
-    // The clock was set after the last read (timerfd_create(2)). The timer is armed again nevertheless.
-    if (timerfd_settime(descriptor, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) != 0)
-        return errno == ECANCELED ? 0 : -1;
+int nightshift_clock_change_descriptor(void) {
+    int descriptor = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (descriptor < 0 || arm_for_clock_change(descriptor) == 0) return descriptor;
+    close(descriptor);
+    return -1;
+}
+
+int nightshift_take_clock_change(int descriptor) {
     uint64_t expirations;
-    for (;;) {
-        if (read(descriptor, &expirations, sizeof expirations) >= 0) return 0;
-        if (errno == ECANCELED) return 0;
-        if (errno != EINTR) return -1;
-    }
+    if (read(descriptor, &expirations, sizeof expirations) < 0 && errno != ECANCELED && errno != EAGAIN && errno != EINTR)
+        return -1;
+    return arm_for_clock_change(descriptor);
 }
 
 int nightshift_timer_descriptor(void) {
-    return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
+    return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 }
 
 int nightshift_set_timer(int descriptor, int64_t nanoseconds) {

@@ -5,11 +5,11 @@ struct Idle {
     let bench: Bench
 
     func run() throws -> Section {
-        let seconds = bench.options.quick ? 15.0 : 60.0
+        let seconds = bench.options.quick ? 15.0 : 600.0
         var section = Section(
             title: "An idle service",
             method:
-                "Measured for \(Int(seconds)) s, after one finished transfer and 10 s to settle, from `/proc` and not through the API: how often any "
+                "Measured for \(Int(seconds)) s, after one finished transfer and 40 s in which its connections are closed, from `/proc` and not through the API: how often any "
                 + "thread of the service slept and was woken, and its CPU time.",
             header: ["", "Wake-ups per minute", "CPU ms per minute", "Threads", "MiB"])
         bench.note("idle for \(Int(seconds)) s")
@@ -18,7 +18,7 @@ struct Idle {
         defer { service.stop() }
         let directory = try bench.disk.empty("out")
         _ = try service.run(["get", "\(bench.origin.plain)/one.bin", "-d", directory], limit: 30)
-        Thread.sleep(forTimeInterval: 10)
+        Thread.sleep(forTimeInterval: 40)
 
         let (switches, cpu) = (try service.view.voluntarySwitches(), try service.view.cpu())
         Thread.sleep(forTimeInterval: seconds)

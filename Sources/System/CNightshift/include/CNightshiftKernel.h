@@ -92,10 +92,10 @@ void nightshift_store_word(void *word, int64_t value);
 /// Returns a descriptor that becomes readable, with ECANCELED, when the wall clock is set (timerfd_create(2)).
 int nightshift_clock_change_descriptor(void);
 
-/// Blocks until the wall clock is set. Returns 0, or -1 if the descriptor fails.
-int nightshift_wait_for_clock_change(int descriptor);
+/// Takes a change of the wall clock from the descriptor, without blocking. Returns 0, or -1 if the descriptor fails.
+int nightshift_take_clock_change(int descriptor);
 
-/// Returns a descriptor whose reads block until the time that was set has passed (timerfd_create(2)).
+/// Returns a descriptor that becomes readable when the time that was set has passed (timerfd_create(2)).
 int nightshift_timer_descriptor(void);
 
 /// Sets the time of a timer, in nanoseconds of CLOCK_BOOTTIME. 0 clears the timer. Returns 0, or -1 and errno.

@@ -1,6 +1,6 @@
 import Synchronization
 
-extension TimerThread {
+extension EventThread {
     /// Suspends the task for `delay`. In contrast to `Task.sleep`, a cancelled call leaves no timer.
     ///
     /// - Throws: `CancellationError` if the task is cancelled.
@@ -19,13 +19,13 @@ extension TimerThread {
 private final class Sleep: Sendable {
     private enum State {
         case new
-        case sleeping(CheckedContinuation<Void, Never>, TimerThread.Timer)
+        case sleeping(CheckedContinuation<Void, Never>, EventThread.Timer)
         case ended
     }
 
     private let state = Mutex(State.new)
 
-    func begin(_ continuation: CheckedContinuation<Void, Never>, for delay: Duration, on timers: TimerThread) {
+    func begin(_ continuation: CheckedContinuation<Void, Never>, for delay: Duration, on timers: EventThread) {
         let hasEnded = state.withLock { state in
             guard case .new = state else { return true }
             // The timer may fire before this returns. It then waits for the lock.
@@ -35,7 +35,7 @@ private final class Sleep: Sendable {
         if hasEnded { continuation.resume() }
     }
 
-    func end(on timers: TimerThread) {
+    func end(on timers: EventThread) {
         let before = state.withLock { state in
             defer { state = .ended }
             return state

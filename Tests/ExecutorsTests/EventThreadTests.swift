@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Tests of the timers and of sleeping tasks.
-@Suite(.timeLimit(.minutes(20))) struct TimerThreadTests {
+@Suite(.timeLimit(.minutes(20))) struct EventThreadTests {
     private let clock = ContinuousClock()
 
     @Test func `A timer never fires early, and fires once`() async throws {
@@ -12,7 +12,7 @@ import Testing
         let delays = (0..<200).map { _ in Int.random(in: 0...100) }
         let start = clock.now
         for (number, delay) in delays.enumerated() {
-            TimerThread.shared.add(after: .milliseconds(delay)) {
+            EventThread.shared.add(after: .milliseconds(delay)) {
                 let time = ContinuousClock.now - start
                 fired.update { $0.append((number, time)) }
             }
@@ -25,27 +25,27 @@ import Testing
 
     @Test func `A cancelled timer does not fire, and later ones do`() async throws {
         let fired = Watched<[Int]>([])
-        let first = TimerThread.shared.add(after: .milliseconds(200)) { fired.update { $0.append(1) } }
-        let second = TimerThread.shared.add(after: .seconds(3_600)) { fired.update { $0.append(2) } }
-        TimerThread.shared.add(after: .milliseconds(201)) { fired.update { $0.append(3) } }
-        TimerThread.shared.cancel(first)
-        TimerThread.shared.cancel(second)
+        let first = EventThread.shared.add(after: .milliseconds(200)) { fired.update { $0.append(1) } }
+        let second = EventThread.shared.add(after: .seconds(3_600)) { fired.update { $0.append(2) } }
+        EventThread.shared.add(after: .milliseconds(201)) { fired.update { $0.append(3) } }
+        EventThread.shared.cancel(first)
+        EventThread.shared.cancel(second)
         try await fired.wait(for: "the third timer") { !$0.isEmpty }
         #expect(fired.read { $0 } == [3])
     }
 
     @Test func `A task sleeps for its time`() async throws {
         let start = clock.now
-        try await TimerThread.shared.wait(for: .milliseconds(30))
+        try await EventThread.shared.wait(for: .milliseconds(30))
         #expect(clock.now - start >= .milliseconds(30))
-        try await TimerThread.shared.wait(for: .zero)
-        try await TimerThread.shared.wait(for: .seconds(-1))
+        try await EventThread.shared.wait(for: .zero)
+        try await EventThread.shared.wait(for: .seconds(-1))
     }
 
     @Test(arguments: [false, true]) func `A cancellation ends a sleep`(isEarly: Bool) async throws {
         let task = Task {
             if isEarly { withUnsafeCurrentTask { $0?.cancel() } }
-            try await TimerThread.shared.wait(for: .seconds(3_600))
+            try await EventThread.shared.wait(for: .seconds(3_600))
         }
         if !isEarly { await Task.yield() }
         task.cancel()
@@ -56,7 +56,7 @@ import Testing
         let ended = await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<2_000 {
                 group.addTask {
-                    let task = Task { try await TimerThread.shared.wait(for: .microseconds(Int.random(in: 0...300))) }
+                    let task = Task { try await EventThread.shared.wait(for: .microseconds(Int.random(in: 0...300))) }
                     if Bool.random() { task.cancel() }
                     return (try? await task.value) == nil || true
                 }
