@@ -1,6 +1,5 @@
 import CLI
 import CNightshift
-import Dispatch
 import Foundation
 import ServiceCommands
 
@@ -13,6 +12,4 @@ let invocation = Invocation.ofThisProcess()
 // Some threads of libdispatch request a better nice value than a user may have. Each refusal would write a line to the
 // system log. This comes after the environment was read, so that programs that this one starts do not get the variable.
 setenv("LIBDISPATCH_LOG", "NO", 0)
-// Top-level code that waits for a task would start libdispatch, which must not happen in the service.
-Task { exit(await CommandLineProgram.run(invocation).rawValue) }
-dispatchMain()
+exit(await CommandLineProgram.run(invocation).rawValue)

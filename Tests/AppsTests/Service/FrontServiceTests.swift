@@ -33,7 +33,8 @@ import Testing
         #expect(try await scene.status().state != .active)
         await scene.service.front(Self.window)
         #expect(try await scene.status().state == .active)
-        #expect(scene.fronts.read { $0 } == [ServiceScene.app, ServiceScene.app])
+        // The event follows the commit.
+        try await scene.fronts.wait(for: "both events") { $0 == [ServiceScene.app, ServiceScene.app] }
         try await scene.end()
     }
 
