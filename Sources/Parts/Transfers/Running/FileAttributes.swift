@@ -19,18 +19,44 @@ enum FileAttributes {
         case ownFile
     }
 
+    /// New files without a name, one for each folder. Other files get their attributes. They exist as long as this
+    /// object.
+    final class Templates {
+        fileprivate struct Template {
+            let hasDefaults: Bool
+            /// The descriptor of the new file; -1 if none could be created.
+            let descriptor: Int32
+        }
+
+        private var templates: [String: Template] = [:]
+
+        deinit {
+            for template in templates.values where template.descriptor >= 0 { close(template.descriptor) }
+        }
+
+        fileprivate func template(in folder: String) -> Template {
+            if let template = templates[folder] { return template }
+            let hasDefaults = nightshift_has_default_access_list(folder)
+            let template = Template(
+                hasDefaults: hasDefaults, descriptor: FileAttributes.template(in: folder, hasDefaults: hasDefaults))
+            templates[folder] = template
+            return template
+        }
+    }
+
     /// Gives a file the attributes of a file that is created in `folder`.
     ///
     /// - Parameter mode: the mode rw-rw-rw- restricted by the caller's umask. A default access control list of the
     ///   folder takes precedence.
-    static func apply(ofNewFileIn folder: String, mode: mode_t, to descriptor: Int32) -> Need {
-        let hasDefaults = nightshift_has_default_access_list(folder)
-        let template = template(in: folder, hasDefaults: hasDefaults)
+    static func apply(
+        ofNewFileIn folder: String, mode: mode_t, to descriptor: Int32, from templates: Templates
+    ) -> Need {
+        let model = templates.template(in: folder)
+        let (template, hasDefaults) = (model.descriptor, model.hasDefaults)
         guard template >= 0 else {
             fchmod(descriptor, mode)
             return .fitting
         }
-        defer { close(template) }
         var (wanted, found) = (stat(), stat())
         guard fstat(template, &wanted) == 0, fstat(descriptor, &found) == 0 else { return .fitting }
         var need = Need.fitting
@@ -81,7 +107,7 @@ enum FileAttributes {
     }
 
     /// Returns the descriptor of a new file in `folder` that has no name, or no longer has a name.
-    private static func template(in folder: String, hasDefaults: Bool) -> Int32 {
+    fileprivate static func template(in folder: String, hasDefaults: Bool) -> Int32 {
         let unnamed = nightshift_open_unnamed(folder)
         guard unnamed < 0 else { return unnamed }
         // NFS and FUSE support only files with names. Such a file is created only if the folder has attributes to

@@ -66,10 +66,17 @@ struct Publisher: Sendable {
     /// The mode of new files: rw-rw-rw- restricted by the service's umask.
     let mode: mode_t
 
+    /// The names and the attributes that are known while files are prepared together.
+    private struct Batch {
+        /// The paths that other files of the batch will get.
+        var taken: Set<String> = []
+        let templates = FileAttributes.Templates()
+    }
+
     /// Syncs the data and chooses each file's name.
     func prepare(_ jobs: [Job]) -> [Preparation] {
         for job in jobs { _ = nightshift_start_writeback(job.descriptor, 0, 0) }
-        var taken: Set<String> = []
+        var batch = Batch()
         return jobs.map { job in
             guard FileSteps.syncData(job.descriptor) else {
                 return .failed(job, DiskTrouble.failure(errno, "sync the file"))
@@ -80,7 +87,7 @@ struct Publisher: Sendable {
             }
             if job.run.refusal == nil, let failure = folderTrouble(of: job.record) { return .homeless(job, failure) }
             do throws(TransferFailure) {
-                return .ready(try prepare(job, taken: &taken))
+                return .ready(try prepare(job, in: &batch))
             } catch {
                 return .unplaced(job, error)
             }
@@ -257,7 +264,7 @@ struct Publisher: Sendable {
         return here.inode == there.inode && here.links > 1
     }
 
-    private func prepare(_ job: Job, taken: inout Set<String>) throws(TransferFailure) -> Prepared {
+    private func prepare(_ job: Job, in batch: inout Batch) throws(TransferFailure) -> Prepared {
         let record = job.record
         guard let partial = job.run.decoded ?? record.partial, let standing = FileStanding(descriptor: job.descriptor)
         else {
@@ -274,7 +281,7 @@ struct Publisher: Sendable {
                 publication.overwrite = destination.overwrite ?? false
                 publication.to = freeName(
                     for: record, in: destination.directory, overwrite: publication.overwrite || destination.isExact,
-                    taken: &taken)
+                    taken: &batch.taken)
                 // If the destination is a link, the link's target is replaced.
                 if publication.overwrite { publication.to = try ReplacedFile.resolve(publication.to).get() }
             }
@@ -284,10 +291,10 @@ struct Publisher: Sendable {
         if publication.to == keptPath(record.id) { mkdir(paths.files.path, 0o700) }
         var information = stat()
         let isElsewhere = stat(directory, &information) == 0 && UInt64(information.st_dev) != standing.device
-        if isElsewhere || job.run.isCopied { return try copyAcross(job, publication) }
-        switch try dress(job.descriptor, record, publication) {
+        if isElsewhere || job.run.isCopied { return try copyAcross(job, publication, batch) }
+        switch try dress(job.descriptor, record, publication, batch) {
         case .fitting: publication.owner = FileStanding(descriptor: job.descriptor)?.foreignOwner
-        case .creation: return try copyAcross(job, publication)
+        case .creation: return try copyAcross(job, publication, batch)
         case .ownFile: publication.isInPlace = true
         }
         return Prepared(job: job, publication: publication)
@@ -295,7 +302,7 @@ struct Publisher: Sendable {
 
     /// Sets the file attributes that belong to the final name.
     private func dress(
-        _ descriptor: Int32, _ record: TaskRecord, _ publication: Publication
+        _ descriptor: Int32, _ record: TaskRecord, _ publication: Publication, _ batch: Batch
     ) throws(TransferFailure) -> FileAttributes.Need {
         guard publication.failure == nil, let destination = record.request.destination else { return .fitting }
         if publication.overwrite, let need = FileAttributes.apply(of: publication.to, to: descriptor) {
@@ -307,7 +314,8 @@ struct Publisher: Sendable {
             return need
         }
         let folder = (publication.to as NSString).deletingLastPathComponent
-        return FileAttributes.apply(ofNewFileIn: folder, mode: mode(of: destination), to: descriptor)
+        return FileAttributes.apply(
+            ofNewFileIn: folder, mode: mode(of: destination), to: descriptor, from: batch.templates)
     }
 
     /// Returns the mode of a new file: rw-rw-rw- restricted by the caller's umask, or by the service's if the caller's
@@ -334,7 +342,9 @@ struct Publisher: Sendable {
     }
 
     /// Copies the file into the destination's directory under a hidden name, so that it can be renamed.
-    private func copyAcross(_ job: Job, _ publication: Publication) throws(TransferFailure) -> Prepared {
+    private func copyAcross(
+        _ job: Job, _ publication: Publication, _ batch: Batch
+    ) throws(TransferFailure) -> Prepared {
         var publication = publication
         let directory = (publication.to as NSString).deletingLastPathComponent
         let isKept = publication.failure != nil || job.record.request.destination == nil
@@ -353,7 +363,7 @@ struct Publisher: Sendable {
             throw failure
         }
         do throws(TransferFailure) {
-            if try dress(copy, job.record, publication) == .ownFile {
+            if try dress(copy, job.record, publication, batch) == .ownFile {
                 unlink(publication.from)
                 publication.from = original
                 publication.isInPlace = true
