@@ -43,16 +43,22 @@ struct Service: Sendable {
         unreadable: (UnreadableTask) -> Void = { _ in },
         _ body: (TaskStatus) async throws -> Void
     ) async throws {
-        var next = after
-        repeat {
-            let page = try await fetch(.tasks(filter, after: next))
+        var next: TaskPage? = try await fetch(.tasks(filter, after: after))
+        while let page = next {
+            // The service prepares the next page while this one is handled.
+            async let following = self.page(filter, after: page.next)
             for task in page.unreadable ?? [] { unreadable(task) }
             for task in page.tasks {
                 if let last, task.id > last { return }
                 try await body(task)
             }
-            next = page.next
-        } while next != nil
+            next = try await following
+        }
+    }
+
+    private func page(_ filter: TaskFilter, after task: TaskID?) async throws -> TaskPage? {
+        guard let task else { return nil }
+        return try await fetch(.tasks(filter, after: task))
     }
 }
 
