@@ -168,7 +168,7 @@ let package = Package(
         // What apps link. A background configuration cannot be made without the base class's deprecated initialiser.
         .target(
             name: "Nightshift",
-            dependencies: ["NightshiftAPI", "NightshiftClient", "FoundationSessions", "CNightshift"],
+            dependencies: ["NightshiftAPI", "Executors", "NightshiftClient", "FoundationSessions", "CNightshift"],
             swiftSettings: strict + [.treatWarning("DeprecatedDeclaration", as: .warning)]),
         .target(name: "NightshiftUIKit", dependencies: ["Nightshift"], swiftSettings: strict),
         .target(name: "NightshiftBackgroundTasks", dependencies: ["Nightshift"], swiftSettings: strict),

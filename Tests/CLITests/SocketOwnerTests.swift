@@ -60,8 +60,10 @@ import Testing
             try await Task.detached { try client.wait(for: .enqueue(enqueueing)) }.value
         }
         let reader = Watched(false)
-        let events = EventReader(client: client, source: .events(progress: true), queue: DispatchQueue(label: "test")) {
-            _ in
+        let queue = DispatchQueue(label: "test")
+        let events = EventReader(
+            client: client, source: .events(progress: true), addToQueue: { queue.async(execute: $0) }
+        ) { _ in
         } onEnd: { _ in
             reader.update { $0 = true }
         }

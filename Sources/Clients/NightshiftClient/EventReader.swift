@@ -1,4 +1,3 @@
-package import Dispatch
 import Foundation
 package import NightshiftAPI
 import NightshiftCurl
@@ -22,12 +21,14 @@ package final class EventReader: Sendable {
     /// Connects immediately.
     ///
     /// - Parameters:
-    ///   - queue: A serial queue on which both closures are called. `onEnd` is called last and exactly once.
+    ///   - addToQueue: A function that adds a call to a serial queue. Both closures are called on this queue, and
+    ///     `onEnd` is called last and exactly once.
     package init(
-        client: ServiceClient, source: EventSource, queue: DispatchQueue,
+        client: ServiceClient, source: EventSource,
+        addToQueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         onEvent: @escaping @Sendable (ServerSentEvent) -> Void, onEnd: @escaping @Sendable (End) -> Void
     ) {
-        core = Core(queue: queue, onEvent: onEvent, onEnd: onEnd)
+        core = Core(addToQueue: addToQueue, onEvent: onEvent, onEnd: onEnd)
         core.begin(client.request(source, lastEventID: 0))
     }
 
@@ -48,7 +49,7 @@ package final class EventReader: Sendable {
 /// The state of the reader. The exchange retains this object until the exchange has ended, so that the reader itself
 /// can be released earlier.
 private final class Core: CurlDelegate {
-    private let queue: DispatchQueue
+    private let addToQueue: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let onEvent: @Sendable (ServerSentEvent) -> Void
     private let onEnd: @Sendable (EventReader.End) -> Void
     private let state = Mutex(State())
@@ -65,10 +66,11 @@ private final class Core: CurlDelegate {
     }
 
     init(
-        queue: DispatchQueue, onEvent: @escaping @Sendable (ServerSentEvent) -> Void,
+        addToQueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+        onEvent: @escaping @Sendable (ServerSentEvent) -> Void,
         onEnd: @escaping @Sendable (EventReader.End) -> Void
     ) {
-        self.queue = queue
+        self.addToQueue = addToQueue
         self.onEvent = onEvent
         self.onEnd = onEnd
     }
@@ -108,7 +110,7 @@ private final class Core: CurlDelegate {
         }
         guard let events else { return .pause }
         for event in events {
-            queue.async { [self] in
+            addToQueue { [self] in
                 if !state.withLock(\.isCancelled) { onEvent(event) }
                 eventHandled()
             }
@@ -140,6 +142,6 @@ private final class Core: CurlDelegate {
                         type: "about:blank", title: "The service did not send events (HTTP \(head.status))",
                         status: head.status))
         }
-        queue.async { [onEnd] in onEnd(result) }
+        addToQueue { [onEnd] in onEnd(result) }
     }
 }

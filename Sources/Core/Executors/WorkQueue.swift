@@ -36,6 +36,17 @@ package final class WorkQueue: Sendable {
         if starts { WorkerThreads.shared.run { self.drain() } }
     }
 
+    /// Adds work after a pause. Without a pause, the work is added immediately.
+    package func add(after pause: Duration, _ body: @escaping @Sendable () -> Void) {
+        guard pause > .zero else { return add(body) }
+        EventThread.shared.add(after: pause) { self.add(body) }
+    }
+
+    /// Runs work that belongs to no queue, after a pause.
+    package static func start(after pause: Duration = .zero, _ body: @escaping @Sendable () -> Void) {
+        WorkQueue().add(after: pause, body)
+    }
+
     /// Adds work, and returns its result.
     package func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in

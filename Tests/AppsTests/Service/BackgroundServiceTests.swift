@@ -174,7 +174,7 @@ import Testing
     {
         let scene = try await ServiceScene(keys: "X-Nightshift-BackgroundPolicy=contiguous")
         let (process, reader) = try await launch(scene)
-        #expect(scene.fronts.read { $0 } == [ServiceScene.app])
+        try await scene.fronts.wait(for: "the event") { $0 == [ServiceScene.app] }
         try await begin(scene, process, 1, "upload")
         #expect(scene.activities.read { $0.last?.holders ?? [] } == [])
         try await leave(scene, process, reader)

@@ -1,4 +1,5 @@
 import Dispatch
+import Executors
 public import Foundation
 import NightshiftAPI
 
@@ -74,7 +75,7 @@ import NightshiftAPI
         // Commands that arrive before the delegate is notified of the launch are queued on the main thread, after this
         // function.
         connection.commands.setReceiver(self)
-        DispatchQueue.global().async { [connection] in
+        WorkQueue.start { [connection] in
             _ = try? connection.openChannel(until: .now + Self.launchTimeout)
         }
         let isBackgroundLaunch = environment["NIGHTSHIFT_LAUNCH"] == "background"
@@ -165,7 +166,7 @@ extension Application: nonisolated CommandReceiver {
             // A running process cannot enter these states.
             case .suspended, .notRunning: break
             }
-            DispatchQueue.global().async(execute: done)
+            WorkQueue.start(done)
         }
     }
 
@@ -179,7 +180,7 @@ extension Application: nonisolated CommandReceiver {
             } else {
                 application.complete(session, completion)
             }
-            DispatchQueue.global().async(execute: told)
+            WorkQueue.start(told)
         }
     }
 
@@ -202,7 +203,7 @@ extension Application: nonisolated CommandReceiver {
         onMain { application in
             application.delegate?.applicationWillTerminate(application)
             application.post(Application.willTerminateNotification)
-            DispatchQueue.global().async(execute: done)
+            WorkQueue.start(done)
         }
     }
 }

@@ -1,4 +1,5 @@
 import Dispatch
+import Executors
 import Foundation
 import NightshiftAPI
 import NightshiftClient
@@ -10,7 +11,7 @@ import Synchronization
 /// A task begins when the service's answer arrives. The service does not suspend the process after that answer. The end
 /// of a task is reported asynchronously, in the order of the calls.
 final class BackgroundTaskHandler: Sendable {
-    private let queue = DispatchQueue(label: "nightshift.background-tasks")
+    private let queue = WorkQueue()
     private let state = Mutex(State())
 
     private struct State {
@@ -119,7 +120,7 @@ final class BackgroundTaskHandler: Sendable {
                 // The service counts ended tasks towards the limit until their ends have been reported. Pending reports
                 // are therefore sent before the request is repeated.
                 let isTold = DispatchSemaphore(value: 0)
-                queue.async { isTold.signal() }
+                queue.add { isTold.signal() }
                 _ = isTold.wait(timeout: .now() + Self.answerTimeout)
                 return .granted(try send())
             }
@@ -175,7 +176,7 @@ final class BackgroundTaskHandler: Sendable {
     }
 
     private func tellLater() {
-        queue.async { [self] in tell() }
+        queue.add { [self] in tell() }
     }
 
     private func tell() {

@@ -1,4 +1,4 @@
-import Dispatch
+import Executors
 import Foundation
 import NightshiftAPI
 import NightshiftClient
@@ -44,7 +44,7 @@ protocol CommandReceiver: AnyObject, Sendable {
 
 /// An object that handles each command of the service once, and acknowledges it when it is done.
 final class CommandHandler: Sendable {
-    private let queue = DispatchQueue(label: "nightshift.commands")
+    private let queue = WorkQueue()
     private let state = Mutex(State())
 
     private struct State {
@@ -183,7 +183,7 @@ final class CommandHandler: Sendable {
                 if newState == .background { handOver() }
                 finish(command)
             }
-            if let receiver { receiver.enter(newState, done: done) } else { queue.async(execute: done) }
+            if let receiver { receiver.enter(newState, done: done) } else { queue.add(done) }
         case .handleEvents:
             handleEvents(command)
         case .handleWake:
@@ -194,7 +194,7 @@ final class CommandHandler: Sendable {
         case .snapshot:
             guard let receiver else { return finish(command) }
             receiver.takeSnapshot { [self] data in
-                queue.async { [self] in
+                queue.add { [self] in
                     if let data { _ = notifyService(.putSnapshot(data)) }
                     finish(command)
                 }
@@ -217,9 +217,9 @@ final class CommandHandler: Sendable {
                 finish(command)
                 // The process exits after the acknowledgement was sent, because both run on this queue. `exit` runs the
                 // remaining `atexit` handlers.
-                queue.async { exit(EXIT_SUCCESS) }
+                queue.add { exit(EXIT_SUCCESS) }
             }
-            if let receiver { receiver.willTerminate(done: done) } else { queue.async(execute: done) }
+            if let receiver { receiver.willTerminate(done: done) } else { queue.add(done) }
         }
     }
 
@@ -331,7 +331,7 @@ final class CommandHandler: Sendable {
                 state.known[index].finishes += 1
             }
         }
-        queue.async { [self] in acknowledge(command) }
+        queue.add { [self] in acknowledge(command) }
     }
 
     /// Acknowledges a finished command. This method runs on ``queue``.
@@ -357,7 +357,7 @@ final class CommandHandler: Sendable {
     /// Reports that the app entered the foreground or the background.
     func report(_ newState: AppState) {
         state.withLock { $0.unreported = newState }
-        queue.async { [self] in
+        queue.add { [self] in
             if newState == .background { handOver() }
             tell(newState)
         }
@@ -373,7 +373,7 @@ final class CommandHandler: Sendable {
     /// Sends the unsent acknowledgements and the unreported state when the service can be reached, for the first time
     /// or again.
     func onReconnect() {
-        queue.async { [self] in
+        queue.add { [self] in
             let (untold, unreported) = state.withLock { ($0.known.filter(\.isUntold), $0.unreported) }
             for entry in untold { acknowledge(entry.command) }
             if let unreported { tell(unreported) }

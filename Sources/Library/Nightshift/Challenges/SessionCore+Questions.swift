@@ -1,3 +1,4 @@
+import Executors
 import Foundation
 import FoundationNetworking
 import NightshiftAPI
@@ -75,7 +76,7 @@ extension SessionCore {
     }
 
     private func answer(_ answer: MessageAnswer) {
-        requests.async { [self] in
+        requests.add { [self] in
             do {
                 try connection.notify(.answer(answer, inSession: identifier), timeout: Self.requestTimeout)
             } catch let problem as Problem where problem.isAboutContent && answer.disposition != .cancel {

@@ -1,4 +1,5 @@
 import Dispatch
+import Executors
 import Foundation
 package import NightshiftAPI
 import NightshiftClient
@@ -33,7 +34,7 @@ package final class ServiceConnection: Sendable {
     let presenter = NotificationPresenter()
     private let launcher: ServiceLauncher
     private let channelSource: EventSource
-    private let queue = DispatchQueue(label: "nightshift.channel")
+    private let queue = WorkQueue()
     private let state = Mutex(State())
 
     private struct State: Sendable {
@@ -180,7 +181,7 @@ package final class ServiceConnection: Sendable {
     /// channel may open much later.
     private func check(_ hello: ProcessHello, after pause: Duration) {
         // The check does not run on the channel's queue, so that the queue can still handle events of the channel.
-        DispatchQueue.global().async(after: pause) { [weak self] in
+        WorkQueue.start(after: pause) { [weak self] in
             guard let self, state.withLock({ $0.machine.isOpen(hello) }) else { return }
             do {
                 _ = try client.on(hello.channel).wait(for: .status, within: Self.lookTimeout)
@@ -224,7 +225,7 @@ package final class ServiceConnection: Sendable {
     private func execute(_ actions: [ChannelAction]) {
         for action in actions {
             switch action {
-            case .connect(let attempt, let pause): queue.async(after: pause) { [self] in connect(attempt) }
+            case .connect(let attempt, let pause): queue.add(after: pause) { [self] in connect(attempt) }
             case .stopReading(let attempt):
                 state.withLock { $0.reader?.attempt == attempt ? $0.reader?.stream : nil }?.cancel()
             case .resume(let numbers):
@@ -299,7 +300,8 @@ package final class ServiceConnection: Sendable {
             return ended(attempt, trouble: (error as? ServiceUnusable)?.message ?? "\(error)")
         }
         guard state.withLock({ $0.machine.isDue(attempt) }) else { return }
-        let reader = EventReader(client: client, source: channelSource, queue: queue) { [weak self] event in
+        let reader = EventReader(client: client, source: channelSource, addToQueue: { [queue] in queue.add($0) }) {
+            [weak self] event in
             self?.receive(event)
         } onEnd: { [weak self] end in
             if case .refused(let problem) = end {

@@ -1,3 +1,4 @@
+import Executors
 import Foundation
 import FoundationNetworking
 import Synchronization
@@ -48,7 +49,7 @@ extension SessionCore {
 
     /// Ends a data task that is not being loaded.
     private func end(_ task: BackgroundDataTask, error: URLError) {
-        events.async { [self] in
+        events.add { [self] in
             guard state.withLock({ $0.dataTasks[task.taskIdentifier] != nil }) else { return }
             ended(task, error: error)
         }

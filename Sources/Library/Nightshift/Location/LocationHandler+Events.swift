@@ -1,4 +1,5 @@
 import Dispatch
+import Executors
 import NightshiftAPI
 import Synchronization
 
@@ -33,7 +34,7 @@ extension LocationHandler {
             let (number, superseded) = hold(event, done)
             superseded?(false)
             let timeout = (limit ?? Self.usualLimit) / 2
-            DispatchQueue.global().asyncAfter(deadline: .now() + timeout) { [self] in giveUp(number) }
+            WorkQueue.start(after: .seconds(timeout)) { [self] in giveUp(number) }
         }
     }
 

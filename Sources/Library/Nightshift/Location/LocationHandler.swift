@@ -1,4 +1,5 @@
 import Dispatch
+import Executors
 import NightshiftAPI
 import NightshiftClient
 import Synchronization
@@ -8,10 +9,10 @@ import Synchronization
 ///
 /// Requests are sent asynchronously, one after the other. Delegates are called on the main queue.
 final class LocationHandler: Sendable {
-    private let queue = DispatchQueue(label: "nightshift.location")
+    private let queue = WorkQueue()
     /// The queue for permission requests. These requests have their own queue, because the service may not respond
     /// before the user has answered.
-    private let authorizationQueue = DispatchQueue(label: "nightshift.location.authorization")
+    private let authorizationQueue = WorkQueue()
     let state = Mutex(State())
 
     struct State: Sendable {
@@ -65,7 +66,7 @@ final class LocationHandler: Sendable {
 
     func add(_ manager: CLLocationManager) {
         state.withLock { $0.managers.append(WeakManager(manager: manager)) }
-        queue.async { [self] in
+        queue.add { [self] in
             _ = current()
             settle()
         }
@@ -101,7 +102,7 @@ final class LocationHandler: Sendable {
             return !state.isAskingAgain
         }
         guard isDue else { return }
-        queue.async { [self] in
+        queue.add { [self] in
             state.withLock { $0.isAskingAgain = false }
             ask()
             settle()
@@ -144,12 +145,12 @@ final class LocationHandler: Sendable {
             return !state.managers.isEmpty || !state.book.wishes.isEmpty
         }
         guard isUsed else { return }
-        queue.async { [self] in
+        queue.add { [self] in
             tellWishes()
             ask()
             settle()
         }
-        authorizationQueue.async { [self] in tellAuthorization() }
+        authorizationQueue.add { [self] in tellAuthorization() }
         for request in managers.flatMap(\.placeRequests) { request.onReconnect() }
     }
 
@@ -204,7 +205,7 @@ final class LocationHandler: Sendable {
             return state.connection
         }
         connection?.wake()
-        queue.async { [self] in tellWishes() }
+        queue.add { [self] in tellWishes() }
     }
 
     /// Sends the pending requests. This method runs on ``queue``. Requests that cannot be sent now are sent on the next
@@ -298,7 +299,7 @@ final class LocationHandler: Sendable {
     /// Asks the user for a permission, if the user can still grant it.
     func requestAuthorization(_ permission: LocationPermission) {
         guard state.withLock(\.book).isOpen(to: permission) else { return }
-        authorizationQueue.async { [self] in
+        authorizationQueue.add { [self] in
             guard current().isOpen(to: permission) else { return }
             let connection = state.withLock { state in
                 state.authorization = permission
@@ -326,7 +327,7 @@ final class LocationHandler: Sendable {
             return
         }
         state.withLock { $0.authorization = nil }
-        queue.async { [self] in
+        queue.add { [self] in
             ask()
             settle()
         }
@@ -336,7 +337,7 @@ final class LocationHandler: Sendable {
 
     /// Notifies one manager's delegate whether the device is inside or outside a region.
     func requestState(of region: CLRegion, for manager: CLLocationManager) {
-        queue.async { [self] in determineState(of: region, for: manager, Self.statePauses[...]) }
+        queue.add { [self] in determineState(of: region, for: manager, Self.statePauses[...]) }
     }
 
     private func determineState(of region: CLRegion, for manager: CLLocationManager, _ pauses: ArraySlice<Double>) {
@@ -347,7 +348,7 @@ final class LocationHandler: Sendable {
         let found = monitored?.state ?? region.monitored?.state(at: book.place) ?? .unknown
         // The first location fix for a new region has not arrived yet.
         if isAnswered, found == .unknown, monitored != nil, book.isMonitoring, let pause = pauses.first {
-            queue.asyncAfter(deadline: .now() + pause) { [self] in
+            queue.add(after: .seconds(pause)) { [self] in
                 determineState(of: region, for: manager, pauses.dropFirst())
             }
             return

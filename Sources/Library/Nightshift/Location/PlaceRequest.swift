@@ -1,4 +1,5 @@
 import Dispatch
+import Executors
 import Foundation
 import NightshiftAPI
 import NightshiftClient
@@ -12,7 +13,7 @@ final class PlaceRequest: Sendable {
     private let wanted: LocationUpdateRequest
     private let connection: ServiceConnection
     /// A serial queue whose work may wait for the service.
-    private let queue: DispatchQueue
+    private let queue: WorkQueue
     private let answer: @Sendable (PlaceRequest, LocationUpdate) -> Void
     private let state = Mutex(State())
 
@@ -30,7 +31,7 @@ final class PlaceRequest: Sendable {
     /// - Parameter answer: A closure that is called on the main queue. If the request is for one location, the closure
     ///   is called once.
     init(
-        _ wanted: LocationUpdateRequest, _ connection: ServiceConnection, _ queue: DispatchQueue,
+        _ wanted: LocationUpdateRequest, _ connection: ServiceConnection, _ queue: WorkQueue,
         answer: @escaping @Sendable (PlaceRequest, LocationUpdate) -> Void
     ) {
         self.wanted = wanted
@@ -41,7 +42,7 @@ final class PlaceRequest: Sendable {
 
     func start() {
         connection.wake()
-        queue.async { [self] in open() }
+        queue.add { [self] in open() }
     }
 
     /// Cancels the request. If you call this method on the main queue, no response is delivered afterwards.
@@ -55,7 +56,7 @@ final class PlaceRequest: Sendable {
 
     /// Opens the stream when the service can be reached, for the first time or again.
     func onReconnect() {
-        queue.async { [self] in open() }
+        queue.add { [self] in open() }
     }
 
     /// Opens the stream. This method runs on ``queue``.
@@ -72,7 +73,8 @@ final class PlaceRequest: Sendable {
             return
         }
         let reader = EventReader(
-            client: connection.client.on(hello.channel), source: .locationUpdates(wanted), queue: .main
+            client: connection.client.on(hello.channel), source: .locationUpdates(wanted),
+            addToQueue: { DispatchQueue.main.async(execute: $0) }
         ) { [weak self] event in
             self?.receive(event)
         } onEnd: { [weak self] end in
@@ -106,7 +108,7 @@ final class PlaceRequest: Sendable {
         if case .refused(let problem) = end, !problem.isPassing {
             return self.end(problem.status == 403 ? .denied : .unknown)
         }
-        queue.async(after: pause) { [weak self] in self?.open() }
+        queue.add(after: pause) { [weak self] in self?.open() }
     }
 
     /// Ends the request with a failure. This method must be called on the main queue.

@@ -1,4 +1,4 @@
-import Dispatch
+import Executors
 import Foundation
 import NightshiftAPI
 import NightshiftClient
@@ -7,7 +7,7 @@ import Synchronization
 /// An object that registers the app for remote notifications with the service, and stores the token that the service
 /// issues.
 final class PushHandler: Sendable {
-    private let queue = DispatchQueue(label: "nightshift.push")
+    private let queue = WorkQueue()
     private let state = Mutex(State())
 
     private struct State {
@@ -71,7 +71,7 @@ final class PushHandler: Sendable {
     }
 
     private func sendLater() {
-        queue.async { [self] in
+        queue.add { [self] in
             let (connection, wish, isUnregistered) = state.withLock { ($0.connection, $0.wish, $0.isUnregistered) }
             guard let connection, let wish, wish == .registered || !isUnregistered else { return }
             connection.wake()

@@ -1,4 +1,5 @@
 import Dispatch
+import Executors
 import Foundation
 import NightshiftAPI
 import NightshiftClient
@@ -7,7 +8,7 @@ import Synchronization
 /// An object that sends the app's fetch interval to the service, and stores the refresh availability that the service
 /// reports.
 final class RefreshHandler: Sendable {
-    private let queue = DispatchQueue(label: "nightshift.refresh")
+    private let queue = WorkQueue()
     private let state = Mutex(State())
 
     private struct State {
@@ -48,7 +49,7 @@ final class RefreshHandler: Sendable {
     }
 
     private func reportLater() {
-        queue.async { [self] in
+        queue.add { [self] in
             let (connection, interval) = state.withLock { ($0.connection, $0.interval) }
             guard let connection, let interval else { return }
             // If sending fails, the interval is sent on the next channel.

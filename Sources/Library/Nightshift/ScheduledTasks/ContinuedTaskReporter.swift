@@ -1,4 +1,4 @@
-import Dispatch
+import Executors
 import Foundation
 import NightshiftAPI
 import NightshiftClient
@@ -10,7 +10,7 @@ final class ContinuedTaskReporter: Sendable {
     /// The progress of the task. Other objects retain the progress object only briefly.
     let progress: ObservedProgress
     private let identifier: String
-    private let queue = DispatchQueue(label: "nightshift.continued-task")
+    private let queue = WorkQueue()
     private let state: Mutex<State>
 
     private struct State {
@@ -70,7 +70,7 @@ final class ContinuedTaskReporter: Sendable {
             return state.lastReport.map { max(.zero, Self.interval - (.now - $0)) } ?? .zero
         }
         guard let pause else { return }
-        queue.async(after: pause) { [weak self] in self?.report() }
+        queue.add(after: pause) { [weak self] in self?.report() }
     }
 
     private func report() {

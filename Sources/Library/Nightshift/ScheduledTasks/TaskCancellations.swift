@@ -1,4 +1,4 @@
-import Dispatch
+import Executors
 import Foundation
 import NightshiftAPI
 import NightshiftClient
@@ -7,7 +7,7 @@ import Synchronization
 /// A queue of cancellations of requests for scheduled tasks. The cancellations are sent in the order of the calls. If
 /// the service cannot be reached, they are sent when the service is back, before any other request about tasks.
 final class TaskCancellations: Sendable {
-    private let queue = DispatchQueue(label: "nightshift.task-cancellations")
+    private let queue = WorkQueue()
     private let state = Mutex(State())
     /// A lock for sending. Only one thread sends at a time. Otherwise another thread's cancellation could cancel a
     /// request that was submitted after it.
@@ -33,7 +33,7 @@ final class TaskCancellations: Sendable {
 
     /// Sends the pending cancellations when the service can be reached, for the first time or again.
     func onReconnect() {
-        queue.async { [self] in try? send(within: RefreshHandler.timeout) }
+        queue.add { [self] in try? send(within: RefreshHandler.timeout) }
     }
 
     /// Sends the cancellations. Blocks for at most `timeout`, regardless of their number, and even if other threads

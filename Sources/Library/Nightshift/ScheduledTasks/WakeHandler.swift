@@ -1,4 +1,5 @@
 import Dispatch
+import Executors
 import Foundation
 import NightshiftAPI
 import Synchronization
@@ -196,7 +197,7 @@ final class WakeHandler: Sendable {
         }
         // This work does not run on a queue of the app, because the app's launch handler may still be running on that
         // queue.
-        DispatchQueue.global().async { [self] in
+        WorkQueue.start { [self] in
             for id in ids { expire(id, isApplication: isApplication) }
             done()
         }

@@ -1,3 +1,4 @@
+import Executors
 public import Foundation
 public import FoundationNetworking
 public import FoundationSessions
@@ -131,7 +132,7 @@ public final class BackgroundURLSession: RemoteURLSession, @unchecked Sendable {
     public override func flush(completionHandler: @escaping () -> Void) {
         // The handler is called once, on the delegate queue.
         nonisolated(unsafe) let handler = completionHandler
-        core.requests.async { [core] in
+        core.requests.add { [core] in
             core.handOver(until: .now + SessionCore.requestTimeout)
             core.onDelegateQueue { handler() }
         }

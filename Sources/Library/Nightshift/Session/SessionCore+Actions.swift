@@ -1,4 +1,5 @@
 import Dispatch
+import Executors
 import Foundation
 import FoundationNetworking
 import NightshiftAPI
@@ -17,35 +18,35 @@ extension SessionCore {
 
     func execute(_ action: SessionAction) {
         switch action {
-        case .attach(let attempt, let pause): requests.async(after: pause) { [self] in attach(attempt) }
-        case .catchUp(let attempt): requests.async { [self] in catchUp(attempt) }
+        case .attach(let attempt, let pause): requests.add(after: pause) { [self] in attach(attempt) }
+        case .catchUp(let attempt): requests.add { [self] in catchUp(attempt) }
         case .read: read()
         case .stopReading: stopReading()
         case .resume(let numbers): resume(numbers)
-        case .acknowledge: requests.async { [self] in sendAcknowledgements() }
-        case .sendUnsent(after: .zero): requests.async { [self] in sendUnsent() }
+        case .acknowledge: requests.add { [self] in sendAcknowledgements() }
+        case .sendUnsent(after: .zero): requests.add { [self] in sendUnsent() }
         case .sendUnsent(let pause):
-            requests.async(after: pause) { [self] in
+            requests.add(after: pause) { [self] in
                 state.withLock { $0.machine.sendingIsDue() }
                 sendUnsent()
             }
-        case .doWork(after: .zero): requests.async { [self] in doWork() }
+        case .doWork(after: .zero): requests.add { [self] in doWork() }
         case .doWork(let pause):
-            requests.async(after: pause) { [self] in
+            requests.add(after: pause) { [self] in
                 state.withLock { $0.machine.workIsDue() }
                 doWork()
             }
         case .giveUpWork(let numbers): for work in takeWork({ _ in numbers }) { work.giveUp(self) }
-        case .lookFor(let missing): requests.async { [self] in lookFor(missing) }
+        case .lookFor(let missing): requests.add { [self] in lookFor(missing) }
         case .fail(let numbers, let error):
             for number in numbers { if let task = task(number: number) { endHere(task.core, error: error) } }
         case .cancelDataTasks: for task in openDataTasks { task.cancel() }
         case .reportProgress: connection.commands.advanced(self)
-        case .endIfFinished: events.async { [self] in endIfFinished() }
+        case .endIfFinished: events.add { [self] in endIfFinished() }
         case .endRefused(let error):
             // The session ends after a pause. A caller that is creating a task at this time is notified of the task's
             // end first.
-            events.async(after: .seconds(1)) { [self] in apply { $0.machine.beginEnding(error) } }
+            events.add(after: .seconds(1)) { [self] in apply { $0.machine.beginEnding(error) } }
         case .sendLastMessage(let error): sendLastMessage(error)
         case .release: release()
         case .reportEnd: connection.commands.ended(self)
@@ -61,7 +62,7 @@ extension SessionCore {
     ///
     /// - Parameter orAway: Whether `body` is also called as soon as the service cannot be reached.
     func whenAttached(orAway: Bool, _ body: @escaping @Sendable () -> Void) {
-        let proceed: @Sendable () -> Void = { [waiting] in waiting.async(execute: body) }
+        let proceed: @Sendable () -> Void = { [waiting] in waiting.add(body) }
         let number = addWaiter(proceed) { $0.waitForAttachment(failsFast: orAway) }
         if number == nil { proceed() }
     }

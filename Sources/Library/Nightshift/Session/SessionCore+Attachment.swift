@@ -1,4 +1,5 @@
 import Dispatch
+import Executors
 import Foundation
 import FoundationNetworking
 import NightshiftAPI
@@ -104,7 +105,10 @@ extension SessionCore {
     }
 
     func read() {
-        let reader = EventReader(client: connection.client, source: .messages(inSession: identifier), queue: events) {
+        let reader = EventReader(
+            client: connection.client, source: .messages(inSession: identifier),
+            addToQueue: { [events] in events.add($0) }
+        ) {
             [weak self] event in
             self?.receive(event)
         } onEnd: { [weak self] end in

@@ -1,4 +1,5 @@
 import Dispatch
+import Executors
 import Foundation
 import FoundationNetworking
 import NightshiftAPI
@@ -56,7 +57,7 @@ extension SessionCore {
             return bringUpToDate(task, timeout: Self.resumeTimeout)
         }
         let isDone = DispatchSemaphore(value: 0)
-        copies.async { [self] in
+        copies.add { [self] in
             bringUpToDate(task, timeout: Self.copyTimeout)
             isDone.signal()
         }
@@ -65,12 +66,12 @@ extension SessionCore {
 
     /// Returns the queue for requests about the task. Uploads whose files are copied use their own queue, so that other
     /// tasks do not wait for the copies.
-    private func queue(for task: TaskCore) -> DispatchQueue {
+    private func queue(for task: TaskCore) -> WorkQueue {
         task.hasOpenSource ? copies : requests
     }
 
     func bringUpToDateLater(_ task: TaskCore) {
-        queue(for: task).async { [self] in bringUpToDate(task, timeout: Self.requestTimeout) }
+        queue(for: task).add { [self] in bringUpToDate(task, timeout: Self.requestTimeout) }
     }
 
     /// Reports the task's state to the service. If another thread is already doing so for this task, waits for it, for
@@ -153,7 +154,7 @@ extension SessionCore {
 
     /// Ends a task that the service does not have.
     func endHere(_ task: TaskCore, error: URLError) {
-        events.async { [self] in
+        events.add { [self] in
             let ending = state.withLock { state in
                 state.machine.end(task.identifier) ? state.tasks[task.identifier] : nil
             }
@@ -193,7 +194,7 @@ extension SessionCore {
                 endHere(task.core, error: error)
             } else if task.core.hasOpenSource {
                 sent(number)
-                copies.async { [self] in handOverCopied(task.core) }
+                copies.add { [self] in handOverCopied(task.core) }
                 continue
             } else if !isTold(task.core, timeout: Self.requestTimeout) {
                 postpone(task.core)
@@ -235,7 +236,7 @@ extension SessionCore {
         let left = deadline - .now
         guard !tasks.isEmpty, left > .zero else { return }
         let isDone = DispatchSemaphore(value: 0)
-        copies.async { [self] in
+        copies.add { [self] in
             // This is a quick check for a task that another thread has already sent.
             for task in tasks { handOverCopied(task) }
             isDone.signal()
@@ -253,7 +254,7 @@ extension SessionCore {
     func cancel(
         _ task: TaskCore, producingResumeData: Bool, _ completion: @escaping @Sendable (Data?) -> Void
     ) {
-        queue(for: task).async { [self] in
+        queue(for: task).add { [self] in
             do {
                 guard let id = try idToCancel(task) else {
                     let (url, unused) = task.state.withLock { ($0.originalRequest?.url, $0.resumeData) }
@@ -309,7 +310,7 @@ extension SessionCore {
     /// Sends the app's changes of a task to the service, if the service has the task.
     func tellChanges(of task: TaskCore) {
         guard task.state.withLock(\.handover.nextChange) != nil else { return }
-        requests.async { [self] in
+        requests.add { [self] in
             guard let (id, change) = task.state.withLock(\.handover.nextChange) else { return }
             do {
                 try connection.notify(.changeTask(id, change), hasty: true, timeout: Self.requestTimeout)

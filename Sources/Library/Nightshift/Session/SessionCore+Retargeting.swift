@@ -1,3 +1,4 @@
+import Executors
 import Foundation
 import FoundationNetworking
 import NightshiftAPI
@@ -8,7 +9,7 @@ import Synchronization
 extension SessionCore {
     func retarget(_ task: TaskCore, to request: URLRequest) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            requests.async { [self] in
+            requests.add { [self] in
                 continuation.resume(with: Result { try replaceRequest(of: task, by: request) })
             }
         }

@@ -1,4 +1,5 @@
 import Dispatch
+import Executors
 import Foundation
 import FoundationNetworking
 import NightshiftAPI
@@ -14,13 +15,13 @@ final class SessionCore: Sendable {
     let configuration: BackgroundConfiguration
     let connection: ServiceConnection
     let delegateQueue: OperationQueue
-    let requests: DispatchQueue
-    let events: DispatchQueue
+    let requests: WorkQueue
+    let events: WorkQueue
     /// The queue for sending uploads whose files the service copies meanwhile.
-    let copies = DispatchQueue(label: "nightshift.session.copies")
+    let copies = WorkQueue()
     /// The queue for callers that wait for the service's answer. It is separate, so that these callers do not take
     /// threads from the app's own queues.
-    let waiting = DispatchQueue(label: "nightshift.session.waiting")
+    let waiting = WorkQueue()
     let state: Mutex<State>
     /// The folder for files that are handed to the app. Nil until the service has sent its name for the session.
     let folder = Mutex<DeliveryFolder?>(nil)
@@ -75,8 +76,8 @@ final class SessionCore: Sendable {
         self.configuration = configuration
         self.connection = connection
         self.delegateQueue = delegateQueue
-        requests = DispatchQueue(label: "nightshift.session.requests")
-        events = DispatchQueue(label: "nightshift.session.events")
+        requests = WorkQueue()
+        events = WorkQueue()
         state = Mutex(State(delegate: delegate))
     }
 
@@ -153,6 +154,6 @@ private final class DelegateCall: Sendable {
 
     deinit {
         // The call is added from another thread, because the operation queue may be in the middle of an operation here.
-        if !hasBegun.load(ordering: .relaxed) { DispatchQueue.global().async(execute: again) }
+        if !hasBegun.load(ordering: .relaxed) { WorkQueue.start(again) }
     }
 }

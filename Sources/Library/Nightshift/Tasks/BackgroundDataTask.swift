@@ -1,4 +1,4 @@
-import Dispatch
+import Executors
 public import Foundation
 public import FoundationNetworking
 import Synchronization
@@ -14,7 +14,7 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
     let session: SessionCore
     private let identifier: Int
     private let ownProgress = Progress(totalUnitCount: -1)
-    private static let following = DispatchQueue(label: "nightshift.data-tasks.progress")
+    private static let following = WorkQueue()
     let content: Mutex<Content>
     /// A lock that serialises the calls to FoundationNetworking's task.
     private let turn = Mutex(())
@@ -49,7 +49,7 @@ public final class BackgroundDataTask: URLSessionDataTask, @unchecked Sendable {
     /// Suspends or resumes the task to match its progress object. The serial queue keeps the calls to
     /// FoundationNetworking in order.
     private func followProgress() {
-        Self.following.async { [self] in
+        Self.following.add { [self] in
             apply(content.withLock { $0.control.follow(isPaused: ownProgress.isPaused) })
         }
     }

@@ -1,4 +1,4 @@
-import Dispatch
+import Executors
 import Foundation
 import NightshiftAPI
 import NightshiftClient
@@ -30,10 +30,10 @@ final class NotificationHandler: Sendable {
         case delivered
     }
 
-    private let queue = DispatchQueue(label: "nightshift.notifications")
+    private let queue = WorkQueue()
     /// The queue for requests that wait for the user. It is a separate queue, so that other requests do not wait for
     /// the user too.
-    private let questions = DispatchQueue(label: "nightshift.notification-questions")
+    private let questions = WorkQueue()
     private let state = Mutex(State())
 
     private struct State {
@@ -81,7 +81,7 @@ final class NotificationHandler: Sendable {
                     number: state.lastNumber, change: change, date: .now,
                     completions: superseded.flatMap(\.completions) + [completion]))
         }
-        queue.async { [self] in
+        queue.add { [self] in
             state.withLock(\.connection)?.wake()
             try? send()
         }
@@ -107,7 +107,7 @@ final class NotificationHandler: Sendable {
     /// Sends the unsent changes when the service can be reached, for the first time or again.
     func onReconnect() {
         guard state.withLock({ !$0.unsent.isEmpty }) else { return }
-        queue.async { [self] in try? send() }
+        queue.add { [self] in try? send() }
     }
 
     /// Sends the unsent changes. Runs on ``queue``.
@@ -186,7 +186,7 @@ final class NotificationHandler: Sendable {
     /// - Parameter completion: A closure that is called on any thread with the notifications. It gets nil if the
     ///   service cannot be reached.
     func read(_ completion: @escaping @Sendable (ProcessNotifications?) -> Void) {
-        queue.async { [self] in
+        queue.add { [self] in
             guard let connection = state.withLock(\.connection) else { return completion(nil) }
             completion(
                 connection.patiently {
@@ -203,7 +203,7 @@ final class NotificationHandler: Sendable {
     func requestAuthorization(
         isProvisional: Bool, completion: @escaping @Sendable (Bool, UNError?) -> Void
     ) {
-        questions.async { [self] in
+        questions.add { [self] in
             guard let connection = state.withLock(\.connection) else {
                 return completion(false, UNError(.notificationsNotAllowed, "The app is terminating."))
             }
