@@ -60,9 +60,8 @@ import Testing
             try await Task.detached { try client.wait(for: .enqueue(enqueueing)) }.value
         }
         let reader = Watched(false)
-        let queue = DispatchQueue(label: "test")
         let events = EventReader(
-            client: client, source: .events(progress: true), addToQueue: { queue.async(execute: $0) }
+            client: client, source: .events(progress: true), queue: DispatchQueue(label: "test")
         ) { _ in
         } onEnd: { _ in
             reader.update { $0 = true }

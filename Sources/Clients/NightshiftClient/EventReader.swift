@@ -1,7 +1,20 @@
+package import Dispatch
 import Foundation
 package import NightshiftAPI
 import NightshiftCurl
 import Synchronization
+
+/// A serial queue of calls.
+package protocol CallQueue: Sendable {
+    /// Adds a call, and returns immediately.
+    func add(_ body: @escaping @Sendable () -> Void)
+}
+
+extension DispatchQueue: CallQueue {
+    package func add(_ body: @escaping @Sendable () -> Void) {
+        async(execute: body)
+    }
+}
 
 /// A reader of one event stream of the service. It passes each event to a serial queue.
 ///
@@ -21,14 +34,13 @@ package final class EventReader: Sendable {
     /// Connects immediately.
     ///
     /// - Parameters:
-    ///   - addToQueue: A function that adds a call to a serial queue. Both closures are called on this queue, and
-    ///     `onEnd` is called last and exactly once.
+    ///   - queue: A serial queue on which both closures are called. `onEnd` is called last and exactly once.
     package init(
         client: ServiceClient, source: EventSource,
-        addToQueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+        queue: any CallQueue,
         onEvent: @escaping @Sendable (ServerSentEvent) -> Void, onEnd: @escaping @Sendable (End) -> Void
     ) {
-        core = Core(addToQueue: addToQueue, onEvent: onEvent, onEnd: onEnd)
+        core = Core(queue: queue, onEvent: onEvent, onEnd: onEnd)
         core.begin(client.request(source, lastEventID: 0))
     }
 
@@ -49,7 +61,7 @@ package final class EventReader: Sendable {
 /// The state of the reader. The exchange retains this object until the exchange has ended, so that the reader itself
 /// can be released earlier.
 private final class Core: CurlDelegate {
-    private let addToQueue: @Sendable (@escaping @Sendable () -> Void) -> Void
+    private let queue: any CallQueue
     private let onEvent: @Sendable (ServerSentEvent) -> Void
     private let onEnd: @Sendable (EventReader.End) -> Void
     private let state = Mutex(State())
@@ -66,11 +78,11 @@ private final class Core: CurlDelegate {
     }
 
     init(
-        addToQueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+        queue: any CallQueue,
         onEvent: @escaping @Sendable (ServerSentEvent) -> Void,
         onEnd: @escaping @Sendable (EventReader.End) -> Void
     ) {
-        self.addToQueue = addToQueue
+        self.queue = queue
         self.onEvent = onEvent
         self.onEnd = onEnd
     }
@@ -110,7 +122,7 @@ private final class Core: CurlDelegate {
         }
         guard let events else { return .pause }
         for event in events {
-            addToQueue { [self] in
+            queue.add { [self] in
                 if !state.withLock(\.isCancelled) { onEvent(event) }
                 eventHandled()
             }
@@ -142,6 +154,6 @@ private final class Core: CurlDelegate {
                         type: "about:blank", title: "The service did not send events (HTTP \(head.status))",
                         status: head.status))
         }
-        addToQueue { [onEnd] in onEnd(result) }
+        queue.add { [onEnd] in onEnd(result) }
     }
 }

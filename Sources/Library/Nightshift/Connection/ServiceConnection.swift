@@ -300,7 +300,7 @@ package final class ServiceConnection: Sendable {
             return ended(attempt, trouble: (error as? ServiceUnusable)?.message ?? "\(error)")
         }
         guard state.withLock({ $0.machine.isDue(attempt) }) else { return }
-        let reader = EventReader(client: client, source: channelSource, addToQueue: { [queue] in queue.add($0) }) {
+        let reader = EventReader(client: client, source: channelSource, queue: queue) {
             [weak self] event in
             self?.receive(event)
         } onEnd: { [weak self] end in

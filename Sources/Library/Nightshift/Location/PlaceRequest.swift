@@ -74,7 +74,7 @@ final class PlaceRequest: Sendable {
         }
         let reader = EventReader(
             client: connection.client.on(hello.channel), source: .locationUpdates(wanted),
-            addToQueue: { DispatchQueue.main.async(execute: $0) }
+            queue: DispatchQueue.main
         ) { [weak self] event in
             self?.receive(event)
         } onEnd: { [weak self] end in

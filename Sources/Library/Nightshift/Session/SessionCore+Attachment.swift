@@ -107,7 +107,7 @@ extension SessionCore {
     func read() {
         let reader = EventReader(
             client: connection.client, source: .messages(inSession: identifier),
-            addToQueue: { [events] in events.add($0) }
+            queue: events
         ) {
             [weak self] event in
             self?.receive(event)

@@ -1,0 +1,4 @@
+import Executors
+import NightshiftClient
+
+extension WorkQueue: CallQueue {}
