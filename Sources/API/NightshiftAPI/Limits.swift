@@ -82,6 +82,8 @@ package enum Limits {
     /// The maximum number of connections of a download. In measurements, more connections were never faster, and each
     /// connection uses memory at both ends.
     package static let connectionsPerTask = 32
+    /// The maximum number of connections to one host that a download of the command line uses by its own choice.
+    package static let connectionsOfOneDownload = 8
     /// The maximum number of fields of a form. A running upload may keep as many files open.
     package static let formFields = 100
     /// The maximum size in bytes of all names and texts of a form together.

@@ -46,6 +46,15 @@ import Transfers
         #expect(host.most(now: 150) == 5)
     }
 
+    @Test func `A host's useful number of connections expires, and is separate from its limit`() {
+        var host = HostConnections()
+        #expect(host.useful(now: 0) == nil && host.isOutdated(now: 0))
+        host.found(useful: 5, until: 100)
+        #expect(host.useful(now: 99) == 5 && host.most(now: 99) == nil && !host.isOutdated(now: 99))
+        host.found(useful: 2, until: 80)
+        #expect(host.useful(now: 79) == 2 && host.isOutdated(now: 80))
+    }
+
     @Test func `The number of connections follows the limits of the host and the task, and discretion`() {
         let six = SegmentLimits(connectionsPerHost: 6)
         #expect(six.inAll(sources: 1) == 6 && six.inAll(sources: 2) == 12 && six.inAll(sources: 100) == 32)

@@ -25,10 +25,27 @@ import Transfers
         return scheduler
     }
 
-    @Test func `A download begins with one connection`() {
+    @Test func `A large download begins with two connections`() {
         var scheduler = Self.scheduler()
-        #expect(scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1).isEmpty)
-        #expect(scheduler.segments.map(\.range) == [0..<64 << 20])
+        let actions = scheduler.adopt(position: 0, servedEnd: 64 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
+        #expect(actions.count == 1 && scheduler.segments.count == 2)
+        #expect(
+            scheduler.segments.first?.range.lowerBound == 0 && scheduler.segments.last?.range.upperBound == 64 << 20)
+    }
+
+    @Test(arguments: [(1, 64, 1), (4, 64, 4), (4, 9, 2), (20, 64, 6)])
+    func `A download begins with the number that was useful before`(useful: Int, mebibytes: Int64, expected: Int) {
+        var scheduler = SegmentScheduler(
+            map: SegmentMap(total: mebibytes << 20, count: 0, synced: 0),
+            limits: SegmentLimits(connectionsPerHost: 6, useful: useful), now: 0)
+        _ = scheduler.adopt(position: 0, servedEnd: mebibytes << 20, begunAt: 0, answeredAt: 0.1, now: 0.1)
+        #expect(scheduler.segments.count == expected)
+    }
+
+    @Test func `A download of less than 16 MiB begins with one connection`() {
+        var scheduler = Self.scheduler(mebibytes: 15)
+        #expect(scheduler.adopt(position: 0, servedEnd: 15 << 20, begunAt: 0, answeredAt: 0.1, now: 0.1).isEmpty)
+        #expect(scheduler.segments.map(\.range) == [0..<15 << 20])
         #expect(scheduler.nextDeadline.map { $0 > 0.1 && $0 < 0.3 } == true)
     }
 

@@ -179,9 +179,24 @@ package struct HostTable: Sendable {
 
     /// Records that an origin has refused more than `most` connections. `until` is in boot seconds.
     package mutating func limit(_ origin: String, to most: Int, until: Double, now: Double) {
-        connections = connections.filter { $0.value.most(now: now) != nil }
-        connections[origin, default: HostConnections()].limit(to: most, until: until, now: now)
+        change(origin, now: now) { $0.limit(to: most, until: until, now: now) }
     }
+
+    /// Returns the number of connections that raised the rate of an earlier download; nil if unknown.
+    package func usefulConnections(_ origin: String, now: Double) -> Int? { connections[origin]?.useful(now: now) }
+
+    /// Records the number of connections that a download has found to be useful.
+    package mutating func found(useful count: Int, for origin: String, now: Double) {
+        change(origin, now: now) { $0.found(useful: count, until: now + Self.usefulTime) }
+    }
+
+    private mutating func change(_ origin: String, now: Double, _ body: (inout HostConnections) -> Void) {
+        connections = connections.filter { !$0.value.isOutdated(now: now) }
+        body(&connections[origin, default: HostConnections()])
+    }
+
+    /// The number of seconds for which a useful number of connections is remembered. The path may change.
+    private static let usefulTime: Double = 3_600
 
     /// Returns the upload protocol of an origin, for uploads that do not name one; nil if the origin has not shown one.
     package func uploadProtocol(of origin: String) -> UploadProtocol? { uploadProtocols[origin] }

@@ -8,7 +8,11 @@
 /// - `resting`: leads to `settling`, to try one more connection.
 struct ConnectionCountController: Hashable, Sendable {
     /// The wanted number of connections.
-    private(set) var target = 1
+    private(set) var target: Int
+    /// The number of connections that the last measurements have found to be useful; nil if none was tried.
+    private(set) var useful: Int?
+    /// The number of connections at the beginning.
+    private let start: Int
     /// The number of the first connection that was begun for the current trial. Connections with lower numbers are the
     /// standard of comparison.
     private(set) var newcomersFrom = 0
@@ -39,6 +43,12 @@ struct ConnectionCountController: Hashable, Sendable {
     private struct Level: Hashable {
         var count: Int
         var rate: Double
+    }
+
+    /// - Parameter count: the number of connections to begin with.
+    init(startingWith count: Int) {
+        start = count
+        target = count
     }
 
     /// The measured inputs of the decision.
@@ -114,7 +124,11 @@ struct ConnectionCountController: Hashable, Sendable {
             return trial == .standard ? tryMore(than: level, reading) : trySmaller(reading.now)
         }
         let added = Double(level.count - lower.count) / Double(lower.count)
-        if level.rate >= lower.rate * (1 + max(Self.leastGain, added * Self.gainShare)) {
+        // One connection was not measured, so chance must not lead to more than two.
+        let isUnproven = doubles && start > 1 && lower.count == start
+        let gain = max(Self.leastGain, added * (isUnproven ? Self.unprovenGainShare : Self.gainShare))
+        if level.rate >= lower.rate * (1 + gain) {
+            useful = level.count
             toleratedTrials = 0
             restLength = Self.shortestRest
             return tryMore(than: level, reading)
@@ -123,6 +137,7 @@ struct ConnectionCountController: Hashable, Sendable {
             toleratedTrials += 1
             return tryMore(than: level, reading)
         }
+        if isUnproven { levels.removeAll { $0.count == level.count } }
         trySmaller(reading.now)
     }
 
@@ -143,8 +158,11 @@ struct ConnectionCountController: Hashable, Sendable {
             return startResting(now)
         }
         target = levels[enough].count
-        guard enough > 0, target - levels[enough - 1].count > 1 else { return startResting(now) }
-        target = (levels[enough - 1].count + target) / 2
+        useful = target
+        // The search begins with more than one connection if the file is large. In this case, one is tried last.
+        let smaller = enough > 0 ? levels[enough - 1].count : 0
+        guard target - smaller > 1 else { return startResting(now) }
+        target = (smaller + target) / 2
         trial = .enough
         phase = .settling(since: now)
     }
@@ -173,6 +191,8 @@ struct ConnectionCountController: Hashable, Sendable {
     /// The required share of the ideal gain. The ideal gain is that of new connections which are as fast as the earlier
     /// ones.
     private static let gainShare = 0.25
+    /// The required share of the ideal gain if one connection was not measured.
+    private static let unprovenGainShare = 0.5
     /// The minimum share of a larger number's rate that makes a smaller number of connections preferable. Measurements
     /// vary by about the remaining 8 %.
     private static let enoughShare = 0.92

@@ -9,11 +9,16 @@ package struct SegmentLimits: Hashable, Sendable {
     package var forced: Int?
     /// Whether the task is discretionary. Such a task uses at most one connection per source.
     package var isDiscretionary: Bool
+    /// The number of connections that raised the rate of an earlier download from the origin; nil if unknown.
+    package var useful: Int?
 
-    package init(connectionsPerHost: Int, forced: Int? = nil, isDiscretionary: Bool = false) {
+    package init(
+        connectionsPerHost: Int, forced: Int? = nil, isDiscretionary: Bool = false, useful: Int? = nil
+    ) {
         self.connectionsPerHost = connectionsPerHost
         self.forced = forced
         self.isDiscretionary = isDiscretionary
+        self.useful = useful
     }
 }
 
@@ -23,13 +28,18 @@ extension SegmentLimits {
     /// - Parameters:
     ///   - used: the connections that other transfers of the same per-origin queue use or are about to open.
     ///   - host: the limit that the host has shown; nil if it has shown none.
-    init(_ record: TaskRecord, used: Int, host: Int?) {
+    ///   - useful: the number of connections that was useful for an earlier download from the origin; nil if unknown.
+    init(_ record: TaskRecord, used: Int, host: Int?, useful: Int?) {
         let request = record.request
-        let most = min(max(request.connections ?? 1, record.maximumConnections - used), host ?? .max)
+        // An app sets the limit of its session. Downloads of the command line may use more, if each raises the rate.
+        let session =
+            record.session == .terminal
+            ? max(record.maximumConnections, Limits.connectionsOfOneDownload) : record.maximumConnections
+        let most = min(max(request.connections ?? 1, session - used), host ?? .max)
         self.init(
             // A rate-limited download needs only one connection.
             connectionsPerHost: request.rateLimit == nil ? most : 1, forced: request.connections,
-            isDiscretionary: record.rules.discretion != .none)
+            isDiscretionary: record.rules.discretion != .none, useful: useful)
     }
 
     /// The number of connections to one source.

@@ -18,7 +18,7 @@ package struct SegmentScheduler: Sendable {
     /// The running connections, by ascending number.
     var connections: [SegmentConnection] = []
     var sources: [SegmentSource]
-    var countController = ConnectionCountController()
+    var countController = ConnectionCountController(startingWith: 1)
     /// The reason, found in a response, why only one connection may be used.
     var singleReason: String?
     /// The reason why ranges cannot be requested from any source.
@@ -44,6 +44,10 @@ package struct SegmentScheduler: Sendable {
         self.sources = Array(repeating: SegmentSource(), count: max(1, sources))
         sampledAt = now
     }
+
+    /// The minimum number of missing bytes for which a download begins with two connections. A smaller file has often
+    /// arrived before a measurement shows whether the second one was worth its request.
+    private static let leastForTwo: Int64 = 16 << 20
 }
 
 // MARK: - Inputs
@@ -68,6 +72,9 @@ extension SegmentScheduler {
         sources[0].latency = max(0, answeredAt - begunAt)
         connections = [connection]
         sampledAt = now
+        let known = limits.useful.map { min($0, Int(map.missing.count / SegmentEligibility.leastMissing)) }
+        let start = known ?? (map.missing.count >= Self.leastForTwo ? 2 : 1)
+        countController = ConnectionCountController(startingWith: max(1, min(start, mostConnections)))
         return decide(now)
     }
 
@@ -150,6 +157,9 @@ extension SegmentScheduler {
         guard !isOver else { return nil }
         return isReadingDue ? sampledAt : sampledAt + readingInterval
     }
+
+    /// The number of connections that measurements have found to be useful; nil if there was no measurement.
+    package var usefulConnections: Int? { countController.useful }
 
     /// The part that each connection fetches now, for display.
     package var segments: [(id: ConnectionID, source: Int, range: Range<Int64>)] {

@@ -41,7 +41,10 @@ extension TransferService {
         let record = transfer.record
         let others = placeHolders.filter { $0.record.lane == record.lane && $0.record.id != record.id }
         let used = others.reduce(claims.reserved[record.lane] ?? 0) { $0 + $1.connectionCount }
-        return SegmentLimits(record, used: used, host: hosts.mostConnections(record.origin, now: now.bootSeconds))
+        let time = now.bootSeconds
+        return SegmentLimits(
+            record, used: used, host: hosts.mostConnections(record.origin, now: time),
+            useful: hosts.usefulConnections(record.origin, now: time))
     }
 
     /// Closes connections because tasks that start immediately afterwards need free connections.
@@ -204,6 +207,9 @@ extension TransferService {
     private func concludeSegments(_ id: TaskID) async {
         guard let transfer = active[id], let segments = transfer.segments else { return }
         segments.look.cancel()
+        if segments.sources.count == 1, let useful = segments.scheduler.usefulConnections {
+            hosts.found(useful: useful, for: transfer.record.origin, now: now.bootSeconds)
+        }
         transfer.exchange = .starting
         await send(id, file: segments.descriptor, at: transfer.place) {
             $0.segmentsEnded(
