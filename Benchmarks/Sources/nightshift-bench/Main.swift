@@ -36,6 +36,7 @@ struct Main {
             guard let earlier = bench.earlier, part.isOfNightshiftAlone else { return [section] }
             var before = try Self.section(part, earlier)
             before.title += ", earlier"
+            before.headlines = []
             return [section, before]
         }
         let report = Report(

@@ -9,6 +9,13 @@ struct Section {
     var rows: [[String]] = []
     /// The aims, each with the measured value.
     var findings: [Finding] = []
+    /// The results for the summary at the top of the report.
+    var headlines: [Headline] = []
+
+    struct Headline {
+        var what: String
+        var result: String
+    }
 
     struct Finding {
         var aim: String
@@ -54,8 +61,16 @@ struct Report {
         - Machine: \(machine)
         - Programs: \(versions.joined(separator: "; "))
 
-        \(sections.map(\.markdown).joined(separator: "\n"))
+        \(summary)\(sections.map(\.markdown).joined(separator: "\n"))
         """
+    }
+
+    /// The results that a newcomer reads first.
+    private var summary: String {
+        let headlines = sections.flatMap(\.headlines)
+        guard !headlines.isEmpty else { return "" }
+        let rows = headlines.map { "| \($0.what) | \($0.result) |\n" }.joined()
+        return "## In short\n\n| | Nightshift |\n|---|---|\n\(rows)\n"
     }
 
     static func machine() -> String {

@@ -35,6 +35,11 @@ struct Apps {
         ])
         try service.ask(["app", "quit", Self.id])
         let rate = try deliver(app, events)
+        section.headlines.append(
+            Section.Headline(
+                what: "Waking a suspended app after its download",
+                result: "\(Format.milliseconds(latencies.median)) ms; then \(Format.number(rate, 0)) events per second")
+        )
         section.rows.append(["Events", Format.number(rate, 0) + " per second", ""])
         if let added = app.log().last(where: { $0.hasPrefix("added \(events) in ") }),
             let seconds = Double(added.dropFirst("added \(events) in ".count))

@@ -27,6 +27,13 @@ struct Backlog {
                 Format.mebibytes(result.memoryAfter),
             ])
             let memory = max(result.memory, result.memoryAfter)
+            if isSuspended {
+                section.headlines.append(
+                    Section.Headline(
+                        what: section.title + ", each on disk",
+                        result: "\(Format.number(result.rate, 0)) per second; the service then has "
+                            + "\(Format.mebibytes(memory)) MiB and starts in \(Format.number(result.start, 2)) s"))
+            }
             section.findings += [
                 Section.Finding(
                     aim: "\(label): 20,000 transfers/s", measured: Format.number(result.rate, 0),

@@ -43,6 +43,11 @@ struct BrokenUpload {
             ])
         }
         let sent = measured.median("nightshift") { Double($0.sent) } / Double(size)
+        let curl = measured.median("curl --retry") { Double($0.sent) } / Double(size)
+        section.headlines.append(
+            Section.Headline(
+                what: "An upload whose connection breaks",
+                result: "sends \(Format.number(sent)) times the file; curl \(Format.number(curl)) times"))
         section.findings.append(
             Section.Finding(
                 aim: "at most 1.05 times the file is sent", measured: Format.number(sent), isMet: sent <= 1.05))

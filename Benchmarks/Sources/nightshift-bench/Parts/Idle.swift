@@ -29,6 +29,11 @@ struct Idle {
             String(try service.view.threads()),
             Format.mebibytes(try service.view.memory()),
         ])
+        section.headlines.append(
+            Section.Headline(
+                what: "The idle service",
+                result: "\(Format.number(perMinute, 1)) wake-ups per minute, "
+                    + "\(Format.mebibytes(try service.view.memory())) MiB"))
         section.findings.append(
             Section.Finding(
                 aim: "no wake-ups", measured: "\(Format.number(perMinute, 1)) per minute", isMet: perMinute == 0))

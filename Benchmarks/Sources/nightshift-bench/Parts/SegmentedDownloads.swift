@@ -73,6 +73,11 @@ struct SegmentedDownloads {
         var measured = Rounds()
         measured.measure(rounds, try programs(way, service), note: bench.note)
         add(measured, way, to: &section)
+        let ratios = [SegmentedPeer.curl, .aria2].map { peer in
+            let name = peer.name(way.connections)
+            return "\(Format.number(measured.ratio("nightshift", to: name) { $0.wall })) of \(name)'s time"
+        }
+        section.headlines.append(Section.Headline(what: title, result: ratios.joined(separator: ", ")))
         for aim in aims { section.findings.append(finding(aim, way, measured)) }
         return section
     }

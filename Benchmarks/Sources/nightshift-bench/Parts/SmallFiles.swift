@@ -45,6 +45,13 @@ struct SmallFiles {
             ])
         }
         let ratio = measured.ratio("nightshift", to: Self.name(.aria2)) { $0.wall }
+        let wget2 = Format.number(measured.ratio("nightshift", to: Self.name(.wget2)) { $0.wall })
+        if !isHTTP2 {
+            section.headlines.append(
+                Section.Headline(
+                    what: section.title + ", each synced",
+                    result: "\(Format.number(ratio)) of aria2's time and \(wget2) of wget2's, which do not sync"))
+        }
         section.findings.append(
             Section.Finding(
                 aim: "at least as fast as aria2 -j16", measured: "\(Format.number(ratio)) of its time",

@@ -93,6 +93,13 @@ struct Throughput {
                 isSelf ? "" : Format.number(rounds.ratio("nightshift", to: name) { $0.wall }),
             ])
         }
+        if label.hasPrefix("disk") {
+            section.headlines.append(
+                Section.Headline(
+                    what: "One large file to \(label): CPU per byte",
+                    result: "\(Format.number(rounds.ratio("nightshift", to: "curl") { $0.cpu })) of curl's, "
+                        + "\(Format.number(rounds.ratio("nightshift", to: "aria2 x4") { $0.cpu })) of aria2 x4's"))
+        }
         for (peer, aim) in [("curl", 1.0), ("aria2 x4", 0.6)] {
             let ratio = rounds.ratio("nightshift", to: peer) { $0.cpu }
             section.findings.append(
