@@ -1,4 +1,5 @@
 import Executors
+import Glibc
 import Synchronization
 import TestSupport
 import Testing
@@ -64,5 +65,37 @@ import Testing
             return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
         #expect(ended == 2_000)
+    }
+
+    @Test func `A descriptor is watched until its handler returns false, and is then closed`() async throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        let (reader, writer) = (ends[0], ends[1])
+        let count = Watched(0)
+        let isWatched = EventThread.shared.watch(reader) {
+            var byte: UInt8 = 0
+            _ = read(reader, &byte, 1)
+            return count.update {
+                $0 += 1
+                return $0 < 2
+            }
+        }
+        #expect(isWatched)
+        for expected in 1...2 {
+            #expect(write(writer, "x", 1) == 1)
+            try await count.wait(for: "event \(expected)") { $0 == expected }
+        }
+        try await eventually("the end of the descriptor") {
+            var polled = pollfd(fd: writer, events: 0, revents: 0)
+            return poll(&polled, 1, 0) == 1 && Int32(polled.revents) & POLLERR != 0
+        }
+        close(writer)
+    }
+
+    @Test func `A descriptor that cannot be watched is refused`() {
+        // A regular file is always readable, so epoll(7) refuses it.
+        let file = open("/etc/passwd", O_RDONLY | O_CLOEXEC)
+        #expect(file >= 0)
+        #expect(!EventThread.shared.watch(file) { true })
     }
 }

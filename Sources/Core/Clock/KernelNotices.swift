@@ -17,7 +17,7 @@ package enum KernelNotices {
             continuation.finish()
             return stream
         }
-        EventThread.shared.watch(descriptor) {
+        let isWatched = EventThread.shared.watch(descriptor) {
             guard take(descriptor) else {
                 continuation.finish()
                 return false
@@ -25,6 +25,7 @@ package enum KernelNotices {
             if case .terminated = continuation.yield() { return false }
             return true
         }
+        if !isWatched { continuation.finish() }
         return stream
     }
 }

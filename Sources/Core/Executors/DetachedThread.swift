@@ -14,6 +14,12 @@ enum DetachedThread {
         }
     }
 
+    /// Starts a thread that must exist. While a limit does not allow another thread, this blocks the caller and tries
+    /// again: the limit counts the threads of all programs of the user, and other threads end sooner or later.
+    static func startWhenPossible(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        while !start(name, body) { usleep(50_000) }
+    }
+
     /// Starts a thread that runs `body`, and ends after it.
     ///
     /// - Returns: whether the thread was started. A limit on threads may prevent that (`EAGAIN`, pthread_create(3)).

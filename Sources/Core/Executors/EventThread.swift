@@ -98,14 +98,18 @@ package final class EventThread: Sendable {
 
     /// Calls `onReadable` when the descriptor becomes readable, and again until it returns false. The descriptor is then
     /// closed.
-    package func watch(_ descriptor: Int32, _ onReadable: @escaping @Sendable () -> Bool) {
+    ///
+    /// - Returns: whether the descriptor can be watched. If not, it is closed at once.
+    package func watch(_ descriptor: Int32, _ onReadable: @escaping @Sendable () -> Bool) -> Bool {
         let number = state.withLock { state in
             state.last += 1
             state.watches[state.last] = Watch(descriptor: descriptor, onReadable: onReadable)
             begin(&state)
             return state.last
         }
-        if !add(descriptor, UInt64(number)) { handle(number, isLast: true) }
+        guard !add(descriptor, UInt64(number)) else { return true }
+        end(number, descriptor)
+        return false
     }
 
     private func add(_ descriptor: Int32, _ token: UInt64) -> Bool {
@@ -113,16 +117,15 @@ package final class EventThread: Sendable {
         return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0
     }
 
-    /// Handles an event of a descriptor.
-    ///
-    /// - Parameter isLast: whether the descriptor cannot be watched.
-    private func handle(_ number: Int, isLast: Bool = false) {
-        guard let watch = state.withLock({ $0.watches[number] }) else { return }
-        let isWatched = watch.onReadable()
-        guard isLast || !isWatched else { return }
+    private func handle(_ number: Int) {
+        guard let watch = state.withLock({ $0.watches[number] }), !watch.onReadable() else { return }
+        end(number, watch.descriptor)
+    }
+
+    private func end(_ number: Int, _ descriptor: Int32) {
         state.withLock { $0.watches[number] = nil }
         // Closing it also removes it from the epoll descriptor.
-        close(watch.descriptor)
+        close(descriptor)
     }
 
     // MARK: - The thread
@@ -130,8 +133,7 @@ package final class EventThread: Sendable {
     private func begin(_ state: inout State) {
         guard !state.hasBegun else { return }
         state.hasBegun = true
-        let isStarted = DetachedThread.start("nightshift-wait") { self.serve() }
-        precondition(isStarted, "no thread could be started for timers")
+        DetachedThread.startWhenPossible("nightshift-wait") { self.serve() }
     }
 
     private func serve() {

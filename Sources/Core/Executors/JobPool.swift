@@ -18,7 +18,7 @@
         private enum Wake {
             case none
             case signal(DispatchSemaphore)
-            case start
+            case start(isFirst: Bool)
         }
 
         static let shared = JobPool()
@@ -36,24 +36,23 @@
                 if let semaphore = state.idle.popLast() { return .signal(semaphore) }
                 guard state.threads < limit else { return .none }
                 state.threads += 1
-                return .start
+                return .start(isFirst: state.threads == 1)
             }
             switch wake {
             case .none: break
             case .signal(let semaphore): semaphore.signal()
-            case .start: start()
+            case .start(let isFirst): start(isFirst: isFirst)
             }
         }
 
-        private func start() {
-            guard !DetachedThread.start("nightshift-jobs", { self.serve() }) else { return }
-            // The system currently has too many threads. The other threads run the job.
-            let isOnly = state.withLock { state in
-                state.threads -= 1
-                return state.threads == 0
-            }
-            precondition(!isOnly, "no thread could be started")
+        private func start(isFirst: Bool) {
+            guard !isFirst else { return DetachedThread.startWhenPossible(Self.name) { self.serve() } }
+            // If the system currently has too many threads, the other threads run the job.
+            guard !DetachedThread.start(Self.name, { self.serve() }) else { return }
+            state.withLock { $0.threads -= 1 }
         }
+
+        private static let name = "nightshift-jobs"
 
         private func serve() {
             let semaphore = DispatchSemaphore(value: 0)
