@@ -88,7 +88,8 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "Scheduler", dependencies: ["NightshiftAPI"], swiftSettings: strict),
         .target(name: "Mounts", dependencies: ["NightshiftAPI", "CNightshift", "Executors"], swiftSettings: strict),
-        .target(name: "NightshiftCurl", dependencies: ["NightshiftAPI", "CNightshift"], swiftSettings: strict),
+        .target(
+            name: "NightshiftCurl", dependencies: ["NightshiftAPI", "CNightshift", "Executors"], swiftSettings: strict),
         .target(name: "HTTPServing", dependencies: [nioCore, nioHTTPTypes], swiftSettings: strict),
 
         // L3: what Nightshift does.

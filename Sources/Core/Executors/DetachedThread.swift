@@ -1,5 +1,4 @@
 import CNightshift
-import Foundation
 import Glibc
 
 /// A way to start threads that nothing waits for.
@@ -14,16 +13,18 @@ enum DetachedThread {
         }
     }
 
-    /// Starts a thread that must exist. While a limit does not allow another thread, this blocks the caller and tries
-    /// again: the limit counts the threads of all programs of the user, and other threads end sooner or later.
+    /// Starts a thread that must exist. While a limit does not allow another thread, this blocks the caller.
     static func startWhenPossible(_ name: String, _ body: @escaping @Sendable () -> Void) {
-        while !start(name, body) { usleep(50_000) }
+        let result = ThreadStart.result { create(name, body) }
+        precondition(result == 0, "\(name) could not be started: \(String(cString: strerror(result)))")
     }
 
     /// Starts a thread that runs `body`, and ends after it.
     ///
     /// - Returns: whether the thread was started. A limit on threads may prevent that (`EAGAIN`, pthread_create(3)).
-    static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+    static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool { create(name, body) == 0 }
+
+    private static func create(_ name: String, _ body: @escaping @Sendable () -> Void) -> Int32 {
         var thread = pthread_t()
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
@@ -36,23 +37,11 @@ enum DetachedThread {
                 guard let context else { return nil }
                 let body = Unmanaged<Body>.fromOpaque(context).takeRetainedValue()
                 nightshift_name_thread(body.name)
-                // Other threads of the program handle signals. A crash is still handled by the thread that causes it.
-                var signals = sigset_t()
-                sigfillset(&signals)
-                for fault in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { sigdelset(&signals, fault) }
-                pthread_sigmask(SIG_BLOCK, &signals, nil)
+                ThreadStart.leaveSignals()
                 body.run()
                 return nil
             }, context.toOpaque())
         if result != 0 { context.release() }
-        return result == 0
-    }
-}
-
-/// The processors of the machine.
-enum Processors {
-    /// Returns the number of processors that this process may use, limited to a range.
-    static func count(within range: ClosedRange<Int>) -> Int {
-        min(max(ProcessInfo.processInfo.activeProcessorCount, range.lowerBound), range.upperBound)
+        return result
     }
 }

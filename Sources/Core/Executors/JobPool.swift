@@ -1,5 +1,6 @@
 #if compiler(>=6.3) && compiler(<6.4)
     import Dispatch
+    import Foundation
     import Synchronization
     @_spi(ExperimentalCustomExecutors) @_spi(ExperimentalScheduling) import _Concurrency
 
@@ -24,7 +25,7 @@
         static let shared = JobPool()
 
         private let state = Mutex(State())
-        private let limit = Processors.count(within: 2...4)
+        private let limit = min(max(ProcessInfo.processInfo.activeProcessorCount, 2), 4)
 
         func enqueue(_ job: consuming ExecutorJob) {
             enqueue(UnownedJob(job))

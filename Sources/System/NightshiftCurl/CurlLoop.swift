@@ -1,4 +1,5 @@
 import CNightshift
+import Executors
 import Glibc
 import Synchronization
 
@@ -116,14 +117,7 @@ package final class CurlLoop: Sendable {
                     guard let context else { return nil }
                     let loop = Unmanaged<CurlLoop>.fromOpaque(context).takeRetainedValue()
                     nightshift_name_thread("nightshift-curl")
-                    // This thread leaves signals to the program's other threads. In particular, a closed connection
-                    // must not raise SIGPIPE here.
-                    var signals = sigset_t()
-                    sigfillset(&signals)
-                    // A crash must be handled by the thread that causes it. If this thread blocked these signals, the
-                    // process would end without a message.
-                    for fault in [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV] { sigdelset(&signals, fault) }
-                    pthread_sigmask(SIG_BLOCK, &signals, nil)
+                    ThreadStart.leaveSignals()
                     LoopCore(loop: loop, multi: loop.multi).run()
                     return nil
                 }, context.toOpaque())

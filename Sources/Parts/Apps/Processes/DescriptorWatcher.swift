@@ -1,4 +1,5 @@
 import CNightshift
+import Executors
 import Glibc
 import Synchronization
 
@@ -68,10 +69,7 @@ final class DescriptorWatcher: Sendable {
             { context in
                 guard let context else { return nil }
                 nightshift_name_thread("nightshift-apps")
-                // The thread blocks all signals. Other threads of the program handle them.
-                var signals = sigset_t()
-                sigfillset(&signals)
-                pthread_sigmask(SIG_BLOCK, &signals, nil)
+                ThreadStart.leaveSignals()
                 DescriptorWatcher.run(Unmanaged<Body>.fromOpaque(context).takeRetainedValue())
                 return nil
             }, context.toOpaque())

@@ -1,10 +1,10 @@
 import Glibc
 import Testing
 
-@testable import NightshiftCurl
+@testable import Executors
 
 struct ThreadStartTests {
-    @Test func `The loop retries the start of a thread that a limit prevents at first`() {
+    @Test func `The start of a thread is tried again while a limit prevents it`() {
         var results = [EAGAIN, EAGAIN, 0, EAGAIN]
         var pauses = 0
         let result = ThreadStart.result(pause: { pauses += 1 }, of: { results.removeFirst() })
@@ -13,7 +13,7 @@ struct ThreadStartTests {
         #expect(results == [EAGAIN])
     }
 
-    @Test func `The loop reports any other failure to start a thread at once`() {
+    @Test func `Any other failure to start a thread is reported at once`() {
         let result = ThreadStart.result(pause: {}, of: { EPERM })
         #expect(result == EPERM)
     }
