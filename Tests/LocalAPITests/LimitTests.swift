@@ -8,7 +8,8 @@ import Testing
 @testable import LocalAPI
 
 @Suite struct LimitTests {
-    private static let decoder = RequestDecoder()
+    /// A decoder that waits for a body as long as a busy machine needs to send one.
+    private static let decoder = RequestDecoder(timeout: .seconds(600))
     /// A route that reads a small body.
     private let change = Route(.patch, "/change") { call in
         try Reply.json(try await decoder.decode(TaskChange.self, from: call.request)).response

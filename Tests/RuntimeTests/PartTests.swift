@@ -126,6 +126,13 @@ private actor Owner: PartService {
         await part.open(words, hooks) { words, _, _ in words.hearAside("open") }
     }
     func close() { part.close() }
+    var isClosed: Bool { part.isClosed }
+    /// Closes the part. Returns how many writes are on disk when no step is under way.
+    func closeAndSettle() async -> Int {
+        part.close()
+        await part.settled()
+        return onDisk.count
+    }
     func hear(_ word: String) async -> Bool { await tell { words, _ in words.hear(word) } }
 
     func request(_ word: String) async throws(Problem) {
@@ -252,6 +259,18 @@ private actor Owner: PartService {
             goOn()
             #expect(await first)
             #expect(await counts == (3, 3))
+        }
+    }
+
+    @Test func `A closed part has settled when its last write is on disk`() async throws {
+        try await whileTheDiskRests { goOn in
+            async let first = owner.hear("a")
+            try await eventually("the first") { await owner.seen.words == ["a"] }
+            async let writes = owner.closeAndSettle()
+            try await eventually("the end") { await owner.isClosed }
+            goOn()
+            #expect(await first)
+            #expect(await writes == 1)
         }
     }
 

@@ -110,6 +110,12 @@ package final class Part<State: PartState> {
     /// Closes the part because its owner stops. Later events are handled after the next start.
     package func close() { life = .closed }
 
+    /// Returns when no step is under way. A closed part writes nothing after that, except by ``flush(_:)``.
+    package func settled() async {
+        await beginStep(alone: true)
+        turns.end()
+    }
+
     // MARK: - Steps
 
     /// Applies an event, decides, and writes the changes.

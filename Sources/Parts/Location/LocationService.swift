@@ -119,7 +119,7 @@ package actor LocationService: PartService {
         await part.flush { $0.writeAll() }
     }
 
-    package func stop() {
+    package func stop() async {
         guard !part.isClosed else { return }
         part.close()
         alarm.cancel()
@@ -128,6 +128,7 @@ package actor LocationService: PartService {
         sourcesAreKnown()
         for stream in updates.values { stream.finish() }
         updates = [:]
+        await part.settled()
     }
 
     private func followSources() async {

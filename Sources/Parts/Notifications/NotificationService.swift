@@ -116,6 +116,7 @@ package actor NotificationService: PartService {
         askers = [:]
         environment.desktop.shutdown()
         companions.finish()
+        await part.settled()
     }
 
     private func followDesktop() async {

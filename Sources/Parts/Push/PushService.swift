@@ -156,7 +156,7 @@ package actor PushService: PartService {
             ])
     }
 
-    package func stop() {
+    package func stop() async {
         guard !part.isClosed else { return }
         part.close()
         alarm.cancel()
@@ -165,6 +165,7 @@ package actor PushService: PartService {
         continuation.finish()
         companions.finish()
         for id in Array(waiters.keys) { resumeWaiter(id) }
+        await part.settled()
     }
 
     /// Decides again after each change of the wall clock, because all times may be different then.

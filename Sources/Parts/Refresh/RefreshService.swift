@@ -101,11 +101,12 @@ package actor RefreshService: PartService {
         await companions.run(by: self, beside: [{ await $0.followClock() }])
     }
 
-    package func stop() {
+    package func stop() async {
         guard !part.isClosed else { return }
         part.close()
         alarm.cancel()
         companions.finish()
+        await part.settled()
     }
 
     package func perform(_ effect: RefreshEffect) async {

@@ -134,12 +134,13 @@ actor DeviceCoordinator: PartService {
         }
     }
 
-    func stop() {
+    func stop() async {
         part.close()
         alarm.cancel()
         monitor.shutdown()
         continuation.finish()
         readingRequests.finish()
+        await part.settled()
     }
 
     // MARK: - Requests of the API

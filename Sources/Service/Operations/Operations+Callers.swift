@@ -16,12 +16,15 @@ extension Operations {
         case remoteNotifications
     }
 
-    /// Returns the app of a process. The app must have a desktop entry.
+    /// Returns the app of a process, when the parts know all events of apps so far. Otherwise a part could decide about
+    /// a request of an app that has come to the foreground as if the app were in the background. The app must have a
+    /// desktop entry.
     ///
     /// - Parameter use: The operation for which the entry is needed. It decides the message if the entry is missing.
     func caller(_ process: CallingProcess, refusing use: EntryUse) async throws(Problem) -> AppID {
         let app = try await apps.connectedProcess(process.id, channel: process.channel).app
         guard !app.isProgram else { throw use.refusal(of: app) }
+        await apps.events.handled()
         return app
     }
 }

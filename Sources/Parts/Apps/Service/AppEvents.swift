@@ -15,10 +15,14 @@ package final class AppEvents: Sendable {
 
     private struct State {
         var subscribers: [Subscriber] = []
-        /// The callers of ``publishAndWait(_:of:)``, by the number of their last event.
-        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        /// The callers that wait until an event was handled, by its number.
+        var waiters: [Int: [CheckedContinuation<Void, Never>]] = [:]
+        /// The numbers of the last event that was published, and of the last one that all parts have handled.
         var last = 0
+        var handled = 0
         var isStopped = false
+
+        var isWaitNeeded: Bool { !isStopped && handled < last }
     }
 
     private typealias Entry = (number: Int, event: AppEvent, app: AppID)
@@ -49,11 +53,20 @@ package final class AppEvents: Sendable {
     /// Publishes events, and returns when all parts have handled them. Callers can then ask the parts about the app.
     /// When the service stops, this returns immediately.
     func publishAndWait(_ events: [AppEvent], of app: AppID) async {
+        state.withLock { state in
+            for event in events { add(event, app, &state) }
+        }
+        await handled()
+    }
+
+    /// Returns when all parts have handled the events published so far. When the service stops, this returns
+    /// immediately.
+    package func handled() async {
+        guard state.withLock(\.isWaitNeeded) else { return }
         await withCheckedContinuation { waiter in
             let waits = state.withLock { state in
-                for event in events { add(event, app, &state) }
-                if !state.isStopped { state.waiters[state.last] = waiter }
-                return !state.isStopped
+                if state.isWaitNeeded { state.waiters[state.last, default: []].append(waiter) }
+                return state.isWaitNeeded
             }
             if !waits { waiter.resume() }
         }
@@ -68,7 +81,11 @@ package final class AppEvents: Sendable {
     func run() async {
         for await entry in entries where !Task.isCancelled {
             for subscriber in state.withLock(\.subscribers) { await subscriber.receive(entry.event, entry.app) }
-            state.withLock { $0.waiters.removeValue(forKey: entry.number) }?.resume()
+            let waiters = state.withLock { state in
+                state.handled = entry.number
+                return state.waiters.removeValue(forKey: entry.number) ?? []
+            }
+            for waiter in waiters { waiter.resume() }
         }
     }
 
@@ -79,7 +96,7 @@ package final class AppEvents: Sendable {
             state.isStopped = true
             return state.waiters
         }
-        for waiter in waiters.values { waiter.resume() }
+        for waiter in waiters.values.joined() { waiter.resume() }
     }
 
     /// Returns the notices of all parts for a connecting process of the app.

@@ -147,7 +147,7 @@ package actor AppService: PartService {
     }
 
     /// Resumes all suspended apps and makes ``run()`` return. The apps continue to run.
-    package func stop() {
+    package func stop() async {
         guard !isStopping else { return }
         part.close()
         alarm.cancel()
@@ -161,6 +161,7 @@ package actor AppService: PartService {
         events.stop()
         for key in presentations.keys { endPresentation(key, .asSent) }
         reporting.finish()
+        await part.settled()
     }
 
     package nonisolated var clock: any ServiceClock { environment.clock }
