@@ -14,6 +14,8 @@ enum BodySink {
 
     enum Answer {
         case taken
+        /// The bytes were accepted, and some of them are in memory until ``BodySink/settle()``.
+        case held
         /// A limit was reached. libcurl must deliver the same bytes again later.
         case full
         /// The receiver needs no more bytes.
@@ -39,13 +41,23 @@ enum BodySink {
             case .success(let sink):
                 self = .file(FileBody(sink))
                 let answer = body.kept.withUnsafeBytes { write($0) }
-                if case .taken = answer { return write(bytes) }
-                return answer
+                switch answer {
+                case .taken, .held: return write(bytes)
+                case .full, .enough, .failed: return answer
+                }
             }
         case .discard(let rest, let count):
             self = .discard(rest: rest - Int64(bytes.count), count: count + Int64(bytes.count))
             return rest >= bytes.count ? .taken : .enough
         }
+    }
+
+    /// Writes the bytes that are in memory.
+    mutating func settle() -> Answer {
+        guard case .file(var body) = self else { return .taken }
+        let answer = body.settle()
+        self = .file(body)
+        return answer
     }
 
     func takesRest(_ bytes: Int64) -> Bool {

@@ -149,7 +149,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
             end(.failed(failure))
         case .none:
             switch receiver.exchange(received: head) {
-            case .file(let sink): self.sink = .file(FileBody(sink))
+            case .file(let sink): self.sink = .file(FileBody(sink, gathers: gathers))
             case .memory(let limit, let overflow):
                 self.sink = .memory(MemoryBody(limit: limit, overflow: overflow))
             case .discard: break
@@ -163,6 +163,12 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         return answer(sink.write(body))
     }
 
+    func settle() -> CurlBodyAnswer { answer(sink.settle()) }
+
+    /// Whether bytes are gathered for larger writes. libcurl delivers the body of a TLS connection in records of at most
+    /// 16 KiB.
+    private var gathers: Bool { request.url.lowercased().hasPrefix("https:") }
+
     func takesRest(_ bytes: Int64) -> Bool { sink.takesRest(bytes) }
 
     func received(from body: CurlSocketBody, atMost count: Int) -> CurlBodyAnswer {
@@ -173,6 +179,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
     private func answer(_ answer: BodySink.Answer) -> CurlBodyAnswer {
         switch answer {
         case .taken: return .taken
+        case .held: return .held
         case .full: return .pause
         case .enough:
             ownEnd = .complete
@@ -189,6 +196,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
 
     func ended(_ end: CurlEnd) {
         current = nil
+        if case .failed(let failure) = sink.settle() { ownEnd = ownEnd ?? .failed(failure) }
         if isCancelled { return report(.cancelled) }
         if end.wantsHTTP1, let origin { versions.record(origin) }
         if let next {

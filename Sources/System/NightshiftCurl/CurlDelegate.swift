@@ -13,6 +13,11 @@ package protocol CurlDelegate: AnyObject, Sendable {
     /// the first of them on, possibly in pieces of another size.
     func received(body: UnsafeRawBufferPointer) -> CurlBodyAnswer
 
+    /// Receives that no bytes wait for the exchange now. The delegate writes what it holds in memory.
+    ///
+    /// - Returns: ``CurlBodyAnswer/taken``, or ``CurlBodyAnswer/stop`` to end the exchange.
+    func settle() -> CurlBodyAnswer
+
     /// Returns whether the rest of the body may be delivered by ``received(from:atMost:)``, if possible. This method is
     /// called after a piece was accepted, if the response's length is known.
     func takesRest(_ bytes: Int64) -> Bool
@@ -31,6 +36,8 @@ package protocol CurlDelegate: AnyObject, Sendable {
 }
 
 extension CurlDelegate {
+    package func settle() -> CurlBodyAnswer { .taken }
+
     package func takesRest(_ bytes: Int64) -> Bool { false }
 
     package func received(from body: CurlSocketBody, atMost count: Int) -> CurlBodyAnswer { .stop }
@@ -38,6 +45,9 @@ extension CurlDelegate {
 
 package enum CurlBodyAnswer: Sendable {
     case taken
+    /// The bytes were accepted, and the delegate holds some of them in memory until ``CurlDelegate/settle()`` or the
+    /// end of the exchange.
+    case held
     /// An answer that pauses the exchange until ``CurlExchange/resume()``. The same bytes are then delivered again.
     case pause
     /// An answer that ends the exchange with ``CurlEnd/code`` 23 (`CURLE_WRITE_ERROR`).

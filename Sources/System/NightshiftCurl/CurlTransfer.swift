@@ -45,6 +45,8 @@ final class CurlTransfer {
     var isQueued = false
     /// The number of bytes that are left of the exchange's current turn under the common limit.
     var turnBytes = 0
+    /// The pass of the loop in which the delegate last kept bytes in memory.
+    var lastHeld = 0
     private var ownLimit: TokenBucket?
     private var wakeTime = Double.infinity
 
@@ -225,8 +227,10 @@ final class CurlTransfer {
         let isLimited = ownLimit != nil || core.isLimited
         if isLimited, !mayMove() { return nightshift_curl_write_pause }
         let piece = UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(clamping: unheededRest ?? .max)))
-        switch delegate.received(body: piece) {
-        case .taken:
+        let answer = delegate.received(body: piece)
+        if answer == .held { core.holds(self) }
+        switch answer {
+        case .taken, .held:
             if isLimited { moved(piece.count) }
             if let rest = unheededRest {
                 unheededRest = rest - Int64(piece.count)
@@ -299,9 +303,9 @@ final class CurlTransfer {
                 return nil
             case .stop:
                 return end(CURLE_WRITE_ERROR)
-            case .taken where body.rest == 0:
+            case .taken where body.rest == 0, .held where body.rest == 0:
                 return end(CURLE_OK)
-            case .taken:
+            case .taken, .held:
                 break
             }
             switch body.condition {

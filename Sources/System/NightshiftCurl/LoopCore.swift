@@ -12,6 +12,10 @@ final class LoopCore {
     private var channels = ChannelTable()
     /// The transfers whose bodies are moved without libcurl.
     private var socketTransfers: [CurlTransfer] = []
+    /// The transfers whose delegates hold bytes in memory.
+    private var holders: [CurlTransfer] = []
+    /// The number of passes so far.
+    private var pass = 0
     private var pipe: BodyPipe?
     private var watched: [curl_waitfd] = []
     private var isStopping = false
@@ -64,6 +68,7 @@ final class LoopCore {
             attendToTransfers()
             closeIdleConnections()
             performTransfers()
+            settle { $0.lastHeld < pass }
             waitForTheNetwork()
         }
         connections = ConnectionPools()
@@ -128,6 +133,7 @@ final class LoopCore {
     }
 
     private func performTransfers() {
+        pass += 1
         var running: Int32 = 0
         curl_multi_perform(multi.handle, &running)
         var left: Int32 = 0
@@ -153,6 +159,15 @@ final class LoopCore {
     }
 
     private func waitForTheNetwork() {
+        guard holders.isEmpty || !channels.isEmpty || !socketTransfers.isEmpty else {
+            // What arrived meanwhile is written together with the bytes that are in memory. Commands may have arrived
+            // instead, so the thread does not wait here.
+            var ready: Int32 = 0
+            curl_multi_poll(multi.handle, nil, 0, 0, &ready)
+            if ready == 0 { settle { _ in true } }
+            return
+        }
+        settle { _ in true }
         guard !socketTransfers.isEmpty || !channels.isEmpty else {
             curl_multi_poll(multi.handle, nil, 0, pollMilliseconds, nil)
             return
@@ -186,6 +201,22 @@ final class LoopCore {
         connections = ConnectionPools()
     }
 
+    // MARK: - Bytes in memory
+
+    /// Records that the delegate of a transfer holds bytes in memory.
+    func holds(_ transfer: CurlTransfer) {
+        transfer.lastHeld = pass
+        if !holders.contains(where: { $0 === transfer }) { holders.append(transfer) }
+    }
+
+    /// Lets the delegates of some transfers write the bytes that they hold in memory.
+    private func settle(_ isQuiet: (CurlTransfer) -> Bool) {
+        for transfer in holders where isQuiet(transfer) {
+            holders.removeAll { $0 === transfer }
+            if transfer.delegate.settle() == .stop { end(transfer, transfer.end(CURLE_WRITE_ERROR)) }
+        }
+    }
+
     /// Returns the pipe that moves bytes from sockets to files, or nil if there are no descriptors for a pipe.
     func bodyPipe() -> BodyPipe? {
         pipe = pipe ?? BodyPipe()
@@ -204,6 +235,7 @@ final class LoopCore {
         boundIdleConnections()
         curl_multi_remove_handle(multi.handle, transfer.easy)
         socketTransfers.removeAll { $0 === transfer }
+        holders.removeAll { $0 === transfer }
         // This frees the pipe's buffer of one megabyte when the pipe is not used.
         if socketTransfers.isEmpty { pipe = nil }
         transfer.closeSocketBody()
