@@ -1,6 +1,6 @@
 import CNightshift
 
-/// What libcurl reports about the proxy of an exchange.
+/// Failures of the proxy, as libcurl reports them.
 extension CurlTransfer {
     /// Whether a proxy refused CONNECT, or a SOCKS proxy reported that it cannot reach the server.
     var proxyRefused: Bool {
