@@ -5,6 +5,7 @@ import Synchronization
 /// An app for measurements. `bench-app URL COUNT` adds COUNT downloads of URL when it enters the foreground and none is
 /// running. It prints the delegate calls for downloads and pushes.
 @main final class BenchApp: ApplicationDelegate {
+    private static let threads = 8
     private let listener = Listener()
     private var session: URLSession?
 
@@ -21,17 +22,33 @@ import Synchronization
     func applicationDidBecomeActive(_ application: Application) {
         let arguments = CommandLine.arguments
         guard let session, arguments.count == 3, let count = Int(arguments[2]) else { return }
+        let address = arguments[1]
         session.getAllTasks { tasks in
             guard tasks.isEmpty else { return }
             let start = Date.now
-            for index in 0..<count {
-                guard let url = URL(string: "\(arguments[1])?\(index)") else { return }
+            let add = { @Sendable (index: Int) in
+                guard let url = URL(string: "\(address)?\(index)") else { return }
                 let task = session.downloadTask(with: url)
                 // This delays the start, so that many downloads end while the app is not running.
                 if count > 1 { task.earliestBeginDate = start.addingTimeInterval(20) }
                 task.resume()
             }
-            say("added \(count) in \(Date.now.timeIntervalSince(start))")
+            // Half of many downloads are added one after the other, and half by eight threads at once.
+            let alone = (count + 1) / 2
+            for index in 0..<alone { add(index) }
+            let seconds = Date.now.timeIntervalSince(start)
+            let second = Date.now
+            let threads = DispatchGroup()
+            for number in 0..<Self.threads where count > 1 {
+                threads.enter()
+                Thread.detachNewThread {
+                    for index in stride(from: alone + number, to: count, by: Self.threads) { add(index) }
+                    threads.leave()
+                }
+            }
+            threads.wait()
+            if count > 1 { say("concurrently \(count - alone) in \(Date.now.timeIntervalSince(second))") }
+            say("added \(count), \(alone) in \(seconds)")
         }
     }
 

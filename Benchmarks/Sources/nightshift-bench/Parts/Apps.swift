@@ -41,14 +41,23 @@ struct Apps {
                 result: "\(Format.milliseconds(latencies.median)) ms; then \(Format.number(rate, 0)) events per second")
         )
         section.rows.append(["Events", Format.number(rate, 0) + " per second", ""])
-        if let added = app.log().last(where: { $0.hasPrefix("added \(events) in ") }),
-            let seconds = Double(added.dropFirst("added \(events) in ".count))
-        {
-            let each = Format.milliseconds(seconds / Double(events))
-            section.rows.append(["`resume()`, each on disk when it returns", each + " ms", ""])
+        for (prefix, label) in [
+            ("added \(events), ", "`resume()`, each on disk when it returns"),
+            ("concurrently ", "`resume()` on eight threads at once, for each call"),
+        ] {
+            if let each = Self.secondsEach(app.log().last { $0.hasPrefix(prefix) }?.dropFirst(prefix.count)) {
+                section.rows.append([label, Format.milliseconds(each) + " ms", ""])
+            }
         }
         section.rows += try idle(app)
         return section
+    }
+
+    /// Returns the seconds for each call in a line of the app such as `1000 in 2.1`.
+    private static func secondsEach(_ line: Substring?) -> Double? {
+        let words = line?.split(separator: " ") ?? []
+        guard words.count == 3, let count = Double(words[0]), let seconds = Double(words[2]) else { return nil }
+        return seconds / count
     }
 
     private func wake(_ app: BenchApplication, _ count: Int) throws -> [Double] {
@@ -71,7 +80,7 @@ struct Apps {
         let before = app.log().count { $0.hasPrefix("completed") }
         try app.install("\(bench.origin.plain)/event.bin \(count)", modes: "transfer")
         try app.service.ask(["app", "launch", Self.id])
-        try app.wait("the downloads' acceptance", 20) { app.log().contains { $0.hasPrefix("added \(count) ") } }
+        try app.wait("the downloads' acceptance", 20) { app.log().contains { $0.hasPrefix("added \(count), ") } }
         // A force-quit would cancel the downloads, so the app is killed as in a crash.
         try app.service.ask(["app", "kill", Self.id])
         let early = app.log().count { $0.hasPrefix("completed") } - before
