@@ -148,9 +148,12 @@ import Testing
         do {
             try await eventually("all to settle", within: .seconds(60)) {
                 guard service.process?.exit == nil else { return true }
-                guard let tasks = try? await service.api.tasks() else { return false }
-                return tasks.filter { ids.contains($0.id) }.allSatisfy {
-                    $0.state.isTerminal
+                guard let found = try? await service.api.tasks() else { return false }
+                let tasks = found.filter { ids.contains($0.id) }
+                // While the database cannot be written, a task that has all its bytes waits for it as well.
+                let waitsForDisk = tasks.contains { $0.wait?.reason == .diskSpace }
+                return tasks.allSatisfy {
+                    $0.state.isTerminal || waitsForDisk && $0.state == .finishing
                         || $0.state == .waiting && ($0.lastError != nil || $0.wait?.reason == .diskSpace)
                 }
             }

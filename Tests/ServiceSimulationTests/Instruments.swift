@@ -42,7 +42,6 @@ final class RequestRecorder: Sendable {
     private struct State {
         var violations: [String] = []
         var maximumTransfers = 32
-        var connections = 6
     }
 
     private let state = Mutex(State())
@@ -63,7 +62,9 @@ final class RequestRecorder: Sendable {
         }
         let mark = begun.request.headers.first(Self.markField)
         let twins = underWay.filter { $0.request.headers.first(Self.markField) == mark }
-        let allowed = Self.asked(begun) ?? 6
+        // A download of the command line may use more connections than an app's session has.
+        let ofSession = session == SessionID.terminal.rawValue ? Limits.connectionsOfOneDownload : 6
+        let allowed = Self.asked(begun) ?? ofSession
         let openEnded = twins.filter { $0.request.headers.first("Range")?.hasSuffix("-") ?? true }
         let transfers = Set(underWay.map { $0.request.headers.first(Self.markField) ?? $0.request.url })
         state.withLock { state in
@@ -72,7 +73,7 @@ final class RequestRecorder: Sendable {
             }
             // A task that requests this number of connections is exempt from its session's limit. Other tasks are not.
             let asked = Dictionary(lane.map { ($0.request.headers.first(Self.markField), Self.asked($0) ?? 1) }) { $1 }
-            let connections = state.connections + asked.values.reduce(0) { $0 + $1 - 1 }
+            let connections = ofSession + asked.values.reduce(0) { $0 + $1 - 1 }
             if lane.count > connections {
                 state.violations.append("\(lane.count) exchanges of a lane run where \(connections) may.")
             }

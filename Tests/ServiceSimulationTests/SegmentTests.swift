@@ -39,17 +39,17 @@ extension Simulations {
             return seconds
         }
 
-        @Test func `B4: Six connections complete a file in less than a third of the time of one`() async {
+        @Test func `B4: Eight connections complete a file in less than a third of the time of one`() async {
             await #expect(processExitsWith: .success) {
-                let seconds = await Self.seconds("six") { world, status in
+                let seconds = await Self.seconds("eight") { world, status in
                     #expect(status?.attempts == 1 && status?.restarts == 0)
-                    #expect(world.transport.mostAtOnce == 6)
+                    #expect(world.transport.mostAtOnce == 8)
                     let decisions = await world.journal().map(\.decision)
                     #expect(decisions.count { $0 == .divided } == 1)
                 } prepare: { world, _ in
                     world.transport.setBandwidth(1_000_000, interval: Self.fine)
                 }
-                // The download takes 40 s with one connection, and 6.7 s with all six from the start.
+                // The download takes 40 s with one connection, and 5 s with all eight from the start.
                 #expect(seconds < 40 / 3, "\(seconds)")
             }
         }
@@ -179,14 +179,14 @@ extension Simulations {
                     await world.enqueue(world.request(large) { $0.connections = nil })
                     await world.advance(by: 4)
                     let running = world.transport.underWay.map(\.request.url)
-                    #expect(running.count == 6, "\(running)")
+                    #expect(running.count == 8, "\(running)")
                     let others = (0..<4).map { Story.serve(world, name: "other\($0)", size: 3_000_000) }
                     await world.enqueue(others.map { world.request($0) })
                     await world.advance(by: 0.5)
-                    // The request recorder limits all these downloads together to six connections.
+                    // The request recorder limits all these downloads together to eight connections.
                     let urls = world.transport.underWay.map(\.request.url)
                     #expect(Set(urls).count == 5, "\(urls)")
-                    #expect(urls.count { $0 == large } == 2, "\(urls)")
+                    #expect(urls.count { $0 == large } == 4, "\(urls)")
                     await world.advance(atMost: 60) { world.ledger.open.isEmpty }
                     #expect(world.ledger.open.isEmpty, "\(world.ledger.open)")
                     try await world.stop()
