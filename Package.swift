@@ -76,7 +76,8 @@ let package = Package(
         .target(name: "CDigest", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
 
-        // L1: threads.
+        // L1: threads, and the window of transfers that yield.
+        .target(name: "Yielding", dependencies: ["NightshiftAPI"], swiftSettings: strict),
         .target(name: "Executors", dependencies: ["NightshiftAPI", "CNightshift"], swiftSettings: strict),
 
         // L2: parts that know nothing of each other.
@@ -89,7 +90,8 @@ let package = Package(
         .target(name: "Scheduler", dependencies: ["NightshiftAPI"], swiftSettings: strict),
         .target(name: "Mounts", dependencies: ["NightshiftAPI", "CNightshift", "Executors"], swiftSettings: strict),
         .target(
-            name: "NightshiftCurl", dependencies: ["NightshiftAPI", "CNightshift", "Executors"], swiftSettings: strict),
+            name: "NightshiftCurl", dependencies: ["NightshiftAPI", "CNightshift", "Executors", "Yielding"],
+            swiftSettings: strict),
         .target(name: "HTTPServing", dependencies: [nioCore, nioHTTPTypes], swiftSettings: strict),
 
         // L3: what Nightshift does.
@@ -110,7 +112,8 @@ let package = Package(
         .target(
             name: "Transfers",
             dependencies: [
-                "NightshiftAPI", "CNightshift", "CDigest", "Executors", "Clock", "Mounts", "Store", "Scheduler",
+                "NightshiftAPI", "Yielding", "CNightshift", "CDigest", "Executors", "Clock", "Mounts", "Store",
+                "Scheduler",
                 "Sessions",
                 logging, rawFields,
             ],
@@ -145,7 +148,9 @@ let package = Package(
         // L5, and L6 above what joins: how it meets the world.
         .target(
             name: "HTTPTransport",
-            dependencies: ["NightshiftAPI", "Mounts", "Transfers", "NightshiftCurl", "CNightshift", "CTLS"],
+            dependencies: [
+                "NightshiftAPI", "Yielding", "Mounts", "Transfers", "NightshiftCurl", "CNightshift", "CTLS",
+            ],
             swiftSettings: strict),
         .target(
             name: "LocalAPI",
@@ -272,6 +277,7 @@ let package = Package(
             name: "SchedulerTests",
             dependencies: ["NightshiftAPI", "Scheduler", "Freshness", "Receiver", "TestSupport"],
             swiftSettings: strict),
+        .testTarget(name: "YieldingTests", dependencies: ["Yielding", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "RuntimeTests",
             dependencies: ["NightshiftAPI", "Runtime", "Store", "SimulationSupport", "TestSupport", logging],
@@ -292,7 +298,8 @@ let package = Package(
         .testTarget(
             name: "TransfersTests",
             dependencies: [
-                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Mounts", "Store", "Scheduler", "Sessions",
+                "NightshiftAPI", "Yielding", "CNightshift", "CDigest", "Clock", "Mounts", "Store", "Scheduler",
+                "Sessions",
                 "Transfers",
                 "SimulationSupport", "TestSupport", logging,
             ],
@@ -424,7 +431,7 @@ let package = Package(
 // The folders of `Sources/`, and the targets in them. `Simulation` has no group.
 let folders = [
     "API": ["NightshiftAPI", "COpenAPI", "PushProtocol"],
-    "Core": ["Clock", "Executors", "Runtime", "Store", "GroupCommits", "Scheduler"],
+    "Core": ["Clock", "Executors", "Runtime", "Store", "GroupCommits", "Scheduler", "Yielding"],
     "Parts": ["Apps", "Location", "Notifications", "Push", "Refresh", "Sessions", "Transfers"],
     "System": [
         "CDesktop", "CDigest", "CNightshift", "CSystemd", "CTLS", "Device", "HTTPServing", "HTTPTransport", "Mounts",

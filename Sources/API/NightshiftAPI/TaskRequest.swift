@@ -52,6 +52,9 @@ package struct TaskRequest: Hashable, Sendable, Codable {
     package var tls: TLSSettings?
     /// Whether the transfer waits for good conditions (Apple: isDiscretionary).
     package var isDiscretionary: Bool?
+    /// Whether the transfer yields to other traffic on its route. By default, discretionary transfers and those of low
+    /// priority do.
+    package var yields: Bool?
     package var allowsCellularAccess: Bool?
     package var allowsExpensiveNetworkAccess: Bool?
     package var allowsConstrainedNetworkAccess: Bool?
@@ -107,6 +110,7 @@ package struct TaskRequest: Hashable, Sendable, Codable {
         proxyVariable = try container.decodeIfPresent(String.self, forKey: .proxyVariable)
         tls = try container.decodeIfPresent(TLSSettings.self, forKey: .tls)
         isDiscretionary = try container.decodeIfPresent(Bool.self, forKey: .isDiscretionary)
+        yields = try container.decodeIfPresent(Bool.self, forKey: .yields)
         allowsCellularAccess = try container.decodeIfPresent(Bool.self, forKey: .allowsCellularAccess)
         allowsExpensiveNetworkAccess = try container.decodeIfPresent(Bool.self, forKey: .allowsExpensiveNetworkAccess)
         allowsConstrainedNetworkAccess = try container.decodeIfPresent(

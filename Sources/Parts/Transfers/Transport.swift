@@ -2,6 +2,7 @@ package import Mounts
 package import NightshiftAPI
 package import Sessions
 import Synchronization
+package import Yielding
 
 /// The interface to the network: one HTTP exchange per call, including redirects and authentication.
 package protocol Transport: Sendable {
@@ -35,8 +36,16 @@ package protocol ExchangeHandle: Sendable {
     /// Sets the rate limit of this exchange, in bytes per second. Nil means unlimited. The limit takes effect at once.
     func setRateLimit(_ bytesPerSecond: Int64?)
 
+    /// Sets whether this exchange yields to other traffic. The meter then shows how it does; nil means that it does not
+    /// yield. The change takes effect at once.
+    func setYields(_ meter: YieldMeter?)
+
     /// Continues writing to a sink that has reached its ``FileSink/ceiling``, after the ceiling was raised.
     func resumeWriting()
+}
+
+extension ExchangeHandle {
+    package func setYields(_ meter: YieldMeter?) {}
 }
 
 /// The receiver of an exchange's events.
@@ -92,6 +101,8 @@ package struct WireRequest: Sendable {
     package var proxyVariables = ProxyVariables.none
     package var tls: TLSSettings?
     package var rateLimit: Int64?
+    /// The meter of an exchange that yields to other traffic; nil if it does not yield.
+    package var yields: YieldMeter?
     /// The methods of challenges for which the exchange stops with ``ExchangeEnd/Outcome/challenged(_:)``, instead of
     /// failing or returning a 401 or 407. A redirect target may send such a challenge, too.
     package var asksAbout: Set<Challenge.Method> = []
@@ -225,6 +236,19 @@ package final class ByteMeter: Sendable {
     package var value: Int64 {
         get { atomic.load(ordering: .acquiring) }
         set { atomic.store(newValue, ordering: .releasing) }
+    }
+}
+
+/// The current ``YieldState`` of a transfer. One thread writes it, and any thread reads it.
+package final class YieldMeter: Sendable {
+    private let state = Mutex<YieldState?>(nil)
+
+    package init() {}
+
+    /// Nil while the transfer does not yield.
+    package var value: YieldState? {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
     }
 }
 

@@ -81,6 +81,16 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         request.minimumTLSVersion = wire.tls?.minimumVersion
         request.maximumTLSVersion = wire.tls?.maximumVersion
         questions.trustedCertificates = wire.trustedCertificates
+        setRoute()
+    }
+
+    /// Sets the route that this hop shares with other exchanges that yield.
+    private func setRoute() {
+        request.yields = wire.yields.map { meter in
+            CurlYield(route: "\(request.proxy ?? "") \((try? TransferURL(parsing: wire.url))?.origin ?? "")") {
+                meter.value = $0
+            }
+        }
     }
 
     func begin() {
@@ -104,6 +114,14 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         loop.perform {
             self.request.rateLimit = bytesPerSecond
             self.current?.setRateLimit(bytesPerSecond)
+        }
+    }
+
+    func setYields(_ meter: YieldMeter?) {
+        loop.perform {
+            self.wire.yields = meter
+            self.setRoute()
+            self.current?.setYield(self.request.yields)
         }
     }
 

@@ -141,6 +141,7 @@ package final class CurlLoop: Sendable {
         case cancel(Int)
         case resume(Int)
         case limit(Int, Int64?)
+        case yield(Int, CurlYield?)
         case limitChanged
         /// A command that gives an exchange its turn: a number of bytes of the common limit.
         case turn(Int, Int)
@@ -169,6 +170,11 @@ package struct CurlExchange: Sendable {
     /// Sets the limit of this exchange in bytes per second. Nil means unlimited. The change takes effect at once.
     package func setRateLimit(_ bytesPerSecond: Int64?) {
         loop.post(.limit(id, bytesPerSecond))
+    }
+
+    /// Sets whether this exchange yields to other traffic. Nil means that it does not. The change takes effect at once.
+    package func setYield(_ yields: CurlYield?) {
+        loop.post(.yield(id, yields))
     }
 }
 

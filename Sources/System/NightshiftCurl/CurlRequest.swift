@@ -44,6 +44,8 @@ package struct CurlRequest: Sendable {
     /// The minimum number of missing bytes for which the rest of a body over plain HTTP/1 is left in the socket for
     /// ``CurlDelegate/received(from:atMost:)``. The connection is then not used for other requests. Nil disables this.
     package var socketBodyBytes: Int64?
+    /// Whether and with which others the request yields to other traffic. Nil means that it does not.
+    package var yields: CurlYield?
 
     package init(url: String, method: String = "GET", headers: [CurlField] = [], body: CurlBody = .none) {
         self.url = url

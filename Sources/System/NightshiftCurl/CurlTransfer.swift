@@ -5,7 +5,8 @@ import NightshiftAPI
 /// The state of one exchange on the loop's thread: libcurl's handle and the data for its callbacks.
 final class CurlTransfer {
     let id: Int
-    let request: CurlRequest
+    /// The request. Only ``CurlRequest/yields`` changes after ``prepare(_:)``.
+    var request: CurlRequest
     let delegate: any CurlDelegate
     /// The loop to which the transfer belongs. It outlives its transfers.
     unowned let core: LoopCore
@@ -27,7 +28,7 @@ final class CurlTransfer {
     /// The number of body bytes received over a shared connection.
     private var receivedBytes: Int64 = 0
 
-    private var heads = HeadReader()
+    private(set) var heads = HeadReader()
     /// A final head that libcurl may still answer with another request.
     private var pendingHead: CurlHead?
     /// The HTTP version of the final response. Nil before the head of that response.
@@ -48,6 +49,8 @@ final class CurlTransfer {
     /// The pass of the loop in which the delegate last kept bytes in memory.
     var lastHeld = 0
     private var ownLimit: TokenBucket?
+    /// How the exchange yields to other traffic now.
+    var yielding = TransferYield()
     private var wakeTime = Double.infinity
 
     private var progress = Progress()
@@ -206,6 +209,7 @@ final class CurlTransfer {
         if framing == .connection { watchForCloseNotify() }
         unheededRest = head.ignoredLength(for: request.method)
         delegate.received(head: head)
+        yieldIfWanted(sends: false)
     }
 
     private func watchForCloseNotify() {
@@ -224,7 +228,8 @@ final class CurlTransfer {
 
     private func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
         if pendingHead != nil { reportHead() }
-        let isLimited = ownLimit != nil || core.isLimited
+        if yielding.isStopped { return nightshift_curl_write_pause }
+        let isLimited = isLimited
         if isLimited, !mayMove() { return nightshift_curl_write_pause }
         let piece = UnsafeRawBufferPointer(rebasing: bytes.prefix(Int(clamping: unheededRest ?? .max)))
         let answer = delegate.received(body: piece)
@@ -283,14 +288,16 @@ final class CurlTransfer {
     }
 
     /// Whether the socket must be watched. It must be watched if neither this side nor a limit pauses the body.
-    var awaitsSocket: Bool { socketBody != nil && !isHeld && !isQueued && wakeTime == .infinity }
+    var awaitsSocket: Bool {
+        socketBody != nil && !isHeld && !isQueued && !yielding.isStopped && wakeTime == .infinity
+    }
 
     /// Moves the bytes that wait in the socket, up to one turn. Returns the exchange's end, or nil if it has not ended.
     func receiveFromSocket() -> CurlEnd? {
-        guard let body = socketBody, !isHeld, !isQueued else { return nil }
+        guard let body = socketBody, !isHeld, !isQueued, !yielding.isStopped else { return nil }
         var allowance = Self.turnBytes
         while allowance > 0 {
-            let isLimited = ownLimit != nil || core.isLimited
+            let isLimited = isLimited
             if isLimited, !mayMove() { return nil }
             let before = body.rest
             let answer = delegate.received(from: body, atMost: isLimited ? CommonLimit.pieceBytes : allowance)
@@ -330,7 +337,8 @@ final class CurlTransfer {
     private func send(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         var count = Int(min(Int64(buffer.count), request.body.size - sendOffset))
         guard count > 0 else { return 0 }
-        let isLimited = ownLimit != nil || core.isLimited
+        yieldIfWanted(sends: true)
+        let isLimited = isLimited
         if isLimited {
             if !mayMove() { return nightshift_curl_read_pause }
             // Pieces are small, so that the server does not wait long for a piece when the rate limit is low.
@@ -377,9 +385,12 @@ final class CurlTransfer {
         wakeTime = .infinity
     }
 
+    private var isLimited: Bool { ownLimit != nil || yielding.limit != nil || core.isLimited }
+
     private func mayMove() -> Bool {
         let now = LoopCore.now()
-        if let delay = ownLimit?.delay(now: now), delay > 0 {
+        let delay = max(ownLimit?.delay(now: now) ?? 0, yielding.limit?.delay(now: now) ?? 0)
+        if delay > 0 {
             wakeTime = now + max(delay, CommonLimit.shortestPause)
             core.scheduleAttention(at: wakeTime)
             return false
@@ -389,6 +400,7 @@ final class CurlTransfer {
 
     private func moved(_ count: Int) {
         ownLimit?.take(count, now: LoopCore.now())
+        yielding.limit?.take(count, now: LoopCore.now())
         core.countBytes(count, of: self)
     }
 
@@ -418,7 +430,7 @@ final class CurlTransfer {
         guard let timeout = request.idleTimeout, let period = idleCheckPeriod, now >= idleCheckTime else { return nil }
         idleCheckTime = now + period
         let present = socketBody.map { Progress(missing: $0.rest) } ?? Progress(easy)
-        if isHeld || isQueued || wakeTime < .infinity || present != progress {
+        if isHeld || isQueued || yielding.isStopped || wakeTime < .infinity || present != progress {
             progress = present
             progressTime = now
         }

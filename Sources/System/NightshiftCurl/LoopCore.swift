@@ -12,6 +12,7 @@ final class LoopCore {
     private var channels = ChannelTable()
     /// The transfers whose bodies are moved without libcurl.
     private var socketTransfers: [CurlTransfer] = []
+    private let yieldRoutes = YieldRoutes()
     /// The transfers whose delegates hold bytes in memory.
     private var holders: [CurlTransfer] = []
     /// The number of passes so far.
@@ -94,6 +95,8 @@ final class LoopCore {
                 transfer.setLimit(rate)
                 if waits { unpause(transfer) }
             }
+        case .yield(let id, let yields):
+            transfers[id]?.setYield(yields)
         case .limitChanged:
             limitChanged()
         case .turn(let id, let bytes):
@@ -213,6 +216,7 @@ final class LoopCore {
     private func settle(_ isQuiet: (CurlTransfer) -> Bool) {
         for transfer in holders where isQuiet(transfer) {
             holders.removeAll { $0 === transfer }
+            leaveRoute(transfer)
             if transfer.delegate.settle() == .stop { end(transfer, transfer.end(CURLE_WRITE_ERROR)) }
         }
     }
@@ -293,6 +297,8 @@ final class LoopCore {
         let now = Self.now()
         guard now >= nextAttention else { return }
         nextAttention = .infinity
+        for transfer in yieldRoutes.measure(now: now) where transfers[transfer.id] != nil { unpause(transfer) }
+        scheduleAttention(at: yieldRoutes.nextMeasurement)
         if transfers.values.contains(where: \.isQueued), let next = loop.limit.giveTurns(now: now) {
             scheduleAttention(at: next)
         }
@@ -316,6 +322,18 @@ final class LoopCore {
         } else if transfer.socketBody != nil {
             takeFromLibcurl(transfer)
         }
+    }
+
+    // MARK: - Other traffic
+
+    /// Lets the body of a transfer yield to other traffic together with the others of its route.
+    func joinRoute(_ transfer: CurlTransfer, sends: Bool) {
+        yieldRoutes.add(transfer, sends: sends, now: Self.now())
+        scheduleAttention(at: yieldRoutes.nextMeasurement)
+    }
+
+    func leaveRoute(_ transfer: CurlTransfer) {
+        yieldRoutes.remove(transfer, isOpen: sockets.contains)
     }
 
     // MARK: - The common rate limit

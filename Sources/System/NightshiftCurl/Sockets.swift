@@ -9,6 +9,9 @@ final class Sockets {
     /// The paths of the sockets that are connected to a Unix socket.
     private var unixSockets: [Int32: String] = [:]
 
+    /// Returns whether a descriptor is the socket of a connection that is open.
+    func contains(_ socket: Int32) -> Bool { open.contains(socket) }
+
     /// Returns the socket of a connection, or nil if the connection is not in this list or not unique.
     func socket(localPort: Int32, peerPort: Int32) -> Int32? {
         let matching = open.filter {

@@ -4,9 +4,9 @@ import NightshiftAPI
 /// caller waits until the debt is paid.
 package struct TokenBucket: Sendable {
     /// The number of tokens that are added per second.
-    package let rate: Double
+    package private(set) var rate: Double
     /// The maximum number of tokens that can accumulate. It compensates for late wake-ups.
-    package let burst: Double
+    package private(set) var burst: Double
     private var tokens: Double = 0
     private var updated: Double
 
@@ -41,6 +41,14 @@ package struct TokenBucket: Sendable {
     package mutating func delay(now: Double) -> Double {
         refill(now)
         return tokens < 0 ? -tokens / rate : 0
+    }
+
+    /// Changes the rate. The burst changes in proportion, and a debt stays.
+    mutating func setRate(_ rate: Double, now: Double) {
+        refill(now)
+        burst *= max(rate, 1) / self.rate
+        self.rate = max(rate, 1)
+        tokens = min(tokens, burst)
     }
 
     private mutating func refill(_ now: Double) {

@@ -1,4 +1,5 @@
 import Testing
+import Yielding
 
 @testable import Transfers
 
@@ -33,6 +34,32 @@ import Testing
     func `A transfer is called slow after a whole second`(seconds: Double, sentence: String) {
         let slowness = RunningTransferText.Slowness(seconds: seconds, minimum: 511.2)
         #expect(RunningTransferText(slowness: slowness).sentence == sentence)
+    }
+
+    @Test(
+        arguments: [
+            (
+                0.058, true,
+                "It is running. It yields to other traffic: 1.4 MiB/s of 11.0 MiB/s, round trip 58 ms, target 40 ms."
+            ),
+            (
+                0.012, false,
+                "It is running. It yields if there is other traffic: 1.4 MiB/s of 11.0 MiB/s, round trip 12 ms, "
+                    + "target 40 ms."
+            ),
+            (
+                nil, false,
+                "It is running. It cannot yield to other traffic, because the round trip of its connection cannot be "
+                    + "measured."
+            ),
+        ] as [(Double?, Bool, String)])
+    func `B9: A transfer that yields shows its share of the line and the delay`(
+        roundTrip: Double?, isYielding: Bool, sentence: String
+    ) {
+        let state = YieldState(
+            rate: 1.4 * 1_048_576, capacity: 11 * 1_048_576, roundTrip: roundTrip, target: 0.04,
+            isYielding: isYielding)
+        #expect(RunningTransferText(yielding: state).sentence == sentence)
     }
 
     @Test func `The sentence about a slow transfer has the rate and the time`() {

@@ -41,6 +41,7 @@ extension TaskRequest {
         request.proxyVariable = proxy == nil ? old.proxyVariable : proxyVariable
         request.tls = tls ?? old.tls
         request.isDiscretionary = isDiscretionary ?? old.isDiscretionary
+        request.yields = yields ?? old.yields
         request.allowsCellularAccess = allowsCellularAccess ?? old.allowsCellularAccess
         request.allowsExpensiveNetworkAccess = allowsExpensiveNetworkAccess ?? old.allowsExpensiveNetworkAccess
         request.allowsConstrainedNetworkAccess = allowsConstrainedNetworkAccess ?? old.allowsConstrainedNetworkAccess

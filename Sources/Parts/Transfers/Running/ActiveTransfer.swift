@@ -3,6 +3,7 @@ import NightshiftAPI
 import Scheduler
 import Sessions
 import Store
+import Yielding
 
 /// A task that has a connection or is about to get one: its run, and the objects that execute the run's actions. Objects
 /// of this type live in the service's actor.
@@ -23,6 +24,8 @@ final class ActiveTransfer {
     /// The app's answers to challenges that the current exchange received at its start. The key is
     /// ``Challenge/origin``.
     var shown: [String: OriginAnswer] = [:]
+    /// How the transfer yields to other traffic.
+    let yieldMeter = YieldMeter()
 
     init(_ run: TransferRun, attempt: Int = 0, place: FileSystemKey? = nil) {
         self.run = run

@@ -214,6 +214,7 @@ extension TransferService {
                 noteStart(id)
                 transfer.run.ownerChanged(record)
                 if change.rateLimit != nil { shareRate(transfer) }
+                updateYield(transfer)
             }
             return outcomes
         }

@@ -140,7 +140,11 @@ extension TransferService {
                 return record
             }
         }
-        for record in loosened { active[record.id]?.run.relaxed(record.discretion) }
+        for record in loosened {
+            guard let transfer = active[record.id] else { continue }
+            transfer.run.relaxed(record.discretion)
+            updateYield(transfer)
+        }
         if loosened.count == limit { admissions.loop.request() }
     }
 

@@ -4,6 +4,7 @@ import Mounts
 package import NightshiftAPI
 import Scheduler
 import Store
+import Yielding
 
 /// Reports for clients.
 extension TransferService {
@@ -52,7 +53,7 @@ extension TransferService {
             slowness: transfer.pace.slowSince.map {
                 RunningTransferText.Slowness(
                     seconds: now.bootSeconds - $0, minimum: bounds.leastPace(of: transfer.record))
-            }
+            }, yielding: transfer.yieldMeter.value
         ).sentence
     }
 

@@ -75,6 +75,12 @@ extension TransferService {
         for handle in transfer.handles { handle.setRateLimit(rate) }
     }
 
+    /// Lets a running transfer yield to other traffic, or not, as its record says now.
+    func updateYield(_ transfer: ActiveTransfer) {
+        let meter = transfer.record.yields ? transfer.yieldMeter : nil
+        for handle in transfer.handles { handle.setYields(meter) }
+    }
+
     // MARK: - Executing actions
 
     /// Reads the positions of the connections when the scheduler's deadline has come.

@@ -1,0 +1,65 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// A client and a server in network namespaces of their own, with a slow line and a queue between them.
+///
+/// The queue is in a third namespace: the kernel would notice a slow line of the sender itself, and would not fill its
+/// queue. The namespaces are removed with this object.
+final class NarrowLine: Sendable {
+    static let serverAddress = "198.18.0.2"
+    private let names: [String]
+
+    /// Command prefixes for programs of the client and of the server.
+    var client: [String] { ["ip", "netns", "exec", names[0]] }
+    var server: [String] { ["ip", "netns", "exec", names[1]] }
+
+    /// Whether namespaces and slow lines can be made here.
+    static let isPossible =
+        Machine.isRoot && Programs.has("ip") && Programs.has("tc") && (try? NarrowLine.check()) == true
+
+    /// - Parameters:
+    ///   - rate: the rate of the line to the client, in the form of `tc`, such as `20mbit`.
+    ///   - queue: the size of its queue in milliseconds.
+    init(rate: String, queue: Int) async throws {
+        names = ["c", "s", "q"].map { "nightshift-\(getpid())-\(UInt32.random(in: 0...9_999))\($0)" }
+        let (client, server, line) = (names[0], names[1], names[2])
+        for name in names { try await Self.run("ip netns add \(name)") }
+        for name in names { try await Self.run("ip -n \(name) link set lo up") }
+        try await Self.run("ip link add up0 netns \(client) type veth peer name down0 netns \(line)")
+        try await Self.run("ip link add up1 netns \(server) type veth peer name down1 netns \(line)")
+        try await Self.run("ip -n \(client) addr add 198.18.0.1/24 dev up0")
+        try await Self.run("ip -n \(server) addr add \(Self.serverAddress)/24 dev up1")
+        try await Self.run("ip -n \(client) link set up0 up")
+        try await Self.run("ip -n \(server) link set up1 up")
+        // The service uses a network only if it has a default route.
+        try await Self.run("ip -n \(client) route add default via \(Self.serverAddress)")
+        try await Self.run("ip -n \(line) link add bridge0 type bridge")
+        try await Self.run("ip -n \(line) link set bridge0 up")
+        for end in ["down0", "down1"] {
+            try await Self.run("ip -n \(line) link set \(end) master bridge0")
+            try await Self.run("ip -n \(line) link set \(end) up")
+        }
+        try await Self.run(
+            "ip netns exec \(line) tc qdisc add dev down0 root tbf rate \(rate) burst 32kbit latency \(queue)ms")
+    }
+
+    deinit {
+        for name in names {
+            _ = try? ChildProcess("ip", arguments: ["netns", "del", name]).blockUntilExit(within: .seconds(10))
+        }
+    }
+
+    private static func run(_ words: String) async throws {
+        let parts = words.split(separator: " ").map(String.init)
+        let outcome = try await ChildProcess.run(parts[0], Array(parts.dropFirst()))
+        guard outcome.code == 0 else { throw NotPossibleHere(description: "\(words): \(outcome.errors)") }
+    }
+
+    private static func check() throws -> Bool {
+        let name = "nightshift-check-\(getpid())"
+        let made = try ChildProcess("ip", arguments: ["netns", "add", name]).blockUntilExit(within: .seconds(10))
+        _ = try ChildProcess("ip", arguments: ["netns", "del", name]).blockUntilExit(within: .seconds(10))
+        return made == .code(0)
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import NightshiftAPI
+import TestSupport
+import Testing
+
+/// Tests of transfers that yield to other traffic, on a real line with a queue. `make bench` measures how well they do.
+@Suite(.enabled(if: NarrowLine.isPossible, "needs root and iproute2"), .timeLimit(.minutes(20)))
+struct YieldTests {
+    /// A server, and a service at the other end of a line of 20 Mbit/s.
+    private struct Scene {
+        let line: NarrowLine
+        let service: Service
+        let server: ChildProcess
+        let documents: TemporaryDirectory
+
+        static let url = "http://\(NarrowLine.serverAddress):8080/file"
+
+        init() async throws {
+            let line = try await NarrowLine(rate: "20mbit", queue: 400)
+            service = try Service()
+            let documents = try TemporaryDirectory()
+            let size = 200 << 20
+            _ = try documents.write("", to: "file")
+            guard truncate(documents.path("file"), off_t(size)) == 0 else { throw SystemError("truncate") }
+            let configuration = try documents.write(
+                """
+                daemon off; worker_processes 1; pid \(documents.path)/pid;
+                \(geteuid() == 0 ? "user root;" : "")
+                events { worker_connections 64; }
+                http {
+                    access_log off; sendfile on;
+                    \(["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(documents.path)/\($0);" }.joined(separator: " "))
+                    server { listen \(NarrowLine.serverAddress):8080; root \(documents.path); }
+                }
+                """, to: "nginx.conf")
+            let words = line.server + ["/usr/sbin/nginx", "-c", configuration, "-e", documents.path("error.log")]
+            server = try ChildProcess(words[0], arguments: Array(words.dropFirst()))
+            try await service.start(under: line.client)
+            (self.line, self.documents) = (line, documents)
+            try await eventually("the server") { try await Self.rate(on: line, seconds: 1) > 0 }
+        }
+
+        func rate(seconds: Int) async throws -> Double { try await Self.rate(on: line, seconds: seconds) }
+
+        /// Downloads with curl for some seconds, and returns the rate in bytes per second.
+        private static func rate(on line: NarrowLine, seconds: Int) async throws -> Double {
+            let words =
+                line.client + ["curl", "-s", "-o", "/dev/null", "-m", "\(seconds)", "-w", "%{speed_download}", url]
+            let outcome = try await ChildProcess.run(words[0], Array(words.dropFirst()))
+            return Double(outcome.output) ?? 0
+        }
+
+        func end() async throws {
+            try await service.stop()
+            server.stop()
+        }
+    }
+
+    @Test func `B9: A download with --yield leaves the line to another download, and says so`() async throws {
+        let scene = try await Scene()
+        let alone = try await scene.rate(seconds: 6)
+        for isYielding in [false, true] {
+            let id = try await scene.service.get(Scene.url, yields: isYielding)
+            try await scene.service.wait(id, for: "bytes") { ($0.countOfBytesReceived) > 4 << 20 }
+            let beside = try await scene.rate(seconds: 10)
+            if isYielding {
+                #expect(beside > 0.7 * alone, "\(beside) of \(alone)")
+                let during = scene
+                async let other = during.rate(seconds: 6)
+                try await eventually("the sentence") {
+                    try await during.service.cli(["why", "\(id)"]).output.contains("It yields to other traffic: ")
+                }
+                _ = try await other
+            } else {
+                #expect(beside < 0.6 * alone, "\(beside) of \(alone)")
+                #expect(try await !scene.service.cli(["why", "\(id)"]).output.contains("yields"))
+            }
+            _ = try await scene.service.cli(["cancel", "\(id)"])
+        }
+        try await scene.end()
+    }
+
+    @Test func `B9: A running download yields from the change of its priority on`() async throws {
+        let scene = try await Scene()
+        let id = try await scene.service.get(Scene.url, yields: nil)
+        try await scene.service.wait(id, for: "bytes") { ($0.countOfBytesReceived) > 4 << 20 }
+        #expect(try await !scene.service.cli(["why", "\(id)"]).output.contains("yields"))
+        #expect(try await scene.service.cli(["set", "\(id)", "--priority", "0.2"]).code == 0)
+        try await eventually("the sentence") {
+            try await scene.service.cli(["why", "\(id)"]).output.contains("It yields if there is other traffic: ")
+        }
+        #expect(try await scene.service.cli(["set", "\(id)", "--priority", "0.5"]).code == 0)
+        try await eventually("no sentence") {
+            try await !scene.service.cli(["why", "\(id)"]).output.contains("yields")
+        }
+        _ = try await scene.service.cli(["cancel", "\(id)"])
+        try await scene.end()
+    }
+}
+
+extension Service {
+    /// Adds a download, and returns its id.
+    fileprivate func get(_ url: String, yields: Bool?) async throws -> TaskID {
+        var request = TaskRequest.download(url, to: scratch.path("to"), named: "\(UInt32.random(in: 0...99_999))")
+        request.yields = yields
+        return try await api.enqueue(request)
+    }
+}
