@@ -273,9 +273,10 @@ extension ProcessTests {
             try await eventually("the inner service's report") {
                 FileManager.default.fileExists(atPath: scratch.path("report"))
             }
-            let members = Proc.members(ofSession: app.pid).subtracting([app.pid])
-            let inner = try #require(members.first)
-            #expect(members.count == 1)
+            // Processes that the inner service has just forked are in its session until they make their own.
+            let members = { Proc.members(ofSession: app.pid).subtracting([app.pid]) }
+            try await eventually("the inner service alone") { members().count == 1 }
+            let inner = try #require(members().first)
             #expect(Proc.controlGroup(inner)?.contains("nightshift-") == false)
             #expect(Proc.controlGroup(app.pid)?.contains("nightshift-") == true)
             let lines = try String(contentsOfFile: scratch.path("report"), encoding: .utf8).split(separator: "\n")

@@ -79,6 +79,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         task.proxyVariable = "no_proxy"
         task.tls = tls
         task.isDiscretionary = true
+        task.yields = true
         task.allowsCellularAccess = false
         task.allowsExpensiveNetworkAccess = false
         task.allowsConstrainedNetworkAccess = false

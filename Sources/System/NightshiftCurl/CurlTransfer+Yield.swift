@@ -3,7 +3,7 @@ import NightshiftAPI
 
 /// How an exchange yields to other traffic now. It changes with each measurement of the exchange's route.
 struct TransferYield {
-    /// The connection while libcurl receives or sends the body; nil if it is not known.
+    /// The connection while libcurl receives the body; nil if it is not known.
     var socket: Int32?
     /// A limit of the rate, if the window alone would be too large.
     var limit: TokenBucket?
@@ -16,19 +16,23 @@ extension CurlTransfer {
     var yieldSocket: Int32? { socketBody?.socket ?? yielding.socket }
 
     /// Changes whether the exchange yields to other traffic.
-    func setYield(_ yields: CurlYield?) {
+    ///
+    /// - Returns: Whether the exchange was limited, and must be continued.
+    func setYield(_ yields: CurlYield?) -> Bool {
+        let wasLimited = yielding.isStopped || yielding.limit != nil
         core.leaveRoute(self)
         request.yields = yields
-        if heads.isPastHead { yieldIfWanted(sends: false) }
+        if heads.isPastHead { yieldIfWanted() }
+        return wasLimited
     }
 
     /// Lets the body yield to other traffic from now on, if the request wants that.
-    func yieldIfWanted(sends: Bool) {
+    func yieldIfWanted() {
         guard request.yields != nil, request.unixSocket == nil else { return }
         yielding.socket = core.sockets.socket(
             localPort: Int32(Progress.long(easy, CURLINFO_LOCAL_PORT)),
             peerPort: Int32(Progress.long(easy, CURLINFO_PRIMARY_PORT)))
-        core.joinRoute(self, sends: sends)
+        core.joinRoute(self)
     }
 
     /// Sets how the exchange yields now.

@@ -96,7 +96,7 @@ final class LoopCore {
                 if waits { unpause(transfer) }
             }
         case .yield(let id, let yields):
-            transfers[id]?.setYield(yields)
+            if let transfer = transfers[id], transfer.setYield(yields) { unpause(transfer) }
         case .limitChanged:
             limitChanged()
         case .turn(let id, let bytes):
@@ -327,8 +327,8 @@ final class LoopCore {
     // MARK: - Other traffic
 
     /// Lets the body of a transfer yield to other traffic together with the others of its route.
-    func joinRoute(_ transfer: CurlTransfer, sends: Bool) {
-        yieldRoutes.add(transfer, sends: sends, now: Self.now())
+    func joinRoute(_ transfer: CurlTransfer) {
+        yieldRoutes.add(transfer, now: Self.now())
         scheduleAttention(at: yieldRoutes.nextMeasurement)
     }
 

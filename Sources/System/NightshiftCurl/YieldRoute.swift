@@ -2,24 +2,22 @@ import CNightshift
 import NightshiftAPI
 import Yielding
 
-/// The exchanges of one route that yield to other traffic, in one direction.
+/// The exchanges of one route whose response bodies yield to other traffic.
 ///
-/// The kernel measures the round trip of each connection. ``YieldController`` turns it into a window, which this class sets as
-/// the connections' receive windows or, for uploads, as the kernel's rate of sending. It is used on the loop's thread.
+/// The kernel measures the round trip of each connection. ``YieldController`` turns it into a window, which this class
+/// divides into the connections' receive windows. It is used on the loop's thread.
 final class YieldRoute {
     private var controller: YieldController
     private(set) var members: [CurlTransfer] = []
     /// The bytes of each connection at the last measurement.
     private var counts: [Int32: Int64] = [:]
-    private let sends: Bool
     /// The time of the last measurement.
     private(set) var lastUse: Double
 
     /// The window of a connection without a limit.
     private static let unlimitedWindow = Int32(1 << 30)
 
-    init(sends: Bool, now: Double) {
-        self.sends = sends
+    init(now: Double) {
         controller = YieldController(now: now)
         lastUse = now
     }
@@ -35,11 +33,7 @@ final class YieldRoute {
             !members.contains(where: { $0.yieldSocket == socket })
         else { return }
         counts[socket] = nil
-        if sends {
-            _ = nightshift_tcp_limit_pace(socket, .max)
-        } else {
-            _ = nightshift_tcp_limit_window(socket, Self.unlimitedWindow)
-        }
+        _ = nightshift_tcp_limit_window(socket, Self.unlimitedWindow)
     }
 
     /// Measures all connections, and sets their windows. Returns the exchanges that may continue.
@@ -50,7 +44,7 @@ final class YieldRoute {
         var sample = YieldSample(roundTrip: nil, bytes: 0, segment: 0)
         var isMeasurable = false
         for socket in sockets {
-            guard let reading = TCPReading(socket, sends: sends) else { continue }
+            guard let reading = TCPReading(socket) else { continue }
             isMeasurable = isMeasurable || reading.isMeasurable
             let bytes = max(reading.bytes - (counts.updateValue(reading.bytes, forKey: socket) ?? reading.bytes), 0)
             sample.bytes += bytes
@@ -63,16 +57,7 @@ final class YieldRoute {
         controller.update(sample, now: now)
         show(isMeasurable: isMeasurable)
         guard isMeasurable else { return [] }
-        return sends ? setPace(of: sockets) : setWindows(of: sockets, segment: sample.segment, now: now)
-    }
-
-    private func setPace(of sockets: [Int32]) -> [CurlTransfer] {
-        guard let roundTrip = controller.roundTrip, roundTrip > 0 else { return [] }
-        let pace = controller.window / roundTrip / Double(max(sockets.count, 1))
-        for socket in sockets {
-            _ = nightshift_tcp_limit_pace(socket, UInt64(clamping: Int64(saturating: max(pace, 1))))
-        }
-        return []
+        return setWindows(of: sockets, segment: sample.segment, now: now)
     }
 
     private func setWindows(of sockets: [Int32], segment: Int, now: Double) -> [CurlTransfer] {
@@ -104,9 +89,9 @@ final class YieldRoute {
     }
 }
 
-/// The kernel's measurements of one connection in one direction.
+/// The kernel's measurements of one connection.
 private struct TCPReading {
-    /// The bytes that have arrived, or that the peer has acknowledged.
+    /// The bytes that have arrived.
     var bytes: Int64
     /// The mean round-trip time in seconds; nil if unknown.
     var roundTrip: Double?
@@ -114,27 +99,22 @@ private struct TCPReading {
     /// Whether the kernel measures the round trip continuously.
     var isMeasurable: Bool
 
-    init?(_ socket: Int32, sends: Bool) {
+    init?(_ socket: Int32) {
         var reading = nightshift_tcp_reading()
         guard nightshift_tcp_read(socket, &reading) else { return nil }
-        let microseconds = sends ? reading.send_round_trip : reading.receive_round_trip
-        bytes = sends ? reading.acknowledged : reading.received
-        isMeasurable = sends || reading.has_timestamps
+        bytes = reading.received
+        isMeasurable = reading.has_timestamps
+        let microseconds = reading.round_trip
         roundTrip = microseconds > 0 && isMeasurable ? Double(microseconds) / 1e6 : nil
-        segment = Int(sends ? reading.send_segment : reading.receive_segment)
+        segment = Int(reading.segment)
     }
 }
 
 /// The routes of one loop whose exchanges yield to other traffic.
 final class YieldRoutes {
-    private var routes: [Key: YieldRoute] = [:]
+    private var routes: [String: YieldRoute] = [:]
     /// The time of the next measurement; infinite if no exchange yields.
     private(set) var nextMeasurement = Double.infinity
-
-    private struct Key: Hashable {
-        var route: String
-        var sends: Bool
-    }
 
     /// The interval of measurements in seconds. It is about the round trip of a usual route.
     private static let interval = 0.05
@@ -142,13 +122,12 @@ final class YieldRoutes {
     private static let memory = 60.0
 
     /// Adds an exchange whose body is on its way, unless it does not yield or is a member already.
-    func add(_ transfer: CurlTransfer, sends: Bool, now: Double) {
+    func add(_ transfer: CurlTransfer, now: Double) {
         guard let wish = transfer.request.yields else { return }
-        let key = Key(route: wish.route, sends: sends)
-        if let route = routes[key], route.members.contains(where: { $0 === transfer }) { return }
+        if let route = routes[wish.route], route.members.contains(where: { $0 === transfer }) { return }
         routes = routes.filter { !$0.value.members.isEmpty || now - $0.value.lastUse < Self.memory }
-        let route = routes[key] ?? YieldRoute(sends: sends, now: now)
-        routes[key] = route
+        let route = routes[wish.route] ?? YieldRoute(now: now)
+        routes[wish.route] = route
         route.add(transfer)
         nextMeasurement = min(nextMeasurement, now)
     }

@@ -70,9 +70,16 @@ struct GetCommand: ClientCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The number of connections for each file. By default up to 6 are used, if they make the download faster.",
+            "The number of connections for each file. By default up to 8 are used, if they make the download faster.",
             valueName: "number"))
     var connections: Int?
+
+    @Flag(
+        inversion: .prefixedNo,
+        help:
+            "Leave the line to other traffic, and use what is left. By default, downloads with --discretionary or a priority below 0.5 do."
+    )
+    var yield: Bool?
 
     @Flag(help: "Replace an existing file.")
     var force = false
@@ -120,6 +127,7 @@ struct GetCommand: ClientCommand {
         conditions.apply(to: &template)
         template.checksum = checksum
         template.connections = connections
+        template.yields = yield
         template.mirrors = mirrors.isEmpty ? nil : mirrors
         if let done = try await finishedBefore(invocation) {
             if !watching.json {

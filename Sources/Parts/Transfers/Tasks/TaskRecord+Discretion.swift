@@ -19,8 +19,11 @@ extension TaskRecord {
         }
     }
 
-    /// Whether the transfer yields to other traffic on its route.
-    package var yields: Bool { request.yields ?? (rules.discretion != .none || priority < Self.ordinaryPriority) }
+    /// Whether the transfer is a download that yields to other traffic on its route.
+    package var yields: Bool {
+        guard kind == .download else { return false }
+        return request.yields ?? (rules.discretion != .none || priority < Self.ordinaryPriority)
+    }
 
     /// The priority of a transfer that asked for none. Transfers of lower priority yield.
     private static let ordinaryPriority = 0.5
