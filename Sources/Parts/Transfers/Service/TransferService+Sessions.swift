@@ -117,6 +117,7 @@ extension TransferService {
     package func cameToFront(_ app: AppID) async {
         for transfer in active.values where transfer.record.app == app && transfer.record.isDiscretionForced {
             transfer.run.discretionLifted()
+            updateYield(transfer)
         }
         await schedule()
     }
