@@ -68,11 +68,8 @@ struct FileBody {
                 done += gathered.append(piece)
                 if gathered.isFull, let failure = writeGathered() { return .failed(failure) }
             } else {
-                let written = pwrite(sink.descriptor, piece.baseAddress, piece.count, Int(position))
-                if written < 0, errno == EINTR { continue }
-                guard written > 0 else { return .failed(Self.failure(written < 0 ? errno : EIO)) }
-                done += written
-                advance(written)
+                if let failure = put(piece) { return .failed(failure) }
+                done += piece.count
             }
         }
         if isPastEnd { return settled(.enough) }
@@ -91,7 +88,13 @@ struct FileBody {
         guard let gathered, gathered.count > 0 else { return nil }
         defer { gathered.removeAll() }
         // The end may have moved before bytes that were accepted earlier.
-        var rest = gathered.bytes.prefix(Int(clamping: max(0, sink.end.value - position)))
+        let wanted = gathered.bytes.prefix(Int(clamping: max(0, sink.end.value - position)))
+        return put(UnsafeRawBufferPointer(rebasing: wanted))
+    }
+
+    /// Writes bytes at the position.
+    private mutating func put(_ bytes: UnsafeRawBufferPointer) -> TransferFailure? {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let piece = UnsafeRawBufferPointer(rebasing: rest)
             let written = pwrite(sink.descriptor, piece.baseAddress, piece.count, Int(position))
