@@ -81,16 +81,12 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         request.minimumTLSVersion = wire.tls?.minimumVersion
         request.maximumTLSVersion = wire.tls?.maximumVersion
         questions.trustedCertificates = wire.trustedCertificates
-        setRoute()
     }
 
     /// Sets the route that this hop shares with other exchanges that yield.
     private func setRoute() {
-        request.yields = wire.yields.map { meter in
-            CurlYield(route: "\(request.proxy ?? "") \((try? TransferURL(parsing: wire.url))?.origin ?? "")") {
-                meter.value = $0
-            }
-        }
+        let route = "\(request.proxy ?? "") \(origin ?? "")"
+        request.yields = wire.yields.map { meter in CurlYield(route: route) { meter.value = $0 } }
     }
 
     func begin() {
@@ -119,6 +115,8 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
 
     func setYields(_ meter: YieldMeter?) {
         loop.perform {
+            // An exchange that leaves its route and joins it again would be without a limit for a moment.
+            guard self.wire.yields !== meter else { return }
             self.wire.yields = meter
             self.setRoute()
             self.current?.setYield(self.request.yields)
@@ -185,7 +183,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
 
     /// Whether bytes are gathered for larger writes. libcurl delivers the body of a TLS connection in records of at most
     /// 16 KiB.
-    private var gathers: Bool { request.url.lowercased().hasPrefix("https:") }
+    private var gathers: Bool { request.isSecure }
 
     func takesRest(_ bytes: Int64) -> Bool { sink.takesRest(bytes) }
 
@@ -268,6 +266,7 @@ final class RedirectedExchange: CurlDelegate, ExchangeHandle, @unchecked Sendabl
         trust = questions.trust(for: request)
         request.tlsHook = trust
         request.usesHTTP1 = origin.map(versions.wantsHTTP1) ?? false
+        setRoute()
         sink = .discard(rest: BodySink.cheapRest)
         meter?.value = 0
         current = loop.begin(request, delegate: self)

@@ -97,6 +97,9 @@ package struct CurlCredential: Hashable, Sendable {
 }
 
 extension CurlRequest {
+    /// Whether the connection to the server uses TLS.
+    package var isSecure: Bool { url.lowercased().hasPrefix("https:") }
+
     /// The reason why this request must not be sent, or nil if it may be. For example, a line break in the wrong place
     /// would split the request into two.
     var flaw: String? {

@@ -116,7 +116,7 @@ final class CurlTransfer {
         socketMaker.set(&options, idleSeconds: core.idleSeconds)
         // An exchange waits for a stream on a connection that is being opened, instead of opening another one.
         if core.sharesConnections { options.set(CURLOPT_PIPEWAIT, 1) }
-        let mayLeaveBody = request.socketBodyBytes != nil && request.url.lowercased().hasPrefix("http:")
+        let mayLeaveBody = request.socketBodyBytes != nil && !request.isSecure
         if mayLeaveBody || request.unixPeerObjection != nil {
             options.set(CURLOPT_PREREQDATA, context)
             options.setBeforeRequest { context, _, _, peerPort, localPort in
@@ -476,7 +476,7 @@ final class CurlTransfer {
     /// Returns the value of ``CurlEnd/wantsHTTP1``. After the reset of a stream, libcurl falls back to HTTP/1.1 and does
     /// not report it. If the server closes the connection instead, libcurl only reports a framing error.
     private func wantsHTTP1(_ code: CURLcode) -> Bool {
-        guard !request.usesHTTP1, request.url.lowercased().hasPrefix("https:") else { return false }
+        guard !request.usesHTTP1, request.isSecure else { return false }
         if code == CURLE_HTTP2 { return !heads.isPastHead }
         return code == CURLE_OK && finalVersion == "1.1" && request.credential == nil
             && Progress.long(easy, CURLINFO_NUM_CONNECTS) > 1

@@ -26,7 +26,7 @@ int nightshift_set_pipe_capacity(int pipe, int bytes);
 /// Returns the number of bytes that a TCP connection has received in order, whether or not they were read (TCP_INFO).
 int64_t nightshift_tcp_received(int socket);
 
-/// What the kernel has measured on a TCP connection (TCP_INFO, tcp(7)).
+/// The kernel's measurements of a TCP connection (TCP_INFO, tcp(7)).
 typedef struct {
     /// The bytes that have arrived in order.
     int64_t received;
