@@ -65,10 +65,9 @@ struct YieldTests {
             let beside = try await scene.rate(seconds: 10)
             if isYielding {
                 #expect(beside > 0.7 * alone, "\(beside) of \(alone)")
-                let during = scene
-                async let other = during.rate(seconds: 6)
+                async let other = scene.rate(seconds: 6)
                 try await eventually("the sentence") {
-                    try await during.service.cli(["why", "\(id)"]).output.contains("It yields to other traffic: ")
+                    try await scene.service.cli(["why", "\(id)"]).output.contains("It yields to other traffic: ")
                 }
                 _ = try await other
             } else {
