@@ -37,8 +37,10 @@ import Transfers
         let receiver = Receiver { _ in .file(file.sink(length: Self.content.size)) }
         let handle = transport.begin(request(), receiver)
         try await proxy.wait(for: "\(wanted) bytes") { $0.bytesDown >= wanted }
-        // Some of these bytes belong to the handshake, to the framing and to a record that is not complete.
-        let arrived = proxy.totals.bytesDown - 40_000
+        // Some of these bytes belong to the handshake and to a record that is not complete. The framing of TLS and HTTP/2
+        // has less than a hundredth. On a busy machine, more bytes than wanted have passed.
+        let passed = proxy.totals.bytesDown
+        let arrived = passed - passed / 100 - 40_000
         // The proxy delivers what it has, and then nearly nothing.
         proxy.change { $0.bytesPerSecond = 1 }
         try await eventually("the bytes in the file") { file.position.value >= arrived }
