@@ -11,8 +11,11 @@ final class NarrowLine: Sendable {
     private let names: [String]
 
     /// Command prefixes for programs of the client and of the server.
-    var client: [String] { ["ip", "netns", "exec", names[0]] }
-    var server: [String] { ["ip", "netns", "exec", names[1]] }
+    ///
+    /// `ip netns exec` would also copy all mounts into a mount namespace. While such a copy exists, a file system that
+    /// another test unmounts stays in use, and its next mount is the same file system, even after a power cut.
+    var client: [String] { ["nsenter", "--net=/run/netns/\(names[0])"] }
+    var server: [String] { ["nsenter", "--net=/run/netns/\(names[1])"] }
 
     /// Whether namespaces and slow lines can be made here.
     static let isPossible =
