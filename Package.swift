@@ -112,7 +112,7 @@ let package = Package(
         .target(
             name: "Transfers",
             dependencies: [
-                "NightshiftAPI", "Yielding", "CNightshift", "CDigest", "Executors", "Clock", "Mounts", "Store",
+                "NightshiftAPI", "CNightshift", "CDigest", "Executors", "Clock", "Mounts", "Store",
                 "Scheduler",
                 "Sessions",
                 logging, rawFields,
@@ -149,7 +149,7 @@ let package = Package(
         .target(
             name: "HTTPTransport",
             dependencies: [
-                "NightshiftAPI", "Yielding", "Mounts", "Transfers", "NightshiftCurl", "CNightshift", "CTLS",
+                "NightshiftAPI", "Mounts", "Transfers", "NightshiftCurl", "CNightshift", "CTLS",
             ],
             swiftSettings: strict),
         .target(
@@ -298,7 +298,7 @@ let package = Package(
         .testTarget(
             name: "TransfersTests",
             dependencies: [
-                "NightshiftAPI", "Yielding", "CNightshift", "CDigest", "Clock", "Mounts", "Store", "Scheduler",
+                "NightshiftAPI", "CNightshift", "CDigest", "Clock", "Mounts", "Store", "Scheduler",
                 "Sessions",
                 "Transfers",
                 "SimulationSupport", "TestSupport", logging,

@@ -69,7 +69,10 @@ struct YieldTests {
                 try await eventually("the sentence") {
                     try await scene.service.cli(["why", "\(id)"]).output.contains("It yields to other traffic: ")
                 }
+                #expect(try await scene.service.cli(["list"]).output.contains("(yields to other traffic)"))
                 _ = try await other
+                let journal = try await scene.service.cli(["journal", "--task", "\(id)"]).output
+                #expect(journal.contains("The transfer yields to other traffic."), "\(journal)")
             } else {
                 #expect(beside < 0.6 * alone, "\(beside) of \(alone)")
                 #expect(try await !scene.service.cli(["why", "\(id)"]).output.contains("yields"))
@@ -91,6 +94,11 @@ struct YieldTests {
         #expect(try await scene.service.cli(["set", "\(id)", "--priority", "0.5"]).code == 0)
         try await eventually("no sentence") {
             try await !scene.service.cli(["why", "\(id)"]).output.contains("yields")
+        }
+        let limit = try await scene.service.cli(["limit", "--yield", "on"])
+        #expect(limit.output.contains("all downloads"))
+        try await eventually("the sentence again") {
+            try await scene.service.cli(["why", "\(id)"]).output.contains("It yields if there is other traffic: ")
         }
         _ = try await scene.service.cli(["cancel", "\(id)"])
         try await scene.end()

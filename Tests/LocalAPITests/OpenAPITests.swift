@@ -124,6 +124,7 @@ import Transfers
             #expect(try schema(name)["enum"].array?.compactMap(\.string) == Value.allCases.map(\.rawValue), "\(name)")
         }
         try check(TaskKind.self, "TaskKind")
+        try check(YieldMode.self, "YieldMode")
         try check(TaskState.self, "TaskState")
         try check(WaitReason.self, "WaitReason")
         try check(Decision.self, "Decision")

@@ -97,6 +97,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
             session.headers = [field]
             session.proxy = ""
             session.tls = tls
+            session.yields = true
             return [
                 try Sample(
                     EnqueueRequest(session: .terminal, app: AppID(rawValue: "org.example.App"), tasks: [task]),
@@ -117,7 +118,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 try Sample(RetryRequest(tasks: [TaskID(1)]), least: RetryRequest(), isRequest: true),
                 try Sample(CancelRequest(producingResumeData: true), least: CancelRequest(), isRequest: true),
                 try Sample(
-                    ServiceSettings(rateLimit: 1, maximumTransfers: 1), least: ServiceSettings(), isRequest: true),
+                    ServiceSettings(rateLimit: 1, maximumTransfers: 1, yield: .on), least: ServiceSettings(),
+                    isRequest: true),
                 try Sample(session, least: empty, isRequest: true),
                 try Sample(field, least: field, isRequest: true),
                 try Sample(
@@ -165,6 +167,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
         status.countOfBytesClientExpectsToReceive = 1
         status.bytesPerSecond = 1
         status.connections = 1
+        status.yielding = YieldStatus(
+            bytesPerSecond: 1, capacity: 2, roundTrip: 0.1, target: 0.05, isYielding: true)
         status.response = response
         status.informationalResponse = response
         status.upload = upload

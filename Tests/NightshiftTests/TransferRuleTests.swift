@@ -19,7 +19,9 @@ import Testing
 
     private static let rules: [@Sendable (BackgroundConfiguration) -> Void] = [
         { $0.isDiscretionary = true }, { $0.allowsCellularAccess = false }, { $0.allowsExpensiveNetworkAccess = false },
-        { $0.allowsConstrainedNetworkAccess = false }, { $0.requiresExternalPower = true }, { $0.minimumBattery = 30 },
+        { $0.allowsConstrainedNetworkAccess = false }, { $0.requiresExternalPower = true },
+        { $0.networkServiceType = .background },
+        { $0.minimumBattery = 30 },
     ]
 
     private typealias Versions = (oldest: tls_protocol_version_t, newest: tls_protocol_version_t, sent: TLSSettings?)
@@ -62,12 +64,14 @@ import Testing
         case 2: expected.allowsExpensiveNetworkAccess = false
         case 3: expected.allowsConstrainedNetworkAccess = false
         case 4: expected.requiresExternalPower = true
+        case 5: expected.yields = true
         default: expected.minimumBattery = 30
         }
         #expect(sent == expected)
         // The configuration that the app reads from its session has the value that it has set.
         let copy = try #require(session.configuration as? BackgroundConfiguration)
         #expect(copy.isDiscretionary == expected.isDiscretionary)
+        #expect(copy.networkServiceType == (index == 5 ? .background : .default))
         #expect(copy.requiresExternalPower == expected.requiresExternalPower)
         #expect(copy.minimumBattery == expected.minimumBattery)
     }
@@ -79,6 +83,17 @@ import Testing
         _ = world.process().session(Recorder()) { $0.minimumBattery = written }
         try await world.service.state.wait(for: "the session") { $0.settings["org.example.photos"] != nil }
         #expect(world.service.state.read { $0.settings["org.example.photos"]?.minimumBattery } == sent)
+    }
+
+    @Test func `B9: A request for background traffic yields, whatever its session's other requests do`() async throws {
+        let world = try World()
+        let session = world.process().session(Recorder())
+        var request = URLRequest(url: url())
+        request.networkServiceType = .background
+        session.downloadTask(with: request).resume()
+        session.downloadTask(with: url()).resume()
+        let requests = world.service.state.read { $0.requests }
+        #expect(requests[1]?.request.yields == true && requests[2]?.request.yields == nil)
     }
 
     @Test func `T3: A later process and resume data keep a request's ban on mobile networks`() async throws {

@@ -21,7 +21,7 @@ import Testing
         try await store.write { transaction in
             try transaction.putSession(.terminal, SessionSettings())
             try transaction.putSession(SessionID(rawValue: "org.example.app"), SessionSettings())
-            try transaction.put(rateLimit: 1_000_000, maximumTransfers: 8)
+            try transaction.put(rateLimit: 1_000_000, maximumTransfers: 8, yield: .auto)
             var waiting = TaskRecord.waiting("https://example.org/waiting")
             waiting.deadline = 605_800
             waiting.request.destination = Destination(directory: "/home/anna/Downloads")
@@ -313,7 +313,8 @@ import Testing
         #expect(tasks[2].verified == ["sha-256"])
         #expect(tasks[3].source == FileIdentity(size: 1, modifiedNanoseconds: 2, inode: 3, device: 4))
         #expect(
-            try await store.read { try $0.settings() } == ServiceSettings(rateLimit: 1_000_000, maximumTransfers: 8))
+            try await store.read { try $0.settings() }
+                == ServiceSettings(rateLimit: 1_000_000, maximumTransfers: 8, yield: .auto))
         #expect(try await store.read { try $0.history(of: tasks[0].id, limit: 9) }.map(\.decision) == [.accepted])
         // The database remains usable.
         let next = try await store.write { try $0.insert(.waiting()) }

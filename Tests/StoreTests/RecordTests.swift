@@ -182,8 +182,8 @@ import Testing
     @Test func `New settings of the service replace the stored settings`() async throws {
         let store = try await StoreFixture.inMemory()
         #expect(try await store.read { try $0.settings() } == nil)
-        try await store.write { try $0.put(rateLimit: 5, maximumTransfers: 6) }
-        try await store.write { try $0.put(rateLimit: nil, maximumTransfers: 7) }
-        #expect(try await store.read { try $0.settings() } == ServiceSettings(rateLimit: nil, maximumTransfers: 7))
+        try await store.write { try $0.put(rateLimit: 5, maximumTransfers: 6, yield: .auto) }
+        try await store.write { try $0.put(rateLimit: nil, maximumTransfers: 7, yield: .off) }
+        #expect(try await store.read { try $0.settings() } == ServiceSettings(maximumTransfers: 7, yield: .off))
     }
 }

@@ -66,6 +66,8 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
     case undivided
     case mirrorDropped
     case mirrorAsked
+    case yielded
+    case yieldEnded
     case uploadKept
     case uploadContinued
     case uploadRestarted
@@ -163,6 +165,8 @@ package enum Decision: String, Sendable, Codable, CaseIterable {
         case .undivided: "A single connection downloads the rest of the file."
         case .mirrorDropped: "A mirror is no longer used."
         case .mirrorAsked: "The file is requested from another URL."
+        case .yielded: "The transfer yields to other traffic."
+        case .yieldEnded: "The other traffic has ended. The transfer uses the whole line again."
         case .uploadKept:
             "The server keeps the bytes that it receives, so the upload can continue after an interruption."
         case .uploadContinued: "The upload continued from the bytes that the server has."

@@ -15,6 +15,9 @@ package struct SessionSettings: Hashable, Sendable, Codable {
     package var tls: TLSSettings?
     /// Whether the transfers wait for good conditions (Apple: isDiscretionary).
     package var isDiscretionary: Bool = false
+    /// Whether the downloads yield to other traffic on their routes (Apple: networkServiceType = .background); nil
+    /// leaves the decision to the service.
+    package var yields: Bool?
     package var allowsCellularAccess: Bool = true
     package var allowsExpensiveNetworkAccess: Bool = true
     package var allowsConstrainedNetworkAccess: Bool = true
@@ -42,6 +45,7 @@ package struct SessionSettings: Hashable, Sendable, Codable {
             try container.decodeIfPresent(Bool.self, forKey: key) ?? fallback
         }
         isDiscretionary = try flag(.isDiscretionary, false)
+        yields = try container.decodeIfPresent(Bool.self, forKey: .yields)
         allowsCellularAccess = try flag(.allowsCellularAccess, true)
         allowsExpensiveNetworkAccess = try flag(.allowsExpensiveNetworkAccess, true)
         allowsConstrainedNetworkAccess = try flag(.allowsConstrainedNetworkAccess, true)

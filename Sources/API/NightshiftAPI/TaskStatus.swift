@@ -35,6 +35,8 @@ package struct TaskStatus: Hashable, Sendable, Codable {
     package var bytesPerSecond: Double?
     /// The number of connections in use. It is present while a download is running.
     package var connections: Int?
+    /// How the transfer yields to other traffic; nil if it does not, or if it does not run.
+    package var yielding: YieldStatus?
     /// The number of exchanges that have started, not counting redirects.
     package var attempts: Int
     /// The number of times that received bytes were discarded. The causes are that the remote file had changed, that

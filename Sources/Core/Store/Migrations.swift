@@ -463,6 +463,7 @@ enum Migrations {
         registerWakeEnds(in: &migrator)
         registerJoining(in: &migrator)
         registerAlerts(in: &migrator)
+        registerYielding(in: &migrator)
         return migrator
     }()
 }

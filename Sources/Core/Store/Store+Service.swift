@@ -42,16 +42,18 @@ extension StoreTransaction {
 
     package func settings() throws -> ServiceSettings? {
         try Row.fetchOne(db, sql: "SELECT * FROM settings").map {
-            ServiceSettings(rateLimit: $0["rate_limit"], maximumTransfers: $0["maximum_transfers"])
+            ServiceSettings(
+                rateLimit: $0["rate_limit"], maximumTransfers: $0["maximum_transfers"],
+                yield: ($0["yield"] as String?).flatMap(YieldMode.init(rawValue:)))
         }
     }
 
     /// Writes all settings together. Only the rate limit may be nil.
-    package func put(rateLimit: Int64?, maximumTransfers: Int) throws {
+    package func put(rateLimit: Int64?, maximumTransfers: Int, yield: YieldMode) throws {
         try db.execute(
             sql: """
-                INSERT INTO settings (id, rate_limit, maximum_transfers) VALUES (1, ?1, ?2)
-                ON CONFLICT (id) DO UPDATE SET rate_limit = ?1, maximum_transfers = ?2
-                """, arguments: [rateLimit, maximumTransfers])
+                INSERT INTO settings (id, rate_limit, maximum_transfers, yield) VALUES (1, ?1, ?2, ?3)
+                ON CONFLICT (id) DO UPDATE SET rate_limit = ?1, maximum_transfers = ?2, yield = ?3
+                """, arguments: [rateLimit, maximumTransfers, yield.rawValue])
     }
 }

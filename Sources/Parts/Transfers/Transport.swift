@@ -2,7 +2,6 @@ package import Mounts
 package import NightshiftAPI
 package import Sessions
 import Synchronization
-package import Yielding
 
 /// The interface to the network: one HTTP exchange per call, including redirects and authentication.
 package protocol Transport: Sendable {
@@ -239,14 +238,14 @@ package final class ByteMeter: Sendable {
     }
 }
 
-/// The current ``YieldState`` of a transfer. One thread writes it, and any thread reads it.
+/// The current ``YieldStatus`` of a transfer. One thread writes it, and any thread reads it.
 package final class YieldMeter: Sendable {
-    private let state = Mutex<YieldState?>(nil)
+    private let state = Mutex<YieldStatus?>(nil)
 
     package init() {}
 
     /// Nil while the transfer does not yield.
-    package var value: YieldState? {
+    package var value: YieldStatus? {
         get { state.withLock { $0 } }
         set { state.withLock { $0 = newValue } }
     }

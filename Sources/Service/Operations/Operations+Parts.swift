@@ -64,6 +64,9 @@ extension Operations {
             notifications: notifications,
             push: PushService(apps: apps, environment, refresh: refresh, notifications: notifications))
         push.value = self.push
+        apps.events.subscribe(receive: { [weak transfers] event, app in
+            if case .use(let isInFront) = event { await transfers?.use(app, isInFront: isInFront) }
+        })
     }
 }
 

@@ -81,8 +81,9 @@ final class YieldRoute {
     private func show(isMeasurable: Bool) {
         // The first round trip has not been measured yet.
         guard !isMeasurable || controller.roundTrip != nil else { return }
-        let state = YieldState(
-            rate: controller.rate, capacity: controller.capacity, roundTrip: isMeasurable ? controller.roundTrip : nil,
+        let state = YieldStatus(
+            bytesPerSecond: controller.rate, capacity: controller.capacity,
+            roundTrip: isMeasurable ? controller.roundTrip : nil,
             target: isMeasurable ? controller.baseDelay.map { $0 + controller.target } : nil,
             isYielding: isMeasurable && controller.isYielding)
         for member in members { member.request.yields?.show(state) }

@@ -25,10 +25,11 @@ import Transfers
 
     @Test func `A change of one limit keeps the other limits`() {
         var limits = ServiceLimits()
-        #expect(limits.settings == ServiceSettings(rateLimit: nil, maximumTransfers: 32))
+        #expect(limits.settings == ServiceSettings(maximumTransfers: 32, yield: .auto))
         limits = limits.changed(by: ServiceSettings(rateLimit: 1_000))
         limits = limits.changed(by: ServiceSettings(maximumTransfers: 3))
-        #expect(limits.settings == ServiceSettings(rateLimit: 1_000, maximumTransfers: 3))
+        limits = limits.changed(by: ServiceSettings(yield: .off))
+        #expect(limits.settings == ServiceSettings(rateLimit: 1_000, maximumTransfers: 3, yield: .off))
         #expect(limits.changed(by: ServiceSettings(rateLimit: 0)).rateLimit == nil)
         let slow = ServiceSettings(rateLimit: 5)
         #expect(ServiceLimits(slow) == ServiceLimits().changed(by: slow))

@@ -1,5 +1,5 @@
+import NightshiftAPI
 import Testing
-import Yielding
 
 @testable import Transfers
 
@@ -56,8 +56,8 @@ import Yielding
     func `B9: A transfer that yields shows its share of the line and the delay`(
         roundTrip: Double?, isYielding: Bool, sentence: String
     ) {
-        let state = YieldState(
-            rate: 1.4 * 1_048_576, capacity: 11 * 1_048_576, roundTrip: roundTrip, target: 0.04,
+        let state = YieldStatus(
+            bytesPerSecond: 1.4 * 1_048_576, capacity: 11 * 1_048_576, roundTrip: roundTrip, target: 0.04,
             isYielding: isYielding)
         #expect(RunningTransferText(yielding: state).sentence == sentence)
     }

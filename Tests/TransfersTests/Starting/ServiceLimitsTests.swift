@@ -6,10 +6,10 @@ import Transfers
 @Suite struct ServiceLimitsTests {
     @Test(
         arguments: [
-            (ServiceSettings(), "Rate limit: none. At most 32 transfers at once."),
+            (ServiceSettings(), "Rate limit: none. At most 32 transfers at once. Yield to other traffic: auto."),
             (
-                ServiceSettings(rateLimit: 1_048_576, maximumTransfers: 1),
-                "Rate limit: 1.0 MiB/s. At most 1 transfer at once."
+                ServiceSettings(rateLimit: 1_048_576, maximumTransfers: 1, yield: .on),
+                "Rate limit: 1.0 MiB/s. At most 1 transfer at once. Yield to other traffic: on."
             ),
         ] as [(ServiceSettings, String)])
     func `The journal gets the limits after a change`(_ settings: ServiceSettings, _ sentence: String) {

@@ -313,6 +313,16 @@ import Transfers
         #expect(try Self.record(request, settings).request.tls == request.tls)
     }
 
+    @Test func `B9: A task's wish to yield overrides that of its session`() throws {
+        var settings = SessionSettings()
+        var request = TaskRequest(url: "https://example.org/f")
+        #expect(try Self.record(request, settings).request.yields == nil)
+        settings.yields = true
+        #expect(try Self.record(request, settings).request.yields == true)
+        request.yields = false
+        #expect(try Self.record(request, settings).request.yields == false)
+    }
+
     @Test func `The requirements of a task override those of its session`() throws {
         var settings = SessionSettings()
         settings.isDiscretionary = true

@@ -2,6 +2,8 @@ import ArgumentParser
 import NightshiftAPI
 import NightshiftClient
 
+extension YieldMode: ExpressibleByArgument {}
+
 struct LimitCommand: ClientCommand {
     static let configuration = CommandConfiguration(
         commandName: "limit",
@@ -13,6 +15,7 @@ struct LimitCommand: ClientCommand {
               nightshift limit
               nightshift limit 2M
               nightshift limit none --transfers 8
+              nightshift limit --yield on
             """)
 
     @Argument(
@@ -24,6 +27,15 @@ struct LimitCommand: ClientCommand {
     @Option(help: ArgumentHelp("The maximum number of transfers that run at once.", valueName: "count"))
     var transfers: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            Which downloads yield to other traffic on the line. auto: discretionary ones, those with a priority below \
+            0.5, and those of apps in the background. on: all except those of apps in the foreground. off: none. \
+            --yield and --no-yield of a single download come first.
+            """, valueName: "mode"))
+    var yield: YieldMode?
+
     @OptionGroup var format: JSONOption
 
     func validate() throws {
@@ -33,12 +45,13 @@ struct LimitCommand: ClientCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let service = invocation.service
         var settings: ServiceSettings
-        if rate == nil && transfers == nil {
+        if rate == nil && transfers == nil && yield == nil {
             settings = try await service.fetch(.settings)
         } else {
             try await service.ready()
             settings = try await service.client.send(
-                .changeSettings(ServiceSettings(rateLimit: rate?.bytesPerSecond, maximumTransfers: transfers)))
+                .changeSettings(
+                    ServiceSettings(rateLimit: rate?.bytesPerSecond, maximumTransfers: transfers, yield: yield)))
         }
         if format.json {
             try invocation.json(settings)
@@ -50,6 +63,7 @@ struct LimitCommand: ClientCommand {
 
     static func lines(_ settings: ServiceSettings) -> [String] {
         ["rate limit  " + rate(settings), "at once     " + transfers(settings)]
+            + (settings.yield.map { ["yield       " + yield($0)] } ?? [])
     }
 
     static func rate(_ settings: ServiceSettings) -> String {
@@ -60,5 +74,13 @@ struct LimitCommand: ClientCommand {
     static func transfers(_ settings: ServiceSettings) -> String {
         settings.maximumTransfers.map { "at most \($0) transfer\($0 == 1 ? "" : "s")" }
             ?? "the service's default number of transfers"
+    }
+
+    static func yield(_ mode: YieldMode) -> String {
+        switch mode {
+        case .auto: "auto: discretionary downloads, those with a low priority, and those of apps in the background"
+        case .on: "on: all downloads except those of apps in the foreground"
+        case .off: "off: only downloads with --yield"
+        }
     }
 }

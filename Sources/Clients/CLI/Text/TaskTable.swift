@@ -79,7 +79,7 @@ struct TaskTable {
         }
     }
 
-    /// Returns text about the wait reason or the error of a transfer.
+    /// Returns text about the wait reason or the error of a transfer, or about the traffic that it yields to.
     private func note(_ task: TaskStatus, times: TimeText) -> String? {
         switch task.state {
         case .waiting:
@@ -89,7 +89,8 @@ struct TaskTable {
                     .trimmingPrefix(shown.contains(.state) ? "waiting: " : ""))
         case .failed: task.error.map { TaskText.phrase($0) } ?? "failed"
         case .suspended where task.wait?.reason == .serviceFault: WaitReason.serviceFault.wording.short
-        case .suspended, .running, .finishing, .completed, .cancelled: nil
+        case .running: task.yielding.flatMap { $0.isYielding ? "yields to other traffic" : nil }
+        case .suspended, .finishing, .completed, .cancelled: nil
         }
     }
 

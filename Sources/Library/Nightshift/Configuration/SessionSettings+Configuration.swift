@@ -25,6 +25,7 @@ extension SessionSettings {
         proxy = Self.proxy(configuration.connectionProxyDictionary)
         tls = Self.versions(configuration)
         isDiscretionary = configuration.isDiscretionary
+        if configuration.networkServiceType == .background { yields = true }
         allowsCellularAccess = configuration.allowsCellularAccess
         allowsExpensiveNetworkAccess = configuration.allowsExpensiveNetworkAccess
         allowsConstrainedNetworkAccess = configuration.allowsConstrainedNetworkAccess

@@ -14,7 +14,7 @@ extension TaskCore {
             var task = TaskRequest(kind: kind)
             if let token = state.token {
                 task.resumeData = token
-                task.forbid(as: state.originalRequest)
+                task.restrict(as: state.originalRequest)
             } else if let request = state.originalRequest {
                 task.copyProperties(of: request, cookiesOf: session.configuration)
             }
@@ -109,13 +109,14 @@ extension TaskRequest {
         if request.timeoutInterval != 60, request.timeoutInterval > 0 {
             idleTimeout = request.finiteTimeout
         }
-        forbid(as: request)
+        restrict(as: request)
     }
 
-    /// Forbids cellular access if the request forbids it. A request can forbid access that its session allows, but it
-    /// cannot allow access that its session forbids.
-    fileprivate mutating func forbid(as request: URLRequest?) {
+    /// Applies the restrictions of the request: whether it may use a cellular network, and whether it yields to other
+    /// traffic. A request can forbid access that its session allows, but it cannot allow access that its session forbids.
+    fileprivate mutating func restrict(as request: URLRequest?) {
         if request?.allowsCellularAccess == false { allowsCellularAccess = false }
+        if request?.networkServiceType == .background { yields = true }
     }
 }
 

@@ -3,7 +3,6 @@ import NightshiftAPI
 import Scheduler
 import Sessions
 import Store
-import Yielding
 
 /// A task that has a connection or is about to get one: its run, and the objects that execute the run's actions. Objects
 /// of this type live in the service's actor.
@@ -26,6 +25,8 @@ final class ActiveTransfer {
     var shown: [String: OriginAnswer] = [:]
     /// How the transfer yields to other traffic.
     let yieldMeter = YieldMeter()
+    /// The journal entries about that.
+    var yieldWatch = YieldWatch()
 
     init(_ run: TransferRun, attempt: Int = 0, place: FileSystemKey? = nil) {
         self.run = run
@@ -142,6 +143,7 @@ final class ActiveTransfer {
             }
         }
         status.bytesPerSecond = progress.bytesPerSecond
+        status.yielding = yieldMeter.value
         return status
     }
 

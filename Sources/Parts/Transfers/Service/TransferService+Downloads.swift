@@ -160,7 +160,7 @@ extension TransferService {
         var request = environment.fallback.request(for: transfer.record)
         transfer.shown = request.add(appSessions[answersOf: transfer.record.session], of: transfer.record)
         request.place = transfer.place
-        request.yields = transfer.record.yields ? transfer.yieldMeter : nil
+        request.yields = bounds.yields(transfer.record) ? transfer.yieldMeter : nil
         return request
     }
 

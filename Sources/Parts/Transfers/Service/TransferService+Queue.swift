@@ -174,6 +174,9 @@ extension TransferService {
         for (id, transfer) in active {
             let count = transfer.count
             transfer.speed.read(count, at: time)
+            if let entry = transfer.yieldWatch.read(transfer.yieldMeter.value, at: time) {
+                transfer.run.note(entry.decision, entry.detail, now)
+            }
             let minimum = bounds.leastPace(of: transfer.record)
             let gap = bounds.longestGap(of: transfer.record, running: active.count)
             if transfer.pace.read(count, at: time, minimum: minimum, gap: gap) { hasChanged = true }

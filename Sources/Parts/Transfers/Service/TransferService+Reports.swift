@@ -4,7 +4,6 @@ import Mounts
 package import NightshiftAPI
 import Scheduler
 import Store
-import Yielding
 
 /// Reports for clients.
 extension TransferService {

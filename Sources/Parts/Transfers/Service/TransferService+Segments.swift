@@ -75,9 +75,9 @@ extension TransferService {
         for handle in transfer.handles { handle.setRateLimit(rate) }
     }
 
-    /// Lets a running transfer yield to other traffic, or not, as its record says now.
+    /// Lets a running transfer yield to other traffic, or not, as the rules say now.
     func updateYield(_ transfer: ActiveTransfer) {
-        let meter = transfer.record.yields ? transfer.yieldMeter : nil
+        let meter = bounds.yields(transfer.record) ? transfer.yieldMeter : nil
         for handle in transfer.handles { handle.setYields(meter) }
     }
 

@@ -122,6 +122,12 @@ extension TransferService {
         await schedule()
     }
 
+    /// Takes the news that an app came to the foreground or left it. Its transfers yield in the background only.
+    package func use(_ app: AppID, isInFront: Bool) {
+        guard bounds.use(app, isInFront: isInFront) else { return }
+        for transfer in active.values where transfer.record.app == app { updateYield(transfer) }
+    }
+
     /// Enables or disables progress events for an app. A suspended app cannot read progress events, and would find many
     /// outdated ones when it resumes.
     package func setListening(_ app: AppID, _ isListening: Bool) {
@@ -229,7 +235,8 @@ extension TransferService {
         try RequestRules.check(settings)
         let (changed, order) = try await store.change { [now] transaction in
             let changed = try transaction.limits().changed(by: settings)
-            try transaction.put(rateLimit: changed.rateLimit, maximumTransfers: changed.maximumTransfers)
+            try transaction.put(
+                rateLimit: changed.rateLimit, maximumTransfers: changed.maximumTransfers, yield: changed.yield)
             try transaction.record(
                 JournalEntry(time: now.date, decision: .settingsChanged, detail: changed.sentence))
             return (changed, try transaction.order())
@@ -242,6 +249,7 @@ extension TransferService {
     func apply(_ limits: ServiceLimits, _ order: Int64) {
         bounds.take(limits, order)
         environment.transport.setRateLimit(bounds.limits.rateLimit)
+        for transfer in active.values { updateYield(transfer) }
     }
 }
 

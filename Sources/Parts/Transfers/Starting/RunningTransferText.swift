@@ -1,5 +1,4 @@
 import NightshiftAPI
-import Yielding
 
 /// The explanation of a running transfer, for display. This is a pure value.
 struct RunningTransferText {
@@ -12,7 +11,7 @@ struct RunningTransferText {
     /// The slowness of the transfer; nil if it is fast enough.
     var slowness: Slowness?
     /// How the transfer yields to other traffic; nil if it does not, or if its route was not measured yet.
-    var yielding: YieldState?
+    var yielding: YieldStatus?
 
     /// The rate and the time of a transfer that receives almost no bytes.
     struct Slowness {
@@ -33,28 +32,11 @@ struct RunningTransferText {
     /// The explanation, for example "It is running, limited to 1.0 MiB/s by 'nightshift limit'."
     var sentence: String {
         let state =
-            "It is running" + (limit.map { ", limited to \($0)" } ?? "") + "." + (yieldSentence.map { " \($0)" } ?? "")
+            "It is running" + (limit.map { ", limited to \($0)" } ?? "") + "."
+            + (yielding.map { " \($0.sentence)" } ?? "")
         // The time is shown in whole seconds.
         guard let slowness, slowness.seconds >= 1 else { return state }
         return "\(state) \(slowness.clause), so the service may start transfers from other hosts in addition."
-    }
-
-    /// The sentence about other traffic, for example "It yields to other traffic: 1.4 of 11.3 MiB/s, round trip 58 ms,
-    /// target 40 ms."
-    private var yieldSentence: String? {
-        guard let yielding else { return nil }
-        guard let roundTrip = yielding.roundTrip, let target = yielding.target else {
-            return "It cannot yield to other traffic, because the round trip of its connection cannot be measured."
-        }
-        let rates = "\(QuantityText.rate(yielding.rate)) of \(QuantityText.rate(yielding.capacity))"
-        let times = "round trip \(Self.milliseconds(roundTrip)), target \(Self.milliseconds(target))"
-        return yielding.isYielding
-            ? "It yields to other traffic: \(rates), \(times)."
-            : "It yields if there is other traffic: \(rates), \(times)."
-    }
-
-    private static func milliseconds(_ seconds: Double) -> String {
-        "\(Int(saturating: (seconds * 1_000).rounded())) ms"
     }
 
     /// The rate limit that leaves the transfer the lower rate.

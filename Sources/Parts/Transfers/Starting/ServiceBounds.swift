@@ -6,6 +6,7 @@ package import Store
 package struct ServiceBounds: Sendable {
     package var moment: DeviceState
     private var stored = StoredValue(ServiceLimits())
+    private var yieldRules = YieldRules()
     private var cancellations = CancellationRequests()
 
     package init(_ moment: DeviceState) {
@@ -17,7 +18,16 @@ package struct ServiceBounds: Sendable {
     /// Stores the user's limits.
     ///
     /// - Parameter order: the value of ``StoreTransaction/order()`` after the limits were written.
-    package mutating func take(_ limits: ServiceLimits, _ order: Int64) { stored.take(limits, order) }
+    package mutating func take(_ limits: ServiceLimits, _ order: Int64) {
+        stored.take(limits, order)
+        yieldRules.mode = self.limits.yield
+    }
+
+    /// Takes the news that an app came to the foreground or left it. Returns whether it changed anything.
+    package mutating func use(_ app: AppID, isInFront: Bool) -> Bool { yieldRules.use(app, isInFront: isInFront) }
+
+    /// Returns whether a task's transfer yields to other traffic now.
+    package func yields(_ record: TaskRecord) -> Bool { yieldRules.yields(record) }
 
     package var isSleeping: Bool { moment.conditions.isSleeping }
 

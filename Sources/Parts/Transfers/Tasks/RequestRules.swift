@@ -34,6 +34,7 @@ package enum RequestRules {
         request.resourceTimeout = request.resourceTimeout ?? settings.resourceTimeout
         request.retryPolicy = request.retryPolicy ?? settings.retryPolicy
         request.failsOnHTTPError = request.failsOnHTTPError ?? settings.failsOnHTTPError
+        request.yields = request.yields ?? settings.yields
         if request.proxy == nil { request.proxyVariable = nil }
         request.proxy = request.proxy ?? settings.proxy
         request.tls = request.tls?.filled(from: settings.tls) ?? settings.tls

@@ -19,15 +19,6 @@ extension TaskRecord {
         }
     }
 
-    /// Whether the transfer is a download that yields to other traffic on its route.
-    package var yields: Bool {
-        guard kind == .download else { return false }
-        return request.yields ?? (rules.discretion != .none || priority < Self.ordinaryPriority)
-    }
-
-    /// The priority of a transfer that asked for none. Transfers of lower priority yield.
-    private static let ordinaryPriority = 0.5
-
     private var timeLimit: Discretion.TimeLimit? {
         Discretion.TimeLimit(deadline: deadline, timeout: request.resourceTimeout)
     }

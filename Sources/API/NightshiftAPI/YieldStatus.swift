@@ -1,0 +1,52 @@
+/// Which downloads yield to other traffic on their route, for all downloads together.
+package enum YieldMode: String, Hashable, Sendable, Codable, CaseIterable {
+    /// Discretionary downloads, those with a priority below 0.5, and those of apps in the background.
+    case auto
+    /// All downloads that nobody waits for in an app in the foreground.
+    case on
+    /// Only downloads that request it themselves.
+    case off
+}
+
+/// How a transfer yields to other traffic.
+package struct YieldStatus: Hashable, Sendable, Codable {
+    /// The rate of all yielding transfers on the route in bytes per second.
+    package var bytesPerSecond: Double
+    /// The largest rate of the last minute in bytes per second.
+    package var capacity: Double
+    /// The round-trip time in seconds; nil if it cannot be measured.
+    package var roundTrip: Double?
+    /// The round-trip time that the transfers keep, in seconds; nil if it cannot be measured.
+    package var target: Double?
+    /// Whether other traffic keeps the transfers below the largest rate.
+    package var isYielding: Bool
+
+    package init(bytesPerSecond: Double, capacity: Double, roundTrip: Double?, target: Double?, isYielding: Bool) {
+        self.bytesPerSecond = bytesPerSecond
+        self.capacity = capacity
+        self.roundTrip = roundTrip
+        self.target = target
+        self.isYielding = isYielding
+    }
+
+    /// The sentence, for example "It yields to other traffic: 1.4 of 11.3 MiB/s, round trip 58 ms, target 40 ms."
+    package var sentence: String {
+        guard let numbers else {
+            return "It cannot yield to other traffic, because the round trip of its connection cannot be measured."
+        }
+        return isYielding
+            ? "It yields to other traffic: \(numbers)." : "It yields if there is other traffic: \(numbers)."
+    }
+
+    /// The rates and times, for example "1.4 of 11.3 MiB/s, round trip 58 ms, target 40 ms"; nil if the round trip
+    /// cannot be measured.
+    package var numbers: String? {
+        guard let roundTrip, let target else { return nil }
+        return "\(QuantityText.rate(bytesPerSecond)) of \(QuantityText.rate(capacity)), "
+            + "round trip \(Self.milliseconds(roundTrip)), target \(Self.milliseconds(target))"
+    }
+
+    private static func milliseconds(_ seconds: Double) -> String {
+        "\(Int(saturating: (seconds * 1_000).rounded())) ms"
+    }
+}
