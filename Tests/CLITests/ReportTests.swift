@@ -95,6 +95,16 @@ struct ReportTests {
         #expect(LimitCommand.transfers(ServiceSettings(maximumTransfers: 2)) == "at most 2 transfers")
     }
 
+    @Test func `B9: doctor says that downloads cannot measure the delay for other traffic`() {
+        #expect(
+            DoctorChecks.checkYielding(timestamps: "0\n").line(Style(isEnabled: false)).contains(
+                "TCP timestamps are off"))
+        for setting in ["1\n", "2\n", nil] {
+            #expect(
+                DoctorChecks.checkYielding(timestamps: setting).line(Style(isEnabled: false)).contains("can measure"))
+        }
+    }
+
     @Test func findings() throws {
         let findings = [
             Finding.ok("space", "12 GiB free"), .warn("linger", "ends at logout", advice: "loginctl enable-linger"),

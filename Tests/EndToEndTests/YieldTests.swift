@@ -15,8 +15,8 @@ struct YieldTests {
 
         static let url = "http://\(NarrowLine.serverAddress):8080/file"
 
-        init() async throws {
-            let line = try await NarrowLine(rate: "20mbit", queue: 400)
+        init(hasTimestamps: Bool = true) async throws {
+            let line = try await NarrowLine(rate: "20mbit", queue: 400, hasTimestamps: hasTimestamps)
             service = try Service()
             let documents = try TemporaryDirectory()
             let size = 200 << 20
@@ -69,7 +69,9 @@ struct YieldTests {
                 try await eventually("the sentence") {
                     try await scene.service.cli(["why", "\(id)"]).output.contains("It yields to other traffic: ")
                 }
-                #expect(try await scene.service.cli(["list"]).output.contains("(yields to other traffic)"))
+                try await eventually("the note in the list") {
+                    try await scene.service.cli(["list"]).output.contains("(yields to other traffic)")
+                }
                 _ = try await other
                 let journal = try await scene.service.cli(["journal", "--task", "\(id)"]).output
                 #expect(journal.contains("The transfer yields to other traffic."), "\(journal)")
@@ -79,6 +81,19 @@ struct YieldTests {
             }
             _ = try await scene.service.cli(["cancel", "\(id)"])
         }
+        try await scene.end()
+    }
+
+    @Test func `B9: A download from a server without timestamps yields too`() async throws {
+        let scene = try await Scene(hasTimestamps: false)
+        let alone = try await scene.rate(seconds: 6)
+        let id = try await scene.service.get(Scene.url, yields: true)
+        try await scene.service.wait(id, for: "bytes") { ($0.countOfBytesReceived) > 12 << 20 }
+        let beside = try await scene.rate(seconds: 10)
+        #expect(beside > 0.6 * alone, "\(beside) of \(alone)")
+        let why = try await scene.service.cli(["why", "\(id)"]).output
+        #expect(why.contains("round trip about "), "\(why)")
+        _ = try await scene.service.cli(["cancel", "\(id)"])
         try await scene.end()
     }
 

@@ -27,6 +27,15 @@ import Testing
         #expect(placement.begin(request("https://b")) == 1)
     }
 
+    @Test func `B9: Exchanges that yield use the same thread`() {
+        var placement = LoopPlacement(loops: 3)
+        var yielding = request("https://a")
+        yielding.yields = true
+        let loops = (0..<4).map { _ in placement.begin(yielding) }
+        #expect(Set(loops) == [2])
+        #expect(placement.begin(request("https://a")) == 0)
+    }
+
     @Test func `T4: Unencrypted exchanges use a single thread`() {
         var placement = LoopPlacement(loops: 2)
         let loops = (0..<9).map { placement.begin(request("http://\($0)")) }

@@ -11,6 +11,8 @@ struct Bottleneck {
     /// The largest rate of the sender of the yielding route, in bytes per second.
     var senderRate = Double.infinity
     var others: [Other] = []
+    /// Whether segments carry timestamps, so that the kernel measures the round trip.
+    var hasTimestamps = true
 
     private(set) var now = 100.0
     private(set) var queue = 0.0
@@ -21,6 +23,7 @@ struct Bottleneck {
     private var nextUpdate = 100.0
     private var mean: Double
     private var unmeasured = 0.0
+    private var windowRoundTrip = WindowRoundTrip()
 
     static let segment = 1_448.0
     private static let step = 0.001
@@ -101,9 +104,15 @@ struct Bottleneck {
             sinceUpdate = 0
             return
         }
-        controller.update(
-            YieldSample(roundTrip: sinceUpdate > 0 ? mean : nil, bytes: Int64(sinceUpdate)), now: now)
-        sinceUpdate = 0
+        defer { sinceUpdate = 0 }
+        if hasTimestamps {
+            controller.update(
+                YieldSample(roundTrip: sinceUpdate > 0 ? mean : nil, bytes: Int64(sinceUpdate)), now: now)
+        } else if let sample = windowRoundTrip.add(
+            Int64(sinceUpdate), elapsed: Self.interval, window: controller.window, segment: Int(Self.segment))
+        {
+            controller.update(sample, now: now)
+        }
     }
 
     private mutating func receive(_ bytes: Double, _ roundTrip: Double) {

@@ -53,6 +53,25 @@ import Yielding
         #expect(isYielding)
     }
 
+    @Test("B9: Without timestamps, a route leaves most of a line to others, and takes it back", arguments: lines)
+    func withoutTimestamps(_ line: Line) {
+        var bottleneck = line.bottleneck
+        bottleneck.hasTimestamps = false
+        // An estimate needs several round trips, so a long route swings.
+        let isLong = line.milliseconds >= 80
+        _ = bottleneck.run(10)
+        let alone = bottleneck.run(30)
+        #expect(alone >= (isLong ? 0.8 : 0.95) * bottleneck.capacity * 30, "\(alone / bottleneck.capacity / 30)")
+        bottleneck.others = [.init(.lossBased)]
+        _ = bottleneck.run(20)
+        let beside = bottleneck.others[0].received / bottleneck.capacity / 20
+        #expect(beside >= (isLong ? 0.45 : 0.85), "\(beside)")
+        bottleneck.others = []
+        _ = bottleneck.run(5)
+        let back = bottleneck.run(5) / bottleneck.capacity / 5
+        #expect(back >= (isLong ? 0.6 : 0.9), "\(back)")
+    }
+
     @Test("B9: A sender that keeps queues short gets at least 85 % of a line", arguments: longLines)
     func shortQueue(_ line: Line) {
         #expect(foreground(.paced, on: line).share >= 0.85)

@@ -14,36 +14,38 @@ package struct YieldStatus: Hashable, Sendable, Codable {
     package var bytesPerSecond: Double
     /// The largest rate of the last minute in bytes per second.
     package var capacity: Double
-    /// The round-trip time in seconds; nil if it cannot be measured.
-    package var roundTrip: Double?
-    /// The round-trip time that the transfers keep, in seconds; nil if it cannot be measured.
-    package var target: Double?
+    /// The round-trip time in seconds.
+    package var roundTrip: Double
+    /// The round-trip time that the transfers keep, in seconds.
+    package var target: Double
+    /// Whether the round-trip time is estimated from the rate, because the server sends no timestamps (RFC 7323). The
+    /// transfers then notice other traffic later.
+    package var isEstimate: Bool
     /// Whether other traffic keeps the transfers below the largest rate.
     package var isYielding: Bool
 
-    package init(bytesPerSecond: Double, capacity: Double, roundTrip: Double?, target: Double?, isYielding: Bool) {
+    package init(
+        bytesPerSecond: Double, capacity: Double, roundTrip: Double, target: Double, isEstimate: Bool = false,
+        isYielding: Bool
+    ) {
         self.bytesPerSecond = bytesPerSecond
         self.capacity = capacity
         self.roundTrip = roundTrip
         self.target = target
+        self.isEstimate = isEstimate
         self.isYielding = isYielding
     }
 
-    /// The sentence, for example "It yields to other traffic: 1.4 of 11.3 MiB/s, round trip 58 ms, target 40 ms."
+    /// The sentence, for example "It yields to other traffic: 1.4 MiB/s of 11.3 MiB/s, round trip 58 ms, target 40 ms."
     package var sentence: String {
-        guard let numbers else {
-            return "It cannot yield to other traffic, because the round trip of its connection cannot be measured."
-        }
-        return isYielding
-            ? "It yields to other traffic: \(numbers)." : "It yields if there is other traffic: \(numbers)."
+        "It yields \(isYielding ? "to" : "if there is") other traffic: \(numbers)."
     }
 
-    /// The rates and times, for example "1.4 of 11.3 MiB/s, round trip 58 ms, target 40 ms"; nil if the round trip
-    /// cannot be measured.
-    package var numbers: String? {
-        guard let roundTrip, let target else { return nil }
-        return "\(QuantityText.rate(bytesPerSecond)) of \(QuantityText.rate(capacity)), "
-            + "round trip \(Self.milliseconds(roundTrip)), target \(Self.milliseconds(target))"
+    /// The rates and times, for example "1.4 MiB/s of 11.3 MiB/s, round trip 58 ms, target 40 ms".
+    package var numbers: String {
+        "\(QuantityText.rate(bytesPerSecond)) of \(QuantityText.rate(capacity)), "
+            + "round trip \(isEstimate ? "about " : "")\(Self.milliseconds(roundTrip)), "
+            + "target \(Self.milliseconds(target))"
     }
 
     private static func milliseconds(_ seconds: Double) -> String {

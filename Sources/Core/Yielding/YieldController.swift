@@ -81,7 +81,7 @@ package struct YieldController: Sendable {
         rates.add(sample.bytes, elapsed: elapsed)
         guard let mean = sample.roundTrip, mean > 0, elapsed > 0 else { return }
         let segment = Double(max(sample.segment, 536))
-        let newest = newestRoundTrip(mean, segments: Double(sample.bytes) / segment)
+        let newest = sample.isMean ? newestRoundTrip(mean, segments: Double(sample.bytes) / segment) : mean
         roundTrip = newest
         base.add(mean, now: now)
         let shortest = base.value ?? mean
@@ -94,7 +94,8 @@ package struct YieldController: Sendable {
             window = windowBefore
             nextPause = now + Self.pauseInterval
         case .starting, .steady:
-            control(newest, bytes: Double(sample.bytes), elapsed: elapsed, segment: segment)
+            // An estimate from the window is late, so the window grows by one step at most.
+            control(newest, sample, elapsed: elapsed, segment: segment, mostRounds: sample.isMean ? 4 : 1)
             if now >= nextPause { measure(newest, base: shortest, now: now) }
         }
         window = min(max(window, leastWindow(newest, segment: segment, now: now)), Self.largestWindow)
@@ -123,7 +124,9 @@ package struct YieldController: Sendable {
         return max(full * share * share, min(full, 0.002 + sending / 2))
     }
 
-    private mutating func control(_ roundTrip: Double, bytes: Double, elapsed: Double, segment: Double) {
+    private mutating func control(
+        _ roundTrip: Double, _ sample: YieldSample, elapsed: Double, segment: Double, mostRounds: Double
+    ) {
         let rounds = elapsed / roundTrip
         if delay > target {
             let excess = min((delay - target) / target, 1)
@@ -132,7 +135,7 @@ package struct YieldController: Sendable {
             return
         }
         // A window that is not used does not grow: the sender or another limit is slower.
-        let used = bytes / elapsed * roundTrip
+        let used = Double(sample.bytes) / elapsed * roundTrip
         guard used > 0.5 * window else {
             window = max(min(window, 2 * used + 4 * segment), min(window, Self.firstWindow))
             return
@@ -140,7 +143,7 @@ package struct YieldController: Sendable {
         if delay > 0.75 * target { phase = .steady }
         let room = (target - delay) / target
         let growth = phase == .starting ? 1 : Self.increase * room * room
-        window += min(growth * min(rounds, 4), 1) * window + segment * room * min(rounds, 1)
+        window += min(growth * min(rounds, mostRounds), 1) * window + segment * room * min(rounds, 1)
     }
 
     /// Halves the bytes under way until the transfers' own queue is empty.

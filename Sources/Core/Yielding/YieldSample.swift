@@ -7,6 +7,8 @@ package struct YieldSample: Hashable, Sendable {
     package var bytes: Int64
     /// The size of the largest segment, in bytes.
     package var segment: Int
+    /// Whether the round-trip time is the kernel's mean.
+    package var isMean = true
 
     package init(roundTrip: Double?, bytes: Int64, segment: Int = 1_448) {
         self.roundTrip = roundTrip

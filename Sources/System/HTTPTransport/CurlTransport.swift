@@ -32,7 +32,8 @@ package final class CurlTransport: Transport {
         if let place = request.place { return begin(request, receiver: receiver, at: place) }
         let url = try? TransferURL(parsing: request.url)
         let wish = LoopPlacement.Request(
-            origin: url?.origin ?? "", isSecure: url?.isSecure == true, mayShare: mayShare(request))
+            origin: url?.origin ?? "", isSecure: url?.isSecure == true, mayShare: mayShare(request),
+            yields: request.yields != nil)
         let index = placement.withLock { $0.begin(wish) }
         let loop = index == LoopPlacement.sharing ? sharingLoop : loops[index]
         let exchange = RedirectedExchange(request, receiver: receiver, loop: loop, versions: versions) {

@@ -1,7 +1,8 @@
 /// A choice of the loop, and so of the thread, that moves the bytes of an exchange.
 ///
 /// TLS uses so much CPU time that one core is not enough for several fast connections. Unencrypted exchanges stay on
-/// the first thread, which is faster than networks are. Each loop has its own connections, so of the least busy loops,
+/// the first thread, which is faster than networks are. Exchanges that yield to other traffic share one loop, because
+/// those of one route have to be controlled together. Each loop has its own connections, so of the least busy loops,
 /// one that the origin used before is preferred. Successive requests for small files use one common loop, on which they
 /// share connections.
 struct LoopPlacement {
@@ -30,6 +31,8 @@ struct LoopPlacement {
         /// Whether the response may share a connection. This requires that the request sends no body, and that nothing
         /// is expected to delay the response.
         var mayShare: Bool
+        /// Whether the exchange yields to other traffic.
+        var yields = false
     }
 
     /// Returns the index of the loop for a new exchange, or ``sharing``. Each call needs a matching
@@ -39,7 +42,7 @@ struct LoopPlacement {
         if request.mayShare, habits.sendsSmallFiles(request.origin), !habits.wantsHTTP1(request.origin) {
             return Self.sharing
         }
-        let loop = freest(for: request.origin)
+        let loop = request.yields ? running.count - 1 : freest(for: request.origin)
         remember(request.origin, on: loop)
         return assign(loop)
     }

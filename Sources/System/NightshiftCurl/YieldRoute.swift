@@ -5,9 +5,14 @@ import Yielding
 /// The exchanges of one route whose response bodies yield to other traffic.
 ///
 /// The kernel measures the round trip of each connection. ``YieldController`` turns it into a window, which this class
-/// divides into the connections' receive windows. It is used on the loop's thread.
+/// divides into the connections' receive windows. Where the segments carry no timestamps, ``WindowRoundTrip`` estimates the
+/// round trip. This class is used on the loop's thread.
 final class YieldRoute {
     private var controller: YieldController
+    /// The round trip, while the kernel cannot measure it.
+    private var windowRoundTrip = WindowRoundTrip()
+    /// The window of all connections together in bytes.
+    private var window = 0
     private(set) var members: [CurlTransfer] = []
     /// The bytes of each connection at the last measurement.
     private var counts: [Int32: Int64] = [:]
@@ -38,6 +43,7 @@ final class YieldRoute {
 
     /// Measures all connections, and sets their windows. Returns the exchanges that may continue.
     func measure(now: Double) -> [CurlTransfer] {
+        let elapsed = max(now - lastUse, 0)
         lastUse = now
         var sockets: [Int32] = []
         for case let socket? in members.map(\.yieldSocket) where !sockets.contains(socket) { sockets.append(socket) }
@@ -54,9 +60,15 @@ final class YieldRoute {
             sample.roundTrip = min(sample.roundTrip ?? .infinity, roundTrip)
         }
         counts = counts.filter { sockets.contains($0.key) }
-        controller.update(sample, now: now)
+        if isMeasurable || window == 0 {
+            controller.update(sample, now: now)
+        } else {
+            let estimate = windowRoundTrip.add(
+                sample.bytes, elapsed: elapsed, window: Double(window), segment: sample.segment)
+            guard let estimate else { return [] }
+            controller.update(estimate, now: now)
+        }
         show(isMeasurable: isMeasurable)
-        guard isMeasurable else { return [] }
         return setWindows(of: sockets, segment: sample.segment, now: now)
     }
 
@@ -64,6 +76,7 @@ final class YieldRoute {
         guard segment > 0 else { return [] }
         let division = YieldDivision(
             window: controller.window, roundTrip: controller.roundTrip, segment: segment, connections: sockets.count)
+        window = division.active * division.window
         var released: [CurlTransfer] = []
         for (index, socket) in sockets.enumerated() {
             let isActive = division.isActive(index, of: sockets.count, at: now)
@@ -79,13 +92,10 @@ final class YieldRoute {
     }
 
     private func show(isMeasurable: Bool) {
-        // The first round trip has not been measured yet.
-        guard !isMeasurable || controller.roundTrip != nil else { return }
+        guard let roundTrip = controller.roundTrip, let base = controller.baseDelay else { return }
         let state = YieldStatus(
-            bytesPerSecond: controller.rate, capacity: controller.capacity,
-            roundTrip: isMeasurable ? controller.roundTrip : nil,
-            target: isMeasurable ? controller.baseDelay.map { $0 + controller.target } : nil,
-            isYielding: isMeasurable && controller.isYielding)
+            bytesPerSecond: controller.rate, capacity: controller.capacity, roundTrip: roundTrip,
+            target: base + controller.target, isEstimate: !isMeasurable, isYielding: controller.isYielding)
         for member in members { member.request.yields?.show(state) }
     }
 }

@@ -24,7 +24,8 @@ final class NarrowLine: Sendable {
     /// - Parameters:
     ///   - rate: the rate of the line to the client, in the form of `tc`, such as `20mbit`.
     ///   - queue: the size of its queue in milliseconds.
-    init(rate: String, queue: Int) async throws {
+    ///   - hasTimestamps: whether the client asks for TCP timestamps.
+    init(rate: String, queue: Int, hasTimestamps: Bool = true) async throws {
         names = ["c", "s", "q"].map { "nightshift-\(getpid())-\(UInt32.random(in: 0...9_999))\($0)" }
         let (client, server, line) = (names[0], names[1], names[2])
         for name in names { try await Self.run("ip netns add \(name)") }
@@ -35,6 +36,7 @@ final class NarrowLine: Sendable {
         try await Self.run("ip -n \(server) addr add \(Self.serverAddress)/24 dev up1")
         try await Self.run("ip -n \(client) link set up0 up")
         try await Self.run("ip -n \(server) link set up1 up")
+        if !hasTimestamps { try await Self.run(self.client + ["sysctl", "-qw", "net.ipv4.tcp_timestamps=0"]) }
         // The service uses a network only if it has a default route.
         try await Self.run("ip -n \(client) route add default via \(Self.serverAddress)")
         try await Self.run("ip -n \(line) link add bridge0 type bridge")
@@ -54,9 +56,14 @@ final class NarrowLine: Sendable {
     }
 
     private static func run(_ words: String) async throws {
-        let parts = words.split(separator: " ").map(String.init)
+        try await run(words.split(separator: " ").map(String.init))
+    }
+
+    private static func run(_ parts: [String]) async throws {
         let outcome = try await ChildProcess.run(parts[0], Array(parts.dropFirst()))
-        guard outcome.code == 0 else { throw NotPossibleHere(description: "\(words): \(outcome.errors)") }
+        guard outcome.code == 0 else {
+            throw NotPossibleHere(description: "\(parts.joined(separator: " ")): \(outcome.errors)")
+        }
     }
 
     private static func check() throws -> Bool {

@@ -48,16 +48,16 @@ import Testing
                     + "target 40 ms."
             ),
             (
-                nil, false,
-                "It is running. It cannot yield to other traffic, because the round trip of its connection cannot be "
-                    + "measured."
+                0.1, true,
+                "It is running. It yields to other traffic: 1.4 MiB/s of 11.0 MiB/s, round trip about 100 ms, target 40 ms."
             ),
-        ] as [(Double?, Bool, String)])
+        ] as [(Double, Bool, String)])
     func `B9: A transfer that yields shows its share of the line and the delay`(
-        roundTrip: Double?, isYielding: Bool, sentence: String
+        roundTrip: Double, isYielding: Bool, sentence: String
     ) {
         let state = YieldStatus(
             bytesPerSecond: 1.4 * 1_048_576, capacity: 11 * 1_048_576, roundTrip: roundTrip, target: 0.04,
+            isEstimate: roundTrip == 0.1,
             isYielding: isYielding)
         #expect(RunningTransferText(yielding: state).sentence == sentence)
     }

@@ -15,6 +15,18 @@ extension DoctorChecks {
                 + "findmnt -T \(first.path)")
     }
 
+    /// Checks whether the system lets downloads measure the round trip, by which they yield to other traffic.
+    ///
+    /// - Parameter setting: the content of `net.ipv4.tcp_timestamps`; nil if it cannot be read.
+    static func checkYielding(timestamps setting: String?) -> Finding {
+        guard setting?.trimmingCharacters(in: .whitespacesAndNewlines) == "0" else {
+            return .ok("yielding", "downloads can measure the delay that they add for other traffic")
+        }
+        return .warn(
+            "yielding", "TCP timestamps are off, so downloads that yield notice other traffic late",
+            advice: "Run: sudo sysctl -w net.ipv4.tcp_timestamps=1")
+    }
+
     /// Checks for transfers that need help from the user: those blocked after crashes of the service, and unreadable
     /// ones.
     func checkTransfers() async -> Finding {

@@ -31,6 +31,7 @@ struct DoctorChecks: Sendable {
             checkPrivacy("socket", of: socket, mode: 0o600),
             checkSpace(), checkSystemd(), checkLinger(), checkProxy(status), checkTrust(),
             CurlFacts.ofThisProcess.finding,
+            Self.checkYielding(timestamps: KernelFile.text("/proc/sys/net/ipv4/tcp_timestamps")),
             checkClock(),
         ]
         return findings

@@ -21,7 +21,7 @@ struct TaskReport {
             facts.add("sent", amount(task.countOfBytesSent, of: task.countOfBytesExpectedToSend))
         }
         facts.add("rate", task.bytesPerSecond.map { QuantityText.rate($0) })
-        if let numbers = task.yielding?.numbers { facts.add("yielding", numbers) }
+        facts.add("yielding", task.yielding?.numbers)
         if let count = task.connections, count > 1 { facts.add("connections", "\(count)") }
         facts.add("rate limit", task.rateLimit.flatMap { $0 > 0 ? QuantityText.rate(Double($0)) : nil })
         facts.add("priority", task.priority == 0.5 ? nil : String(task.priority))

@@ -31,6 +31,6 @@ struct YieldWatch {
         since = nil
         isNoted.toggle()
         if isNoted { notedAt = time }
-        return (isNoted ? .yielded : .yieldEnded, status?.numbers.map { "\($0)." })
+        return (isNoted ? .yielded : .yieldEnded, status.map { "\($0.numbers)." })
     }
 }
