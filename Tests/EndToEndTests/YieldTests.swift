@@ -42,6 +42,14 @@ struct YieldTests {
 
         func rate(seconds: Int) async throws -> Double { try await Self.rate(on: line, seconds: seconds) }
 
+        /// Downloads with curl for some seconds. Returns its rate, and the rate of a download of the service meanwhile, in
+        /// bytes per second.
+        func rates(beside id: TaskID, seconds: Int) async throws -> (other: Double, own: Double) {
+            let before = try await service.api.task(id).countOfBytesReceived
+            let other = try await rate(seconds: seconds)
+            return (other, Double(try await service.api.task(id).countOfBytesReceived - before) / Double(seconds))
+        }
+
         /// Downloads with curl for some seconds, and returns the rate in bytes per second.
         private static func rate(on line: NarrowLine, seconds: Int) async throws -> Double {
             let words =
@@ -58,13 +66,14 @@ struct YieldTests {
 
     @Test func `B9: A download with --yield leaves the line to another download, and says so`() async throws {
         let scene = try await Scene()
-        let alone = try await scene.rate(seconds: 6)
+        var plain = 0.0
         for isYielding in [false, true] {
             let id = try await scene.service.get(Scene.url, yields: isYielding)
             try await scene.service.wait(id, for: "bytes") { ($0.countOfBytesReceived) > 4 << 20 }
-            let beside = try await scene.rate(seconds: 10)
+            let rates = try await scene.rates(beside: id, seconds: 10)
             if isYielding {
-                #expect(beside > 0.7 * alone, "\(beside) of \(alone)")
+                #expect(
+                    rates.other > plain && rates.other > 2 * rates.own, "\(rates), \(plain) beside a plain download")
                 async let other = scene.rate(seconds: 6)
                 try await eventually("the sentence") {
                     try await scene.service.cli(["why", "\(id)"]).output.contains("It yields to other traffic: ")
@@ -76,7 +85,7 @@ struct YieldTests {
                 let journal = try await scene.service.cli(["journal", "--task", "\(id)"]).output
                 #expect(journal.contains("The transfer yields to other traffic."), "\(journal)")
             } else {
-                #expect(beside < 0.6 * alone, "\(beside) of \(alone)")
+                plain = rates.other
                 #expect(try await !scene.service.cli(["why", "\(id)"]).output.contains("yields"))
             }
             _ = try await scene.service.cli(["cancel", "\(id)"])
@@ -86,11 +95,10 @@ struct YieldTests {
 
     @Test func `B9: A download from a server without timestamps yields too`() async throws {
         let scene = try await Scene(hasTimestamps: false)
-        let alone = try await scene.rate(seconds: 6)
         let id = try await scene.service.get(Scene.url, yields: true)
         try await scene.service.wait(id, for: "bytes") { ($0.countOfBytesReceived) > 12 << 20 }
-        let beside = try await scene.rate(seconds: 10)
-        #expect(beside > 0.6 * alone, "\(beside) of \(alone)")
+        let rates = try await scene.rates(beside: id, seconds: 10)
+        #expect(rates.other > rates.own, "\(rates)")
         let why = try await scene.service.cli(["why", "\(id)"]).output
         #expect(why.contains("round trip about "), "\(why)")
         _ = try await scene.service.cli(["cancel", "\(id)"])

@@ -101,7 +101,9 @@ extension Simulations {
                     }
                     let changed = await world.journal().last { $0.decision == .settingsChanged }
                     #expect(changed != nil && changed?.task == nil)
-                    #expect(changed?.detail == "Rate limit: none. At most 1 transfer at once.")
+                    #expect(
+                        changed?.detail == "Rate limit: none. At most 1 transfer at once. Yield to other traffic: auto."
+                    )
                     world.requests.setMaximumTransfers(1)
                     let first = await world.enqueue(world.request(urls[0]))
                     let priorities = [0.2, 0.9, 0.5, 0.5, 0.1, 1.0, 0.7]
