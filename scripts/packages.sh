@@ -14,7 +14,7 @@ test=(
     libfuse3-dev fuse3 pkg-config ntfs-3g bindfs sshfs openssh-sftp-server exfat-fuse exfatprogs dosfstools fuse-overlayfs acl
     sway foot openbox xdotool x11-utils xvfb xterm chromium chromium-driver
 )
-bench=(aria2 axel wget2 curl nginx openssl nghttp2-client)
+bench=(aria2 axel wget2 curl nginx openssl nghttp2-client iproute2 util-linux)
 gateway=(
     python3-venv nghttp2-client dbus-daemon python3-dbus python3-gi nats-server libnats-dev libsystemd-dev systemd libseccomp2 util-linux
 )

@@ -43,7 +43,7 @@ extension Services {
             #expect(device.overrides == [.battery: "\(round)", .power: round % 2 == 0 ? "battery" : "external"])
             #expect(device.followsFront == (round % 2 == 0))
             let limits = try await service.client.get("/v1/settings", as: ServiceSettings.self)
-            #expect(limits == ServiceSettings(rateLimit: Int64(round) << 20, maximumTransfers: round))
+            #expect(limits == ServiceSettings(rateLimit: Int64(round) << 20, maximumTransfers: round, yield: .auto))
         }
     }
 }

@@ -28,9 +28,9 @@ struct YieldTests {
                 \(geteuid() == 0 ? "user root;" : "")
                 events { worker_connections 64; }
                 http {
-                    access_log off; sendfile on;
+                    access_log off; sendfile on; client_max_body_size 0;
                     \(["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(documents.path)/\($0);" }.joined(separator: " "))
-                    server { listen \(NarrowLine.serverAddress):8080; root \(documents.path); }
+                    server { listen \(NarrowLine.serverAddress):8080; root \(documents.path); location /put/ { dav_methods PUT; create_full_put_path on; } }
                 }
                 """, to: "nginx.conf")
             let words = line.server + ["/usr/sbin/nginx", "-c", configuration, "-e", documents.path("error.log")]
@@ -105,6 +105,23 @@ struct YieldTests {
         try await scene.end()
     }
 
+    @Test func `B9: An upload with --yield leaves the line to another upload`() async throws {
+        let scene = try await Scene()
+        let file = scene.documents.path("file")
+        let (service, url) = (scene.service, "http://\(NarrowLine.serverAddress):8080/put/")
+        #expect(try await service.cli(["put", "--detach", "--yield", file, url + "own"]).code == 0)
+        let id = try #require(try await service.api.tasks().first?.id)
+        try await service.wait(id, for: "bytes") { $0.countOfBytesSent > 4 << 20 }
+        let before = try await service.api.task(id).countOfBytesSent
+        let words = scene.line.client + ["curl", "-s", "-m", "10", "-T", file, "-w", "%{size_upload}", url + "other"]
+        let other = Int64(try await ChildProcess.run(words[0], Array(words.dropFirst())).output) ?? 0
+        let own = try await service.api.task(id).countOfBytesSent - before
+        #expect(other > 2 * own, "\(own) beside \(other)")
+        #expect(try await service.cli(["why", "\(id)"]).output.contains("It yields "))
+        _ = try await service.cli(["cancel", "\(id)"])
+        try await scene.end()
+    }
+
     @Test func `B9: A running download yields from the change of its priority on`() async throws {
         let scene = try await Scene()
         let id = try await scene.service.get(Scene.url, yields: nil)
@@ -119,7 +136,7 @@ struct YieldTests {
             try await !scene.service.cli(["why", "\(id)"]).output.contains("yields")
         }
         let limit = try await scene.service.cli(["limit", "--yield", "on"])
-        #expect(limit.output.contains("all downloads"))
+        #expect(limit.output.contains("all transfers"))
         try await eventually("the sentence again") {
             try await scene.service.cli(["why", "\(id)"]).output.contains("It yields if there is other traffic: ")
         }

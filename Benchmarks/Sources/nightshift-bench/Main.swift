@@ -67,6 +67,7 @@ struct Main {
         case .freshness: try Freshness(bench: bench).run()
         case .receiver: try Receiver(bench: bench).run()
         case .push: try Push(bench: bench).run()
+        case .yield: try Yielding(bench: bench).run()
         }
     }
 }
@@ -76,7 +77,7 @@ extension Options.Part {
     fileprivate var isOfNightshiftAlone: Bool {
         switch self {
         case .tail, .cap, .trip, .upload, .backlog, .latency, .stop, .idle, .apps: true
-        case .throughput, .small, .http2, .freshness, .receiver, .push: false
+        case .throughput, .small, .http2, .freshness, .receiver, .push, .yield: false
         }
     }
 }

@@ -36,6 +36,7 @@ struct Options {
         case freshness
         case receiver
         case push
+        case yield
     }
 
     static let usage = """

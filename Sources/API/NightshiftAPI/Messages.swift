@@ -125,7 +125,7 @@ package struct ServiceSettings: Hashable, Sendable, Codable {
     package var rateLimit: Int64?
     /// The maximum number of transfers that run at the same time.
     package var maximumTransfers: Int?
-    /// Which downloads yield to other traffic.
+    /// Which transfers yield to other traffic.
     package var yield: YieldMode?
 
     package init(rateLimit: Int64? = nil, maximumTransfers: Int? = nil, yield: YieldMode? = nil) {

@@ -15,7 +15,7 @@ package struct SessionSettings: Hashable, Sendable, Codable {
     package var tls: TLSSettings?
     /// Whether the transfers wait for good conditions (Apple: isDiscretionary).
     package var isDiscretionary: Bool = false
-    /// Whether the downloads yield to other traffic on their routes (Apple: networkServiceType = .background); nil
+    /// Whether the transfers yield to other traffic on their routes (Apple: networkServiceType = .background); nil
     /// leaves the decision to the service.
     package var yields: Bool?
     package var allowsCellularAccess: Bool = true

@@ -52,8 +52,8 @@ package struct TaskRequest: Hashable, Sendable, Codable {
     package var tls: TLSSettings?
     /// Whether the transfer waits for good conditions (Apple: isDiscretionary).
     package var isDiscretionary: Bool?
-    /// Whether a download yields to other traffic on its route. Without a value, the setting
-    /// ``ServiceSettings/yield`` decides. Uploads never do.
+    /// Whether the transfer yields to other traffic on its route. Without a value, the setting
+    /// ``ServiceSettings/yield`` decides.
     package var yields: Bool?
     package var allowsCellularAccess: Bool?
     package var allowsExpensiveNetworkAccess: Bool?

@@ -1,10 +1,10 @@
-/// Which downloads yield to other traffic on their route, for all downloads together.
+/// Which transfers yield to other traffic on their route, for all transfers together.
 package enum YieldMode: String, Hashable, Sendable, Codable, CaseIterable {
-    /// Discretionary downloads, those with a priority below 0.5, and those of apps in the background.
+    /// Discretionary transfers, those with a priority below 0.5, and those of apps in the background.
     case auto
-    /// All downloads that nobody waits for in an app in the foreground.
+    /// All transfers that nobody waits for in an app in the foreground.
     case on
-    /// Only downloads that request it themselves.
+    /// Only transfers that request it themselves.
     case off
 }
 

@@ -119,7 +119,7 @@ package struct YieldController: Sendable {
         // A few segments always wait at a slow line.
         let sending = rates.largest > 0 ? 4 * segment / rates.largest : 0
         let full = min(max(settings.leastTarget, base / 10, 2 * noise, sending), settings.greatestTarget)
-        guard phase == .steady, rates.largest > 0 else { return full }
+        guard settings.lowersTarget, phase == .steady, rates.largest > 0 else { return full }
         let share = min(rates.current / rates.largest, 1)
         return max(full * share * share, min(full, 0.002 + sending / 2))
     }

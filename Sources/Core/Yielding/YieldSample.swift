@@ -23,6 +23,9 @@ package struct YieldSettings: Hashable, Sendable {
     package var leastTarget = 0.008
     /// The largest target in seconds.
     package var greatestTarget = 0.040
+    /// Whether the target falls if the route gets less than it had alone, so that senders are noticed that keep queues
+    /// short.
+    package var lowersTarget = true
     /// The share of the line's rate that transfers get at least, after ``patience`` seconds at the smallest window.
     package var guaranteedShare = 0.01
     /// The time in seconds at the smallest window after which ``guaranteedShare`` applies.

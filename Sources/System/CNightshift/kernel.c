@@ -59,8 +59,11 @@ bool nightshift_tcp_read(int socket, nightshift_tcp_reading *reading) {
     if (length < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof information.tcpi_bytes_received) return false;
     *reading = (nightshift_tcp_reading){
         .received = (int64_t)information.tcpi_bytes_received,
-        .round_trip = information.tcpi_rcv_rtt,
-        .segment = information.tcpi_rcv_mss,
+        .acknowledged = (int64_t)information.tcpi_bytes_acked,
+        .receive_round_trip = information.tcpi_rcv_rtt,
+        .send_round_trip = information.tcpi_rtt,
+        .receive_segment = information.tcpi_rcv_mss,
+        .send_segment = information.tcpi_snd_mss,
         .has_timestamps = (information.tcpi_options & TCPI_OPT_TIMESTAMPS) != 0,
     };
     return true;
@@ -68,6 +71,10 @@ bool nightshift_tcp_read(int socket, nightshift_tcp_reading *reading) {
 
 bool nightshift_tcp_limit_window(int socket, int bytes) {
     return setsockopt(socket, IPPROTO_TCP, TCP_WINDOW_CLAMP, &bytes, sizeof bytes) == 0;
+}
+
+bool nightshift_tcp_limit_pace(int socket, uint64_t bytes_per_second) {
+    return setsockopt(socket, SOL_SOCKET, SO_MAX_PACING_RATE, &bytes_per_second, sizeof bytes_per_second) == 0;
 }
 
 void nightshift_open_standard_descriptors(void) {

@@ -3,7 +3,7 @@ import NightshiftAPI
 
 /// How an exchange yields to other traffic now. It changes with each measurement of the exchange's route.
 struct TransferYield {
-    /// The connection while libcurl receives the body; nil if it is not known.
+    /// The connection while libcurl sends or receives the body; nil if it is not known.
     var socket: Int32?
     /// A limit of the rate, if the window alone would be too large.
     var limit: TokenBucket?
@@ -22,17 +22,19 @@ extension CurlTransfer {
         let wasLimited = yielding.isStopped || yielding.limit != nil
         core.leaveRoute(self)
         request.yields = yields
-        if heads.isPastHead { yieldIfWanted() }
+        yielding.socket = nil
+        if heads.isPastHead { yieldIfWanted(sends: false) }
         return wasLimited
     }
 
-    /// Lets the body yield to other traffic from now on, if the request wants that.
-    func yieldIfWanted() {
+    /// Lets the body of the request or of the response yield to other traffic from now on, if the request wants that.
+    func yieldIfWanted(sends: Bool) {
         guard request.yields != nil, request.unixSocket == nil else { return }
+        core.leaveRoute(self)
         yielding.socket = core.sockets.socket(
             localPort: Int32(Progress.long(easy, CURLINFO_LOCAL_PORT)),
             peerPort: Int32(Progress.long(easy, CURLINFO_PRIMARY_PORT)))
-        core.joinRoute(self)
+        core.joinRoute(self, sends: sends)
     }
 
     /// Sets how the exchange yields now.

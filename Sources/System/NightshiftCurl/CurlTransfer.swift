@@ -209,7 +209,7 @@ final class CurlTransfer {
         if framing == .connection { watchForCloseNotify() }
         unheededRest = head.ignoredLength(for: request.method)
         delegate.received(head: head)
-        yieldIfWanted()
+        yieldIfWanted(sends: false)
     }
 
     private func watchForCloseNotify() {
@@ -337,6 +337,7 @@ final class CurlTransfer {
     private func send(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         var count = Int(min(Int64(buffer.count), request.body.size - sendOffset))
         guard count > 0 else { return 0 }
+        if yielding.socket == nil { yieldIfWanted(sends: true) }
         let isLimited = isLimited
         if isLimited {
             if !mayMove() { return nightshift_curl_read_pause }

@@ -327,8 +327,8 @@ final class LoopCore {
     // MARK: - Other traffic
 
     /// Lets the body of a transfer yield to other traffic together with the others of its route.
-    func joinRoute(_ transfer: CurlTransfer) {
-        yieldRoutes.add(transfer, now: Self.now())
+    func joinRoute(_ transfer: CurlTransfer, sends: Bool) {
+        yieldRoutes.add(transfer, sends: sends, now: Self.now())
         scheduleAttention(at: yieldRoutes.nextMeasurement)
     }
 

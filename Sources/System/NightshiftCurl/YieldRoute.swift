@@ -2,10 +2,10 @@ import CNightshift
 import NightshiftAPI
 import Yielding
 
-/// The exchanges of one route whose response bodies yield to other traffic.
+/// The exchanges of one route whose bodies yield to other traffic, in one direction.
 ///
 /// The kernel measures the round trip of each connection. ``YieldController`` turns it into a window, which this class
-/// divides into the connections' receive windows. Where the segments carry no timestamps, ``WindowRoundTrip`` estimates the
+/// divides into the connections' receive windows, or sets as the rate at which the kernel sends. Where the segments carry no timestamps, ``WindowRoundTrip`` estimates the
 /// round trip. This class is used on the loop's thread.
 final class YieldRoute {
     private var controller: YieldController
@@ -13,6 +13,7 @@ final class YieldRoute {
     private var windowRoundTrip = WindowRoundTrip()
     /// The window of all connections together in bytes.
     private var window = 0
+    private let sends: Bool
     private(set) var members: [CurlTransfer] = []
     /// The bytes of each connection at the last measurement.
     private var counts: [Int32: Int64] = [:]
@@ -22,8 +23,12 @@ final class YieldRoute {
     /// The window of a connection without a limit.
     private static let unlimitedWindow = Int32(1 << 30)
 
-    init(now: Double) {
-        controller = YieldController(now: now)
+    init(sends: Bool, now: Double) {
+        self.sends = sends
+        var settings = YieldSettings()
+        // A sender's round trip varies by more than such a target, because the peer delays acknowledgements.
+        settings.lowersTarget = !sends
+        controller = YieldController(settings, now: now)
         lastUse = now
     }
 
@@ -38,7 +43,11 @@ final class YieldRoute {
             !members.contains(where: { $0.yieldSocket == socket })
         else { return }
         counts[socket] = nil
-        _ = nightshift_tcp_limit_window(socket, Self.unlimitedWindow)
+        if sends {
+            _ = nightshift_tcp_limit_pace(socket, .max)
+        } else {
+            _ = nightshift_tcp_limit_window(socket, Self.unlimitedWindow)
+        }
     }
 
     /// Measures all connections, and sets their windows. Returns the exchanges that may continue.
@@ -50,7 +59,7 @@ final class YieldRoute {
         var sample = YieldSample(roundTrip: nil, bytes: 0, segment: 0)
         var isMeasurable = false
         for socket in sockets {
-            guard let reading = TCPReading(socket) else { continue }
+            guard let reading = TCPReading(socket, sends: sends) else { continue }
             isMeasurable = isMeasurable || reading.isMeasurable
             let bytes = max(reading.bytes - (counts.updateValue(reading.bytes, forKey: socket) ?? reading.bytes), 0)
             sample.bytes += bytes
@@ -69,7 +78,17 @@ final class YieldRoute {
             controller.update(estimate, now: now)
         }
         show(isMeasurable: isMeasurable)
+        guard !sends else {
+            setPace(of: sockets)
+            return []
+        }
         return setWindows(of: sockets, segment: sample.segment, now: now)
+    }
+
+    private func setPace(of sockets: [Int32]) {
+        guard let roundTrip = controller.roundTrip, roundTrip > 0, !sockets.isEmpty else { return }
+        let pace = UInt64(clamping: Int64(saturating: controller.window / roundTrip / Double(sockets.count)))
+        for socket in sockets { _ = nightshift_tcp_limit_pace(socket, max(pace, 1)) }
     }
 
     private func setWindows(of sockets: [Int32], segment: Int, now: Double) -> [CurlTransfer] {
@@ -100,9 +119,9 @@ final class YieldRoute {
     }
 }
 
-/// The kernel's measurements of one connection.
+/// The kernel's measurements of one connection in one direction.
 private struct TCPReading {
-    /// The bytes that have arrived.
+    /// The bytes that have arrived, or that the peer has acknowledged.
     var bytes: Int64
     /// The mean round-trip time in seconds; nil if unknown.
     var roundTrip: Double?
@@ -110,22 +129,27 @@ private struct TCPReading {
     /// Whether the kernel measures the round trip continuously.
     var isMeasurable: Bool
 
-    init?(_ socket: Int32) {
+    init?(_ socket: Int32, sends: Bool) {
         var reading = nightshift_tcp_reading()
         guard nightshift_tcp_read(socket, &reading) else { return nil }
-        bytes = reading.received
-        isMeasurable = reading.has_timestamps
-        let microseconds = reading.round_trip
+        bytes = sends ? reading.acknowledged : reading.received
+        isMeasurable = sends || reading.has_timestamps
+        let microseconds = sends ? reading.send_round_trip : reading.receive_round_trip
         roundTrip = microseconds > 0 && isMeasurable ? Double(microseconds) / 1e6 : nil
-        segment = Int(reading.segment)
+        segment = Int(sends ? reading.send_segment : reading.receive_segment)
     }
 }
 
 /// The routes of one loop whose exchanges yield to other traffic.
 final class YieldRoutes {
-    private var routes: [String: YieldRoute] = [:]
+    private var routes: [Key: YieldRoute] = [:]
     /// The time of the next measurement; infinite if no exchange yields.
     private(set) var nextMeasurement = Double.infinity
+
+    private struct Key: Hashable {
+        var route: String
+        var sends: Bool
+    }
 
     /// The interval of measurements in seconds. It is about the round trip of a usual route.
     private static let interval = 0.05
@@ -133,12 +157,13 @@ final class YieldRoutes {
     private static let memory = 60.0
 
     /// Adds an exchange whose body is on its way, unless it does not yield or is a member already.
-    func add(_ transfer: CurlTransfer, now: Double) {
+    func add(_ transfer: CurlTransfer, sends: Bool, now: Double) {
         guard let wish = transfer.request.yields else { return }
-        if let route = routes[wish.route], route.members.contains(where: { $0 === transfer }) { return }
+        let key = Key(route: wish.route, sends: sends)
+        if let route = routes[key], route.members.contains(where: { $0 === transfer }) { return }
         routes = routes.filter { !$0.value.members.isEmpty || now - $0.value.lastUse < Self.memory }
-        let route = routes[wish.route] ?? YieldRoute(now: now)
-        routes[wish.route] = route
+        let route = routes[key] ?? YieldRoute(sends: sends, now: now)
+        routes[key] = route
         route.add(transfer)
         nextMeasurement = min(nextMeasurement, now)
     }

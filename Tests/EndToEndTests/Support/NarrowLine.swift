@@ -22,8 +22,8 @@ final class NarrowLine: Sendable {
         Machine.isRoot && Programs.has("ip") && Programs.has("tc") && (try? NarrowLine.check()) == true
 
     /// - Parameters:
-    ///   - rate: the rate of the line to the client, in the form of `tc`, such as `20mbit`.
-    ///   - queue: the size of its queue in milliseconds.
+    ///   - rate: the rate of the line in each direction, in the form of `tc`, such as `20mbit`.
+    ///   - queue: the size of each queue in milliseconds.
     ///   - hasTimestamps: whether the client asks for TCP timestamps.
     init(rate: String, queue: Int, hasTimestamps: Bool = true) async throws {
         names = ["c", "s", "q"].map { "nightshift-\(getpid())-\(UInt32.random(in: 0...9_999))\($0)" }
@@ -45,8 +45,10 @@ final class NarrowLine: Sendable {
             try await Self.run("ip -n \(line) link set \(end) master bridge0")
             try await Self.run("ip -n \(line) link set \(end) up")
         }
-        try await Self.run(
-            "ip netns exec \(line) tc qdisc add dev down0 root tbf rate \(rate) burst 32kbit latency \(queue)ms")
+        for end in ["down0", "down1"] {
+            try await Self.run(
+                "tc -n \(line) qdisc add dev \(end) root tbf rate \(rate) burst 32kbit latency \(queue)ms")
+        }
     }
 
     deinit {

@@ -10,12 +10,14 @@ final class Service {
     private let log: String
     private let process: ChildProcess
 
-    init(binaries: String, home: String, log: String) throws {
+    /// - Parameter prefix: the command under which the service runs, such as one that enters a network namespace.
+    init(binaries: String, home: String, log: String, under prefix: [String] = []) throws {
         self.home = home
         self.binaries = binaries
         self.log = log
         let start = Instant()
-        process = try ChildProcess(["\(binaries)/nightshiftd"], environment: ["NIGHTSHIFT_HOME": home], log: log)
+        process = try ChildProcess(
+            prefix + ["\(binaries)/nightshiftd"], environment: ["NIGHTSHIFT_HOME": home], log: log)
         while true {
             if let client = try? UnixClient(path: Self.socket(home)),
                 let response = try? client.request("GET", "/v1/status"), response.status == 200

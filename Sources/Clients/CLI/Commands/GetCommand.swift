@@ -74,13 +74,6 @@ struct GetCommand: ClientCommand {
             valueName: "number"))
     var connections: Int?
 
-    @Flag(
-        inversion: .prefixedNo,
-        help:
-            "Leave the line to other traffic, and use what is left. By default, downloads with --discretionary or a priority below 0.5 do."
-    )
-    var yield: Bool?
-
     @Flag(help: "Replace an existing file.")
     var force = false
 
@@ -127,7 +120,6 @@ struct GetCommand: ClientCommand {
         conditions.apply(to: &template)
         template.checksum = checksum
         template.connections = connections
-        template.yields = yield
         template.mirrors = mirrors.isEmpty ? nil : mirrors
         if let done = try await finishedBefore(invocation) {
             if !watching.json {

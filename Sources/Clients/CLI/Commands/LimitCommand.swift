@@ -30,9 +30,9 @@ struct LimitCommand: ClientCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Which downloads yield to other traffic on the line. auto: discretionary ones, those with a priority below \
+            Which transfers yield to other traffic on the line. auto: discretionary ones, those with a priority below \
             0.5, and those of apps in the background. on: all except those of apps in the foreground. off: none. \
-            --yield and --no-yield of a single download come first.
+            --yield and --no-yield of a single transfer come first.
             """, valueName: "mode"))
     var yield: YieldMode?
 
@@ -78,9 +78,9 @@ struct LimitCommand: ClientCommand {
 
     static func yield(_ mode: YieldMode) -> String {
         switch mode {
-        case .auto: "auto: discretionary downloads, those with a low priority, and those of apps in the background"
-        case .on: "on: all downloads except those of apps in the foreground"
-        case .off: "off: only downloads with --yield"
+        case .auto: "auto: discretionary transfers, those with a low priority, and those of apps in the background"
+        case .on: "on: all transfers except those of apps in the foreground"
+        case .off: "off: only transfers with --yield"
         }
     }
 }

@@ -22,6 +22,13 @@ struct TransferOptions: ParsableArguments {
         transform: Rate.parse)
     var limitRate: Rate?
 
+    @Flag(
+        inversion: .prefixedNo,
+        help:
+            "Leave the line to other traffic, and use what is left. By default, those with --discretionary or a priority below 0.5 do, and what nightshift limit --yield decides."
+    )
+    var yield: Bool?
+
     @Option(
         help: ArgumentHelp("Do not start before this time, such as +2h, 22:00 or 2026-11-22T06:30.", valueName: "time"),
         transform: TimeArgument.parse)
@@ -69,6 +76,7 @@ struct TransferOptions: ParsableArguments {
         request.credential = try login.credential(invocation)
         request.priority = priority
         request.rateLimit = limitRate.flatMap { $0.bytesPerSecond > 0 ? $0.bytesPerSecond : nil }
+        request.yields = yield
         if let notBefore {
             guard let date = notBefore.resolved(now: invocation.now(), timeZone: invocation.timeZone) else {
                 throw CommandFailure.usage("The date in --not-before does not exist.")

@@ -15,7 +15,7 @@ public import FoundationNetworking
 /// Tasks that an app adds in the background are discretionary until the app comes to the foreground, as on Apple's
 /// systems.
 ///
-/// With `networkServiceType = .background`, in the configuration or in a request, downloads yield to other traffic on
+/// With `networkServiceType = .background`, in the configuration or in a request, transfers yield to other traffic on
 /// the line. Those of apps in the background and discretionary ones do so by themselves.
 ///
 /// `protocolClasses` and `urlCache` have no effect in a background session, as on Apple's systems.

@@ -5,7 +5,7 @@ package struct ServiceLimits: Hashable, Sendable {
     /// The maximum rate of all transfers together in bytes per second; nil is unlimited.
     package var rateLimit: Int64?
     package var maximumTransfers = Self.defaultMaximumTransfers
-    /// Which downloads yield to other traffic.
+    /// Which transfers yield to other traffic.
     package var yield = YieldMode.auto
 
     /// The default number of simultaneous transfers: enough for several hosts, and few enough for a phone.

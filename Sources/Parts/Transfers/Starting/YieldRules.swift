@@ -17,7 +17,6 @@ package struct YieldRules: Hashable, Sendable {
 
     /// Returns whether a transfer yields now.
     package func yields(_ record: TaskRecord) -> Bool {
-        guard record.kind == .download else { return false }
         if let wish = record.request.yields { return wish }
         // Connections inside the machine share no line with others.
         guard mode != .off, !record.needs.isLoopback else { return false }

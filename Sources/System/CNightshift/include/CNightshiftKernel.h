@@ -28,12 +28,12 @@ int64_t nightshift_tcp_received(int socket);
 
 /// The kernel's measurements of a TCP connection (TCP_INFO, tcp(7)).
 typedef struct {
-    /// The bytes that have arrived in order.
-    int64_t received;
-    /// The mean round-trip time in microseconds, measured by the segments that arrive; 0 if unknown.
-    uint32_t round_trip;
-    /// The size of the segments that arrive, in bytes.
-    uint32_t segment;
+    /// The bytes that have arrived in order, and the bytes that the peer has acknowledged.
+    int64_t received, acknowledged;
+    /// Mean round-trip times in microseconds, measured by what arrives and by what is sent; 0 if unknown.
+    uint32_t receive_round_trip, send_round_trip;
+    /// The sizes of segments in bytes.
+    uint32_t receive_segment, send_segment;
     /// Whether segments carry timestamps (RFC 7323). Without them, the kernel only estimates the first round trip.
     bool has_timestamps;
 } nightshift_tcp_reading;
@@ -43,6 +43,9 @@ bool nightshift_tcp_read(int socket, nightshift_tcp_reading *reading);
 
 /// Limits the window that the kernel announces to the peer (TCP_WINDOW_CLAMP, tcp(7)). The kernel may raise the limit later.
 bool nightshift_tcp_limit_window(int socket, int bytes);
+
+/// Limits the rate at which the kernel sends (SO_MAX_PACING_RATE, socket(7)); UINT64_MAX for no limit.
+bool nightshift_tcp_limit_pace(int socket, uint64_t bytes_per_second);
 
 /// Opens /dev/null as each of the descriptors 0, 1 and 2 that is closed. Must be called first in the program. Otherwise
 /// a file or a socket could get one of these numbers and be used as standard input, output or error.
