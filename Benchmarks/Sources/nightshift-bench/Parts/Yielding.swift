@@ -216,6 +216,7 @@ struct Yielding {
         let output = "\(bench.memory.path)/page-time"
         let start = Instant()
         for second in 0..<12 {
+            outcome.delays.append(try narrow.queue(in: bench.memory).delay)
             try? FileManager.default.removeItem(atPath: output)
             try ChildProcess.require(
                 narrow.client + [
