@@ -7,6 +7,8 @@ struct TransferYield {
     var socket: Int32?
     /// A limit of the rate, if the window alone would be too large.
     var limit: TokenBucket?
+    /// Whether the exchange is one of those that its route controls.
+    var isMember = false
     /// Whether the exchange waits because others of its route have their turn.
     var isStopped = false
 }
@@ -22,7 +24,6 @@ extension CurlTransfer {
         let wasLimited = yielding.isStopped || yielding.limit != nil
         core.leaveRoute(self)
         request.yields = yields
-        yielding.socket = nil
         if heads.isPastHead { yieldIfWanted(sends: false) }
         return wasLimited
     }

@@ -337,7 +337,7 @@ final class CurlTransfer {
     private func send(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         var count = Int(min(Int64(buffer.count), request.body.size - sendOffset))
         guard count > 0 else { return 0 }
-        if yielding.socket == nil { yieldIfWanted(sends: true) }
+        if !yielding.isMember { yieldIfWanted(sends: true) }
         let isLimited = isLimited
         if isLimited {
             if !mayMove() { return nightshift_curl_read_pause }

@@ -33,6 +33,7 @@ final class LoopCore {
     init(loop: CurlLoop, multi: Multi) {
         self.loop = loop
         self.multi = multi
+        multi.sockets.willClose = { [yieldRoutes] in yieldRoutes.remove(socket: $0) }
         boundIdleConnections()
         let sharing = loop.sharesConnections ? Int(CURLPIPE_MULTIPLEX) : CURLPIPE_NOTHING
         _ = nightshift_curl_multi_set_long(multi.handle, CURLMOPT_PIPELINING, sharing)
@@ -333,7 +334,7 @@ final class LoopCore {
     }
 
     func leaveRoute(_ transfer: CurlTransfer) {
-        yieldRoutes.remove(transfer, isOpen: sockets.contains)
+        yieldRoutes.remove(transfer)
     }
 
     // MARK: - The common rate limit

@@ -9,8 +9,8 @@ final class Sockets {
     /// The paths of the sockets that are connected to a Unix socket.
     private var unixSockets: [Int32: String] = [:]
 
-    /// Returns whether a descriptor is the socket of a connection that is open.
-    func contains(_ socket: Int32) -> Bool { open.contains(socket) }
+    /// A callback for a socket that is about to be closed. Its number may then belong to another connection.
+    var willClose: (Int32) -> Void = { _ in }
 
     /// Returns the socket of a connection, or nil if the connection is not in this list or not unique.
     func socket(localPort: Int32, peerPort: Int32) -> Int32? {
@@ -27,6 +27,7 @@ final class Sockets {
         options.setClose { context, socket in
             guard let context else { return 0 }
             Unmanaged<Sockets>.fromOpaque(context)._withUnsafeGuaranteedRef { sockets in
+                sockets.willClose(socket)
                 sockets.open.remove(socket)
                 sockets.unixSockets[socket] = nil
             }

@@ -5,8 +5,8 @@ import Yielding
 /// The exchanges of one route whose bodies yield to other traffic, in one direction.
 ///
 /// The kernel measures the round trip of each connection. ``YieldController`` turns it into a window, which this class
-/// divides into the connections' receive windows, or sets as the rate at which the kernel sends. Where the segments carry no timestamps, ``WindowRoundTrip`` estimates the
-/// round trip. This class is used on the loop's thread.
+/// divides into the connections' receive windows, or sets as the rate at which the kernel sends. Where the segments carry
+/// no timestamps, ``WindowRoundTrip`` estimates the round trip. This class is used on the loop's thread.
 final class YieldRoute {
     private var controller: YieldController
     /// The round trip, while the kernel cannot measure it.
@@ -35,13 +35,12 @@ final class YieldRoute {
     func add(_ transfer: CurlTransfer) { members.append(transfer) }
 
     /// Removes an exchange, and lifts the limits of its connection.
-    func remove(_ transfer: CurlTransfer, isOpen: (Int32) -> Bool) {
+    func remove(_ transfer: CurlTransfer) {
         members.removeAll { $0 === transfer }
         transfer.setYieldLimit(isStopped: false, pace: nil)
         transfer.request.yields?.show(nil)
-        guard let socket = transfer.yieldSocket, transfer.socketBody != nil || isOpen(socket),
-            !members.contains(where: { $0.yieldSocket == socket })
-        else { return }
+        defer { transfer.yielding.socket = nil }
+        guard let socket = transfer.yieldSocket, !members.contains(where: { $0.yieldSocket == socket }) else { return }
         counts[socket] = nil
         if sends {
             _ = nightshift_tcp_limit_pace(socket, .max)
@@ -158,9 +157,9 @@ final class YieldRoutes {
 
     /// Adds an exchange whose body is on its way, unless it does not yield or is a member already.
     func add(_ transfer: CurlTransfer, sends: Bool, now: Double) {
-        guard let wish = transfer.request.yields else { return }
+        guard let wish = transfer.request.yields, !transfer.yielding.isMember else { return }
+        transfer.yielding.isMember = true
         let key = Key(route: wish.route, sends: sends)
-        if let route = routes[key], route.members.contains(where: { $0 === transfer }) { return }
         routes = routes.filter { !$0.value.members.isEmpty || now - $0.value.lastUse < Self.memory }
         let route = routes[key] ?? YieldRoute(sends: sends, now: now)
         routes[key] = route
@@ -168,11 +167,18 @@ final class YieldRoutes {
         nextMeasurement = min(nextMeasurement, now)
     }
 
-    func remove(_ transfer: CurlTransfer, isOpen: (Int32) -> Bool) {
-        for route in routes.values where route.members.contains(where: { $0 === transfer }) {
-            route.remove(transfer, isOpen: isOpen)
-        }
+    func remove(_ transfer: CurlTransfer) {
+        guard transfer.yielding.isMember else { return }
+        transfer.yielding.isMember = false
+        for route in routes.values where route.members.contains(where: { $0 === transfer }) { route.remove(transfer) }
         if routes.values.allSatisfy(\.members.isEmpty) { nextMeasurement = .infinity }
+    }
+
+    /// Removes the exchanges of a connection that is about to be closed. One that is sent again joins its route again.
+    func remove(socket: Int32) {
+        // A body that left libcurl keeps its socket open.
+        for transfer in routes.values.flatMap(\.members)
+        where transfer.socketBody == nil && transfer.yielding.socket == socket { remove(transfer) }
     }
 
     /// Measures all routes if it is time. Returns the exchanges that may continue.
