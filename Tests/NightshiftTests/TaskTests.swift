@@ -349,6 +349,7 @@ import Testing
         var endless = URLRequest(url: url(), timeoutInterval: .infinity)
         endless.setValue("de", forHTTPHeaderField: "Accept-Language")
         endless.httpShouldHandleCookies = false
+        endless.networkServiceType = .background
         let (first, second) = (session.downloadTask(with: endless), session.downloadTask(with: url()))
         first.priority = .nan
         first.resume()
@@ -363,7 +364,7 @@ import Testing
         let later = await world.process().session(Recorder()).tasks.2
         let request = try #require(later.first { $0.taskIdentifier == 1 }?.originalRequest)
         #expect(request.value(forHTTPHeaderField: "Accept-Language") == "de" && !request.httpShouldHandleCookies)
-        #expect(request.timeoutInterval == Limits.longestTimeout)
+        #expect(request.timeoutInterval == Limits.longestTimeout && request.networkServiceType == .background)
     }
 
     @Test func `T7: flush() sends never-resumed tasks as suspended`() async throws {

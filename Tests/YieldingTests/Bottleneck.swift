@@ -10,6 +10,8 @@ struct Bottleneck {
     let buffer: Double
     /// The largest rate of the sender of the yielding route, in bytes per second.
     var senderRate = Double.infinity
+    /// The number of connections of the yielding route. Each of them sends only whole segments.
+    var connections = 1
     var others: [Other] = []
     /// Whether segments carry timestamps, so that the kernel measures the round trip.
     var hasTimestamps = true
@@ -79,7 +81,11 @@ struct Bottleneck {
 
     private mutating func advance(yields: Bool) {
         let (step, roundTrip) = (Self.step, base + delay)
-        let own = yields ? min(controller.window / roundTrip, senderRate) * step : 0
+        let share = controller.window / Double(connections)
+        // Below two segments for each connection, some of them stop.
+        let isWhole = connections > 1 && share >= 2 * Self.segment
+        let used = isWhole ? Self.used(of: share) : share
+        let own = yields ? min(Double(connections) * used / roundTrip, senderRate) * step : 0
         var sent = others.map { other in
             switch other.kind {
             case .lossBased: other.window / roundTrip * step
@@ -94,9 +100,9 @@ struct Bottleneck {
         let isFull = queue > buffer
         queue = min(queue, buffer)
         // Who sends more gets more of what leaves the queue.
-        let share = total > 0 ? leaving / total : 0
-        for index in others.indices { adjust(&others[index], sent[index] * share, roundTrip, isFull) }
-        receive(own * share, roundTrip)
+        let passed = total > 0 ? leaving / total : 0
+        for index in others.indices { adjust(&others[index], sent[index] * passed, roundTrip, isFull) }
+        receive(own * passed, roundTrip)
         now += step
         guard now >= nextUpdate else { return }
         nextUpdate += Self.interval
@@ -106,13 +112,21 @@ struct Bottleneck {
         }
         defer { sinceUpdate = 0 }
         if hasTimestamps {
-            controller.update(
-                YieldSample(roundTrip: sinceUpdate > 0 ? mean : nil, bytes: Int64(sinceUpdate)), now: now)
+            var sample = YieldSample(roundTrip: sinceUpdate > 0 ? mean : nil, bytes: Int64(sinceUpdate))
+            sample.connections = connections
+            controller.update(sample, now: now)
         } else if let sample = windowRoundTrip.add(
             Int64(sinceUpdate), elapsed: Self.interval, window: controller.window, segment: Int(Self.segment))
         {
             controller.update(sample, now: now)
         }
+    }
+
+    /// Returns the part of a connection's window that its sender uses. The kernel announces whole KiB, a sender sends
+    /// whole segments, and a delayed acknowledgement takes time.
+    private static func used(of window: Double) -> Double {
+        let announced = (window / 1_024).rounded(.down) * 1_024
+        return 0.85 * (announced / segment).rounded(.down) * segment
     }
 
     private mutating func receive(_ bytes: Double, _ roundTrip: Double) {

@@ -77,10 +77,11 @@ import Yielding
         #expect(foreground(.paced, on: line).share >= 0.85)
     }
 
-    @Test("B9: The line is used again two seconds after the foreground ends", arguments: lines)
-    func back(_ line: Line) {
+    @Test("B9: The line is used again two seconds after the foreground ends", arguments: lines, [1, 4, 8])
+    func back(_ line: Line, connections: Int) {
         for kind in [Bottleneck.Other.Kind.lossBased, .paced] {
             var bottleneck = line.bottleneck
+            bottleneck.connections = connections
             _ = bottleneck.run(10)
             bottleneck.others = [.init(kind)]
             _ = bottleneck.run(20)

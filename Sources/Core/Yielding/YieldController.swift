@@ -134,8 +134,9 @@ package struct YieldController: Sendable {
             phase = .steady
             return
         }
-        // A window that is not used does not grow: the sender or another limit is slower.
-        let used = Double(sample.bytes) / elapsed * roundTrip
+        // A window that is not used does not grow: the sender or another limit is slower. The windows of several
+        // connections have parts without room for a whole segment.
+        let used = Double(sample.bytes) / elapsed * roundTrip + Double(sample.connections) * segment / 2
         guard used > 0.5 * window else {
             window = max(min(window, 2 * used + 4 * segment), min(window, Self.firstWindow))
             return

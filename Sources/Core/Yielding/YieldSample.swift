@@ -7,6 +7,8 @@ package struct YieldSample: Hashable, Sendable {
     package var bytes: Int64
     /// The size of the largest segment, in bytes.
     package var segment: Int
+    /// The number of connections on which bytes arrived.
+    package var connections = 1
     /// Whether the round-trip time is the kernel's mean.
     package var isMean = true
 

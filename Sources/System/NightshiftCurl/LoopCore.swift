@@ -217,7 +217,6 @@ final class LoopCore {
     private func settle(_ isQuiet: (CurlTransfer) -> Bool) {
         for transfer in holders where isQuiet(transfer) {
             holders.removeAll { $0 === transfer }
-            leaveRoute(transfer)
             if transfer.delegate.settle() == .stop { end(transfer, transfer.end(CURLE_WRITE_ERROR)) }
         }
     }
@@ -232,6 +231,7 @@ final class LoopCore {
         guard transfers.removeValue(forKey: transfer.id) != nil else { return }
         transfersByHandle[transfer.easy] = nil
         loop.limit.leave(ticket(transfer), isQueued: transfer.isQueued, unused: transfer.turnBytes)
+        leaveRoute(transfer)
         // If no transfer is left, the wake-ups planned for the last transfer are dropped.
         if transfers.isEmpty {
             nextAttention = .infinity

@@ -56,6 +56,7 @@ final class YieldRoute {
         var sockets: [Int32] = []
         for case let socket? in members.map(\.yieldSocket) where !sockets.contains(socket) { sockets.append(socket) }
         var sample = YieldSample(roundTrip: nil, bytes: 0, segment: 0)
+        sample.connections = 0
         var isMeasurable = false
         for socket in sockets {
             guard let reading = TCPReading(socket, sends: sends) else { continue }
@@ -63,6 +64,7 @@ final class YieldRoute {
             let bytes = max(reading.bytes - (counts.updateValue(reading.bytes, forKey: socket) ?? reading.bytes), 0)
             sample.bytes += bytes
             sample.segment = max(sample.segment, reading.segment)
+            sample.connections += bytes > 0 ? 1 : 0
             // Where nothing arrived, the time is an old one.
             guard bytes > 0, let roundTrip = reading.roundTrip else { continue }
             sample.roundTrip = min(sample.roundTrip ?? .infinity, roundTrip)

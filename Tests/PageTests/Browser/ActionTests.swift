@@ -95,10 +95,12 @@ struct ActionTests {
         try await browser.click("#limits")
         try await browser.type("2M", into: "#all-limit")
         try await browser.type("7", into: "#most")
+        let chosen: String = try await browser.run("return document.querySelector('#yield').value = 'on'")
+        #expect(chosen == "on")
         try await browser.click("dialog [type=submit]")
         try await eventually("the limits") {
             let settings = try await fixture.client.send(.status).settings
-            return settings.rateLimit == 2 << 20 && settings.maximumTransfers == 7
+            return settings.rateLimit == 2 << 20 && settings.maximumTransfers == 7 && settings.yield == .on
         }
         try await browser.wait("!document.querySelector('dialog')")
         try await browser.click("#everything")

@@ -9,13 +9,15 @@ struct Yielding {
         var megabits: Double
         /// The queue in milliseconds.
         var queue: Int
+        /// The round trip on an empty line in milliseconds.
+        var delay = 5
         var control = "cubic"
         /// The number of downloads in the foreground.
         var flows = 1
         var measuresPeers = false
 
         var title: String {
-            "\(Format.number(megabits, 0)) Mbit/s, \(queue) ms, \(control)\(flows > 1 ? ", \(flows) flows" : "")"
+            "\(Format.number(megabits, 0)) Mbit/s, \(delay) + \(queue) ms, \(control)\(flows > 1 ? ", \(flows) flows" : "")"
         }
     }
 
@@ -45,7 +47,7 @@ struct Yielding {
     private static let lines = [
         Line(megabits: 20, queue: 400, measuresPeers: true), Line(megabits: 20, queue: 50),
         Line(megabits: 20, queue: 400, control: "bbr"), Line(megabits: 20, queue: 400, flows: 8),
-        Line(megabits: 5, queue: 400), Line(megabits: 100, queue: 400),
+        Line(megabits: 20, queue: 400, delay: 80), Line(megabits: 5, queue: 400), Line(megabits: 100, queue: 400),
     ]
     private static let own = [
         Background.nightshift("nightshift", ["--no-yield"]), Background.nightshift("nightshift --yield", ["--yield"]),
@@ -77,7 +79,8 @@ struct Yielding {
         var section = Section(
             title: "Yielding: what a background download leaves to others",
             method:
-                "A server and a client in network namespaces, and between them a line with a queue that holds the bytes of the given time (tbf). "
+                "A server and a client in network namespaces, and between them a line with a queue (tbf). "
+                + "The times are the round trip on the empty line and the longest delay of the queue. "
                 + "The background downloads alone, then beside curl in the foreground for 10 s, and then beside a page of 100 kB that "
                 + "curl loads each second. The delay is that of the queue while the pages load, which a call would notice. Back is the background in "
                 + "the second and third second after the foreground. The foreground alone and the pages alone are the first row of each line.",
@@ -98,7 +101,7 @@ struct Yielding {
 
     private func measure(_ line: Line, _ folder: String, _ section: inout Section) throws {
         let narrow = try NarrowLine(
-            megabits: line.megabits, queue: line.queue, control: line.control, log: bench.memory.log)
+            megabits: line.megabits, queue: line.queue, delay: line.delay, control: line.control, in: bench.memory)
         defer { narrow.remove() }
         try narrow.serve(folder)
         let service = try Service(

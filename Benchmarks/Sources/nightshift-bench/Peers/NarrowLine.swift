@@ -3,51 +3,43 @@ import Glibc
 
 /// A server and a client in network namespaces of their own, with a slow line and its queue between them.
 ///
-/// The queue is in a third namespace: the kernel would notice a slow line of the sender itself, and would not fill its
-/// queue. The namespaces are removed by ``remove()``.
+/// `scripts/narrow-line.sh` makes the namespaces, and removes them in ``remove()`` or when this process ends.
 final class NarrowLine {
     static let address = "198.18.0.2"
     /// The rate of the line in bit/s.
     let rate: Double
-    private let names: [String]
+    private let name: String
     private let log: String
+    private let script: ChildProcess
     private var server: ChildProcess?
 
     /// The command prefix for programs of the client.
-    var client: [String] { Self.inside(names[0]) }
+    var client: [String] { inside("c") }
 
     /// - Parameters:
     ///   - queue: the size of the queue in milliseconds.
+    ///   - delay: the round trip on an empty line in milliseconds.
     ///   - control: the congestion control of the server.
-    init(megabits: Double, queue: Int, control: String, log: String) throws {
+    init(megabits: Double, queue: Int, delay: Int, control: String, in workspace: Workspace) throws {
         guard geteuid() == 0 else { throw BenchError("the part yield makes network namespaces, so it needs root") }
         rate = megabits * 1e6
-        names = ["c", "s", "q"].map { "nightshift-bench-\(getpid())\($0)" }
-        self.log = log
-        let (client, server, line) = (names[0], names[1], names[2])
-        do {
-            for name in names {
-                try run("ip netns add \(name)")
-                try run("ip -n \(name) link set lo up")
+        name = "nightshift-bench-\(getpid())"
+        log = workspace.log
+        let output = "\(workspace.path)/line"
+        try? FileManager.default.removeItem(atPath: output)
+        script = try ChildProcess(
+            [
+                "scripts/narrow-line.sh", name, "\(megabits)mbit", "\(queue)", "control=\(control)", "delay=\(delay)",
+            ], log: output)
+        let start = Instant()
+        while true {
+            let text = (try? String(contentsOfFile: output, encoding: .utf8)) ?? ""
+            if text.hasSuffix("ready\n") { break }
+            guard start.elapsed < 10 else {
+                remove()
+                throw BenchError("the narrow line cannot be made: \(text)")
             }
-            try run("ip link add up0 netns \(client) type veth peer name down0 netns \(line)")
-            try run("ip link add up1 netns \(server) type veth peer name down1 netns \(line)")
-            try run("ip -n \(client) addr add 198.18.0.1/24 dev up0")
-            try run("ip -n \(server) addr add \(Self.address)/24 dev up1")
-            try run("ip -n \(client) link set up0 up")
-            try run("ip -n \(server) link set up1 up")
-            try run("ip -n \(client) route add default via \(Self.address)")
-            try run("ip -n \(server) route change 198.18.0.0/24 dev up1 congctl \(control)")
-            try run("ip -n \(line) link add bridge0 type bridge")
-            try run("ip -n \(line) link set bridge0 up")
-            for end in ["down0", "down1"] {
-                try run("ip -n \(line) link set \(end) master bridge0")
-                try run("ip -n \(line) link set \(end) up")
-            }
-            try run("tc -n \(line) qdisc add dev down0 root tbf rate \(megabits)mbit burst 32kbit latency \(queue)ms")
-        } catch {
-            remove()
-            throw error
+            usleep(50_000)
         }
     }
 
@@ -64,7 +56,7 @@ final class NarrowLine {
             """
         try configuration.write(toFile: "\(folder)/.nginx.conf", atomically: false, encoding: .utf8)
         server = try ChildProcess(
-            Self.inside(names[1]) + ["/usr/sbin/nginx", "-c", "\(folder)/.nginx.conf", "-e", log], log: log)
+            inside("s") + ["/usr/sbin/nginx", "-c", "\(folder)/.nginx.conf", "-e", log], log: log)
     }
 
     /// The state of the line's queue.
@@ -78,7 +70,8 @@ final class NarrowLine {
     func queue(in workspace: Workspace) throws -> Queue {
         let output = "\(workspace.path)/queue"
         try? FileManager.default.removeItem(atPath: output)
-        try ChildProcess.require(["tc", "-n", names[2], "-s", "qdisc", "show", "dev", "down0"], log: output, limit: 10)
+        try ChildProcess.require(
+            ["tc", "-n", "\(name)q", "-s", "qdisc", "show", "dev", "down0"], log: output, limit: 10)
         let words = try String(contentsOfFile: output, encoding: .utf8).split(whereSeparator: \.isWhitespace)
         guard let sent = words.firstIndex(of: "Sent"), let backlog = words.firstIndex(of: "backlog"),
             words.indices.contains(backlog + 1), let bytes = Int64(words[sent + 1])
@@ -92,17 +85,11 @@ final class NarrowLine {
 
     /// Ends the server, and removes the namespaces.
     func remove() {
-        if let server {
-            kill(server.processID, SIGTERM)
-            _ = try? server.wait(limit: 5, since: Instant())
+        for process in [server, script].compactMap(\.self) {
+            kill(process.processID, SIGTERM)
+            _ = try? process.wait(limit: 5, since: Instant())
         }
-        for name in names { _ = try? ChildProcess.run(["ip", "netns", "del", name], log: log, limit: 10) }
     }
 
-    /// `ip netns exec` would also copy all mounts, and keep file systems in use that others unmount.
-    private static func inside(_ name: String) -> [String] { ["nsenter", "--net=/run/netns/\(name)"] }
-
-    private func run(_ words: String) throws {
-        try ChildProcess.require(words.split(separator: " ").map(String.init), log: log, limit: 10)
-    }
+    private func inside(_ suffix: String) -> [String] { ["nsenter", "--net=/run/netns/\(name)\(suffix)"] }
 }

@@ -14,6 +14,9 @@ export async function limits() {
     placeholder: "none" });
   const most = h("input", { class: "field", id: "most", type: "number", min: 1, max: 1000, value: String(now
       .maximumTransfers ?? "") });
+  const yields = h("select", { class: "field", id: "yield" }, [
+    ["auto", "those in the background"], ["on", "all that nobody waits for in an app"], ["off", "none by itself"],
+  ].map(([value, words]) => h("option", { value, selected: value === (now.yield ?? "auto") }, words)));
   const submit = h("button", { type: "submit", class: "button primary" }, "Set");
   const node = dialog("Limits of all transfers", h("form", {
       class: "stack",
@@ -24,7 +27,7 @@ export async function limits() {
           toast("The limit is not a rate. Type a number with K, M or G, such as 500K.", true);
           return;
         }
-        const change = { rateLimit, ...(most.value ? { maximumTransfers: Number(most.value) } : {}) };
+        const change = { rateLimit, yield: yields.value, ...(most.value ? { maximumTransfers: Number(most.value) } : {}) };
         if (await act(submit, () => patch("/v1/settings", change))) {
           node.close();
           toast("The limits were changed.");
@@ -33,7 +36,8 @@ export async function limits() {
       }
     },
     h("label", { for: "all-limit" }, "Bytes per second of all transfers together (500K, 1.5M; empty for no limit)"), speed,
-    h("label", { for: "most" }, "Maximum number of transfers at the same time"), most, h("div", { class: "row end" }, submit)));
+    h("label", { for: "most" }, "Maximum number of transfers at the same time"), most,
+    h("label", { for: "yield" }, "Transfers that yield to other traffic"), yields, h("div", { class: "row end" }, submit)));
 }
 
 export function everything() {

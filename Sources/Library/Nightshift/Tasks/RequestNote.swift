@@ -16,6 +16,8 @@ struct RequestNote: Codable {
     var allowsCellularAccess: Bool?
     /// Whether the request handles cookies. Nil means true.
     var handlesCookies: Bool?
+    /// The kind of traffic. Nil means the default.
+    var networkServiceType: UInt?
     /// The main document of the page that the request belongs to, if the request names one.
     var mainDocument: URL?
 
@@ -28,6 +30,7 @@ struct RequestNote: Codable {
         timeout = request.finiteTimeout
         allowsCellularAccess = request.allowsCellularAccess ? nil : false
         handlesCookies = request.httpShouldHandleCookies ? nil : false
+        networkServiceType = request.networkServiceType == .default ? nil : request.networkServiceType.rawValue
         mainDocument = request.mainDocumentURL
     }
 
@@ -47,6 +50,8 @@ struct RequestNote: Codable {
         request.httpMethod = method
         request.allowsCellularAccess = allowsCellularAccess ?? true
         request.httpShouldHandleCookies = handlesCookies ?? true
+        request.networkServiceType =
+            networkServiceType.flatMap(URLRequest.NetworkServiceType.init(rawValue:)) ?? .default
         request.mainDocumentURL = mainDocument
         for field in headers { request.addValue(field.value, forHTTPHeaderField: field.name) }
         return request
