@@ -1,4 +1,3 @@
-import Foundation
 import NightshiftAPI
 import NightshiftCurl
 import TestSupport
@@ -42,11 +41,8 @@ import Testing
         let server = try ScriptedServer([
             .read, .write("HTTP/1.1 200 OK\r\n\r\n"),
             .serve { connection in
-                while !hasYielded.read({ $0 }),
-                    ScriptedServer.send([UInt8](repeating: 0x78, count: 4_096), on: connection)
-                {
-                    usleep(10_000)
-                }
+                let bytes = [UInt8](repeating: 0x78, count: 4_096)
+                while !hasYielded.read({ $0 }), ScriptedServer.send(bytes, on: connection) {}
             },
         ])
         let loop = CurlLoop()
@@ -54,6 +50,7 @@ import Testing
         let shown = Watched<[YieldStatus?]>([])
         var request = CurlRequest(url: server.url())
         request.proxy = ""
+        request.rateLimit = 4 << 20
         request.yields = CurlYield(route: "route") { status in
             shown.update { $0.append(status) }
             if status != nil { hasYielded.update { $0 = true } }

@@ -125,6 +125,14 @@ import Yielding
         #expect(bottleneck.controller.window < 40_000)
     }
 
+    @Test func `B9: On a very short route the receiver is woken for many segments at a time`() {
+        var bottleneck = Bottleneck(megabits: 1_000, milliseconds: 0.05, queue: 50)
+        bottleneck.senderRate = 0.8 * bottleneck.capacity
+        #expect(bottleneck.run(5) >= 0.97 * bottleneck.senderRate * 5)
+        #expect(bottleneck.controller.window >= 0.001 * bottleneck.senderRate)
+        #expect(bottleneck.delay <= bottleneck.controller.target)
+    }
+
     @Test func `B9: A line that becomes slower or longer is used again after a while`() {
         var slower = Bottleneck(megabits: 50, milliseconds: 20, queue: 200)
         _ = slower.run(20)

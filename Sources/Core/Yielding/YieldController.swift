@@ -135,8 +135,10 @@ package struct YieldController: Sendable {
             return
         }
         // A window that is not used does not grow: the sender or another limit is slower. The windows of several
-        // connections have parts without room for a whole segment.
-        let used = Double(sample.bytes) / elapsed * roundTrip + Double(sample.connections) * segment / 2
+        // connections have parts without room for a whole segment. On a very short route, a window of a round trip would
+        // wake the receiver for a few segments at a time, so it may cause half of the allowed delay.
+        let used =
+            Double(sample.bytes) / elapsed * max(roundTrip, target / 2) + Double(sample.connections) * segment / 2
         guard used > 0.5 * window else {
             window = max(min(window, 2 * used + 4 * segment), min(window, Self.firstWindow))
             return
