@@ -44,6 +44,22 @@ import Testing
         #expect(third.code == 4, "\(third)")
     }
 
+    @Test func `B1: The data that a client stores with a transfer survive kill -9, and can be changed`() async throws {
+        let service = try Service()
+        try await service.start()
+        var request = TaskRequest.download("http://127.0.0.1:1/file", to: service.scratch.path("to"))
+        request.suspended = true
+        request.clientData = "one"
+        let id = try await service.api.enqueue(request)
+        try await service.kill()
+        try await service.start()
+        #expect(try await service.api.task(id).clientData == "one")
+        let change = try JSON.encode(TaskChange(clientData: "two"))
+        try await service.api.send("PATCH", "/v1/tasks/\(id)", change)
+        #expect(try await service.api.task(id).clientData == "two")
+        #expect(try await service.api.tasks().map(\.clientData) == ["two"])
+    }
+
     @Test("B1: The program of the command line is the service if its name is nightshiftd")
     func oneProgram() async throws {
         let service = try Service()

@@ -42,6 +42,8 @@ import Testing
         ("SessionSettings/resourceTimeout", "maximum", Limits.longestTimeout),
         ("TaskRequest/description", "maxLength", Double(Limits.descriptionLength)),
         ("TaskChange/description", "maxLength", Double(Limits.descriptionLength)),
+        ("TaskRequest/clientData", "maxLength", Double(Limits.clientDataLength)),
+        ("TaskChange/clientData", "maxLength", Double(Limits.clientDataLength)),
         ("RetargetRequest/clientData", "maxLength", Double(Limits.clientDataLength)),
         ("SessionTaskRequest/clientData", "maxLength", Double(Limits.clientDataLength)),
         ("MessageAnswer/clientData", "maxLength", Double(Limits.clientDataLength)),

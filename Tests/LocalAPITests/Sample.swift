@@ -73,6 +73,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         task.countOfBytesClientExpectsToSend = 1
         task.countOfBytesClientExpectsToReceive = 1
         task.description = "d"
+        task.clientData = "c"
         task.retryPolicy = .never
         task.failsOnHTTPError = true
         task.proxy = ""
@@ -105,7 +106,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 ),
                 try Sample(task, least: empty, isRequest: true),
                 try Sample(
-                    TaskChange(priority: 1, rateLimit: 1, description: "d"), least: TaskChange(), isRequest: true),
+                    TaskChange(priority: 1, rateLimit: 1, description: "d", clientData: "c"), least: TaskChange(),
+                    isRequest: true),
                 try Sample(
                     RetargetRequest(
                         url: "http://a/", headers: [field], credential: Credential(user: "a", password: "b"),
@@ -113,7 +115,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 try Sample(
                     TaskActionRequest(
                         .cancel, [TaskID(1)], producingResumeData: true,
-                        change: TaskChange(priority: 1, rateLimit: 1, description: "d")),
+                        change: TaskChange(priority: 1, rateLimit: 1, description: "d", clientData: "c")),
                     least: TaskActionRequest(.remove, []), isRequest: true),
                 try Sample(RetryRequest(tasks: [TaskID(1)]), least: RetryRequest(), isRequest: true),
                 try Sample(CancelRequest(producingResumeData: true), least: CancelRequest(), isRequest: true),
@@ -159,6 +161,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         status.wait = wait
         status.rateLimit = 1
         status.description = "d"
+        status.clientData = "c"
         status.startedAt = date
         status.endedAt = date
         status.earliestBeginDate = date

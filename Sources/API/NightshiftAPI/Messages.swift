@@ -80,11 +80,15 @@ package struct TaskChange: Sendable, Equatable, Codable {
     package var priority: Double?
     package var rateLimit: Int64?
     package var description: String?
+    package var clientData: String?
 
-    package init(priority: Double? = nil, rateLimit: Int64? = nil, description: String? = nil) {
+    package init(
+        priority: Double? = nil, rateLimit: Int64? = nil, description: String? = nil, clientData: String? = nil
+    ) {
         self.priority = priority
         self.rateLimit = rateLimit
         self.description = description
+        self.clientData = clientData
     }
 }
 

@@ -13,6 +13,14 @@ extension Problem {
             detail: detail, pointer: pointer, code: code)
     }
 
+    /// Throws if a client's data for a transfer is too long.
+    package static func check(clientData: String?, pointer: String) throws(Problem) {
+        guard clientData?.utf8.count ?? 0 <= Limits.clientDataLength else {
+            throw .invalid(
+                "The client data of a transfer can have at most \(Limits.clientDataLength) bytes.", pointer: pointer)
+        }
+    }
+
     package static func forbidden(_ detail: String) -> Problem {
         Problem(type: "/problems/forbidden", title: "Not allowed", status: 403, detail: detail)
     }

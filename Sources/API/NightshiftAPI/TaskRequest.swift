@@ -41,6 +41,9 @@ package struct TaskRequest: Hashable, Sendable, Codable {
     package var countOfBytesClientExpectsToSend: Int64?
     package var countOfBytesClientExpectsToReceive: Int64?
     package var description: String?
+    /// Data that the client stores with the transfer, at most ``Limits/clientDataLength`` bytes. Nothing else reads it.
+    /// An app's library sends its data in ``SessionTaskRequest`` instead.
+    package var clientData: String?
     package var retryPolicy: RetryPolicy?
     /// Whether the transfer fails if its final status is outside 200...299. If false, such a response is the result of
     /// the transfer.
@@ -104,6 +107,7 @@ package struct TaskRequest: Hashable, Sendable, Codable {
         countOfBytesClientExpectsToReceive = try container.decodeIfPresent(
             Int64.self, forKey: .countOfBytesClientExpectsToReceive)
         description = try container.decodeIfPresent(String.self, forKey: .description)
+        clientData = try container.decodeIfPresent(String.self, forKey: .clientData)
         retryPolicy = try container.decodeIfPresent(RetryPolicy.self, forKey: .retryPolicy)
         failsOnHTTPError = try container.decodeIfPresent(Bool.self, forKey: .failsOnHTTPError)
         proxy = try container.decodeIfPresent(String.self, forKey: .proxy)

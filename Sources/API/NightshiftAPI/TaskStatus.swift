@@ -18,6 +18,8 @@ package struct TaskStatus: Hashable, Sendable, Codable {
     package var priority: Double
     package var rateLimit: Int64?
     package var description: String?
+    /// The data that the client stored with the transfer. It is not shown for transfers of apps.
+    package var clientData: String?
     package var createdAt: Date
     package var startedAt: Date?
     package var endedAt: Date?

@@ -13,10 +13,8 @@ extension SessionEnqueueRequest {
             throw .invalid(
                 "Each transfer must have a unique number from 1 to \(Limits.taskIdentifier).", pointer: "/tasks")
         }
-        for (index, task) in tasks.enumerated() where task.clientData?.utf8.count ?? 0 > Limits.clientDataLength {
-            throw .invalid(
-                "The client data of a transfer can have at most \(Limits.clientDataLength) bytes.",
-                pointer: "/tasks/\(index)/clientData")
+        for (index, task) in tasks.enumerated() {
+            try Problem.check(clientData: task.clientData, pointer: "/tasks/\(index)/clientData")
         }
     }
 }

@@ -61,6 +61,7 @@ import Transfers
         Row("a battery level below 0", "/minimumBattery") { $0.minimumBattery = -0.1 },
         Row("a battery level that is no number", "/minimumBattery") { $0.minimumBattery = .nan },
         Row("a description that is too long", "/description") { $0.description = long(Limits.descriptionLength + 1) },
+        Row("client data that are too long", "/clientData") { $0.clientData = long(Limits.clientDataLength + 1) },
         Row("a proxy that is no URL", "/proxy") { $0.proxy = "proxy:3128" },
         Row("a proxy with a bare @ in its password", "/proxy") { $0.proxy = "http://ada:p@ss@proxy:3128" },
         Row("a proxy with a bare slash in its password", "/proxy") { $0.proxy = "http://ada:p/ss@proxy:3128" },
@@ -396,6 +397,8 @@ import Transfers
             pointer { try RequestRules.check(TaskChange(description: Self.long(70_000)), pointer: "") }
                 == "/description"
         )
+        let data = Self.long(Limits.clientDataLength + 1)
+        #expect(pointer { try RequestRules.check(TaskChange(clientData: data), pointer: "") } == "/clientData")
         #expect(pointer { try RequestRules.check(ServiceSettings(maximumTransfers: 0)) } == "/maximumTransfers")
         #expect(pointer { try RequestRules.check(ServiceSettings(rateLimit: -1)) } == "/rateLimit")
         #expect(pointer { try RequestRules.check([TaskID(1), TaskID(0)]) } == "/tasks/1")

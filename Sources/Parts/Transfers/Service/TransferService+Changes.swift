@@ -223,11 +223,7 @@ extension TransferService {
     /// Gives a new URL to a task that has failed or has not ended. The bytes on disk are kept until a response shows
     /// that they do not belong to the file at the new URL. See ``RetargetedBytes``.
     package func retarget(_ id: TaskID, _ request: RetargetRequest) async throws(Problem) -> TaskStatus {
-        guard request.clientData?.utf8.count ?? 0 <= Limits.clientDataLength else {
-            throw .invalid(
-                "The client data of a transfer can have at most \(Limits.clientDataLength) bytes.",
-                pointer: "/clientData")
-        }
+        try Problem.check(clientData: request.clientData, pointer: "/clientData")
         let found = try await store.ask { transaction in
             try transaction.task(id).map {
                 ($0, try transaction.sessionSettings($0.session) ?? SessionSettings())

@@ -68,6 +68,8 @@ package enum RequestRules {
         var record = TaskRecord(
             session: session, origin: url.origin, state: isSuspended ? .suspended : .waiting,
             priority: request.priority ?? 0.5, createdAt: now.wallSeconds, request: request)
+        record.clientData = request.clientData
+        record.request.clientData = nil
         if looksAtDestination { record.folder = request.destination.flatMap { FolderIdentity(path: $0.directory) } }
         record.source = content?.source
         record.uploadSource = content?.files
@@ -113,6 +115,7 @@ package enum RequestRules {
         try check(priority: change.priority, pointer: pointer + "/priority")
         try check(rateLimit: change.rateLimit, lowest: 0, pointer: pointer + "/rateLimit")
         try check(description: change.description, pointer: pointer + "/description")
+        try Problem.check(clientData: change.clientData, pointer: pointer + "/clientData")
     }
 
     /// Checks the task ids of a request, which begin with 1.
@@ -238,6 +241,7 @@ package enum RequestRules {
 
     private static func checkTexts(_ request: TaskRequest, pointer: String) throws(Problem) {
         try check(description: request.description, pointer: "\(pointer)/description")
+        try Problem.check(clientData: request.clientData, pointer: "\(pointer)/clientData")
         try check(proxy: request.proxy, pointer: "\(pointer)/proxy")
         if let name = request.proxyVariable {
             guard !name.isEmpty, name.utf8.count <= 64, name.utf8.allSatisfy(\.isTokenCharacter) else {

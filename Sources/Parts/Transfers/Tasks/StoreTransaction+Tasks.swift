@@ -52,6 +52,7 @@ extension StoreTransaction {
         changed.priority = change.priority ?? changed.priority
         if let limit = change.rateLimit { changed.request.rateLimit = limit == 0 ? nil : limit }
         changed.request.description = change.description ?? changed.request.description
+        changed.clientData = change.clientData ?? changed.clientData
         try putWishes(changed)
         try record(JournalEntry(time: now.date, decision: .changed, task: id))
         return changed

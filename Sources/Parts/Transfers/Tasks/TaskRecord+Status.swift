@@ -21,6 +21,7 @@ extension TaskRecord {
         status.currentURL = currentURL
         status.rateLimit = request.rateLimit
         status.description = request.description
+        status.clientData = app == nil ? clientData : nil
         status.startedAt = startedAt.map(Date.init(timeIntervalSince1970:))
         status.endedAt = endedAt.map(Date.init(timeIntervalSince1970:))
         status.earliestBeginDate = request.earliestBeginDate
