@@ -58,6 +58,20 @@ import Testing
         try await service.api.send("PATCH", "/v1/tasks/\(id)", change)
         #expect(try await service.api.task(id).clientData == "two")
         #expect(try await service.api.tasks().map(\.clientData) == ["two"])
+
+        // The change is seen while the transfer runs, and at its end.
+        let (origin, gate) = (try OriginServer(sendBuffer: 65_536), Gate())
+        defer { gate.open() }
+        let content = Content.seeded(size: 6 << 20, seed: 1)
+        origin.serve("/file", Resource(content: content, behaviours: [.holdAfter(2 << 20, gate).times(1)]))
+        var running = TaskRequest.download(origin.url("/file"), to: service.scratch.path("to"))
+        running.connections = 1
+        let second = try await service.api.enqueue(running)
+        try await service.wait(second, for: "bytes") { $0.countOfBytesReceived == 2 << 20 }
+        try await service.api.send("PATCH", "/v1/tasks/\(second)", change)
+        #expect(try await service.api.task(second).clientData == "two")
+        gate.open()
+        #expect(try await service.waitForEnd(second).clientData == "two")
     }
 
     @Test("B1: The program of the command line is the service if its name is nightshiftd")

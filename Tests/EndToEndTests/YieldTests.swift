@@ -42,12 +42,23 @@ struct YieldTests {
 
         func rate(seconds: Int) async throws -> Double { try await Self.rate(on: line, seconds: seconds) }
 
-        /// Downloads with curl for some seconds. Returns its rate, and the rate of a download of the service meanwhile, in
-        /// bytes per second.
-        func rates(beside id: TaskID, seconds: Int) async throws -> (other: Double, own: Double) {
-            let before = try await service.api.task(id).countOfBytesReceived
-            let other = try await rate(seconds: seconds)
-            return (other, Double(try await service.api.task(id).countOfBytesReceived - before) / Double(seconds))
+        /// Downloads a part of a file with curl. Returns the share that a transfer of the service got of all bytes that were
+        /// transferred meanwhile. The share does not depend on the speed of the machine.
+        func share(of id: TaskID, besideDownloadOf megabytes: Int) async throws -> Double {
+            let range = ["-r", "0-\((megabytes << 20) - 1)", "-o", "/dev/null", Self.url]
+            return try await share(of: id, besideCurl: range, megabytes) { $0.countOfBytesReceived }
+        }
+
+        /// Runs curl, which transfers some megabytes.
+        func share(
+            of id: TaskID, besideCurl arguments: [String], _ megabytes: Int, count: (TaskStatus) -> Int64
+        ) async throws -> Double {
+            let words = line.client + ["curl", "-s", "-f"] + arguments
+            let before = count(try await service.api.task(id))
+            let outcome = try await ChildProcess.run(words[0], Array(words.dropFirst()), within: .seconds(300))
+            #expect(outcome.code == 0, "\(outcome)")
+            let own = Double(count(try await service.api.task(id)) - before)
+            return own / (own + Double(megabytes << 20))
         }
 
         /// Downloads with curl for some seconds, and returns the rate in bytes per second.
@@ -66,14 +77,13 @@ struct YieldTests {
 
     @Test func `B9: A download with --yield leaves the line to another download, and says so`() async throws {
         let scene = try await Scene()
-        var plain = 0.0
+        var plain = 1.0
         for isYielding in [false, true] {
             let id = try await scene.service.get(Scene.url, yields: isYielding)
             try await scene.service.wait(id, for: "bytes") { ($0.countOfBytesReceived) > 4 << 20 }
-            let rates = try await scene.rates(beside: id, seconds: 10)
+            let share = try await scene.share(of: id, besideDownloadOf: isYielding ? 24 : 2)
             if isYielding {
-                #expect(
-                    rates.other > plain && rates.other > 2 * rates.own, "\(rates), \(plain) beside a plain download")
+                #expect(share < plain && share < 0.4, "\(share), \(plain) of a plain download")
                 async let other = scene.rate(seconds: 6)
                 try await eventually("the sentence") {
                     try await scene.service.cli(["why", "\(id)"]).output.contains("It yields to other traffic: ")
@@ -85,7 +95,7 @@ struct YieldTests {
                 let journal = try await scene.service.cli(["journal", "--task", "\(id)"]).output
                 #expect(journal.contains("The transfer yields to other traffic."), "\(journal)")
             } else {
-                plain = rates.other
+                plain = share
                 #expect(try await !scene.service.cli(["why", "\(id)"]).output.contains("yields"))
             }
             _ = try await scene.service.cli(["cancel", "\(id)"])
@@ -97,8 +107,8 @@ struct YieldTests {
         let scene = try await Scene(hasTimestamps: false)
         let id = try await scene.service.get(Scene.url, yields: true)
         try await scene.service.wait(id, for: "bytes") { ($0.countOfBytesReceived) > 12 << 20 }
-        let rates = try await scene.rates(beside: id, seconds: 10)
-        #expect(rates.other > rates.own, "\(rates)")
+        let share = try await scene.share(of: id, besideDownloadOf: 24)
+        #expect(share < 0.5, "\(share)")
         let why = try await scene.service.cli(["why", "\(id)"]).output
         #expect(why.contains("round trip about "), "\(why)")
         _ = try await scene.service.cli(["cancel", "\(id)"])
@@ -112,11 +122,11 @@ struct YieldTests {
         #expect(try await service.cli(["put", "--detach", "--yield", file, url + "own"]).code == 0)
         let id = try #require(try await service.api.tasks().first?.id)
         try await service.wait(id, for: "bytes") { $0.countOfBytesSent > 4 << 20 }
-        let before = try await service.api.task(id).countOfBytesSent
-        let words = scene.line.client + ["curl", "-s", "-m", "10", "-T", file, "-w", "%{size_upload}", url + "other"]
-        let other = Int64(try await ChildProcess.run(words[0], Array(words.dropFirst())).output) ?? 0
-        let own = try await service.api.task(id).countOfBytesSent - before
-        #expect(other > 2 * own, "\(own) beside \(other)")
+        let part = try scene.documents.write("", to: "part")
+        guard truncate(part, 24 << 20) == 0 else { throw SystemError("truncate") }
+        let upload = ["-T", part, url + "other"]
+        let share = try await scene.share(of: id, besideCurl: upload, 24) { $0.countOfBytesSent }
+        #expect(share < 0.4, "\(share)")
         #expect(try await service.cli(["why", "\(id)"]).output.contains("It yields "))
         _ = try await service.cli(["cancel", "\(id)"])
         try await scene.end()

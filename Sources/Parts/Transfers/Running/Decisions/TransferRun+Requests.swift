@@ -166,6 +166,7 @@ extension TransferRun {
             $0.priority = row.priority
             $0.request.rateLimit = row.request.rateLimit
             $0.request.description = row.request.description
+            $0.clientData = row.clientData
         }
     }
 
