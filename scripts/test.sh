@@ -84,7 +84,7 @@ if [ "${#suites[@]}" -eq 0 ]; then
     longest=(ServiceSimulationTests EndToEndTests consumers starter EndToEndTests.FaultTests schemathesis AppsTests HTTPTransportTests)
     mapfile -t others < <(find Tests -mindepth 1 -maxdepth 1 -name '*Tests' -printf '%f\n' | sort |
         grep -vxF "$(printf '%s\n' "${longest[@]}")")
-    suites=("${longest[@]}" EndToEndTests.SegmentTests EndToEndTests.UploadTests "${others[@]}" gateway)
+    suites=("${longest[@]}" EndToEndTests.SegmentTests EndToEndTests.UploadTests EndToEndTests.YieldTests "${others[@]}" gateway)
     case $mode in
     --quick)
         suites=("${quick[@]}")
