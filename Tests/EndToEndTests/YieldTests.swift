@@ -40,13 +40,17 @@ struct YieldTests {
             try await eventually("the server") { try await Self.rate(on: line, seconds: 1) > 0 }
         }
 
-        func rate(seconds: Int) async throws -> Double { try await Self.rate(on: line, seconds: seconds) }
-
         /// Downloads a part of a file with curl. Returns the share that a transfer of the service got of all bytes that were
         /// transferred meanwhile. The share does not depend on the speed of the machine.
         func share(of id: TaskID, besideDownloadOf megabytes: Int) async throws -> Double {
             let range = ["-r", "0-\((megabytes << 20) - 1)", "-o", "/dev/null", Self.url]
             return try await share(of: id, besideCurl: range, megabytes) { $0.countOfBytesReceived }
+        }
+
+        /// Starts a download with curl, which fills the line until it is stopped or has the whole file.
+        func traffic() throws -> ChildProcess {
+            let words = line.client + ["curl", "-s", "-o", "/dev/null", Self.url]
+            return try ChildProcess(words[0], arguments: Array(words.dropFirst()))
         }
 
         /// Runs curl, which transfers some megabytes.
@@ -84,16 +88,18 @@ struct YieldTests {
             let share = try await scene.share(of: id, besideDownloadOf: isYielding ? 24 : 2)
             if isYielding {
                 #expect(share < plain && share < 0.4, "\(share), \(plain) of a plain download")
-                async let other = scene.rate(seconds: 6)
+                let other = try scene.traffic()
                 try await eventually("the sentence") {
                     try await scene.service.cli(["why", "\(id)"]).output.contains("It yields to other traffic: ")
                 }
                 try await eventually("the note in the list") {
                     try await scene.service.cli(["list"]).output.contains("(yields to other traffic)")
                 }
-                _ = try await other
-                let journal = try await scene.service.cli(["journal", "--task", "\(id)"]).output
-                #expect(journal.contains("The transfer yields to other traffic."), "\(journal)")
+                try await eventually("the entry in the journal") {
+                    let journal = try await scene.service.cli(["journal", "--task", "\(id)"]).output
+                    return journal.contains("The transfer yields to other traffic.")
+                }
+                other.stop()
             } else {
                 plain = share
                 #expect(try await !scene.service.cli(["why", "\(id)"]).output.contains("yields"))
