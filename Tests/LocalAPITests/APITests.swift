@@ -36,7 +36,10 @@ import Testing
 
     @Test func `A page of transfers with long texts ends early, without a gap before the next page`() async throws {
         let url = "https://example.org/" + String(repeating: "x", count: 16_000)
-        let tasks = Array(repeating: "{\"url\":\"\(url)\"}", count: 600).joined(separator: ",")
+        let data = String(repeating: "d", count: 45_000)
+        let long = Array(repeating: "{\"url\":\"\(url)\"}", count: 400)
+        let noted = Array(repeating: "{\"url\":\"http://a/\",\"clientData\":\"\(data)\"}", count: 200)
+        let tasks = (long + noted).joined(separator: ",")
         try await withAPI { server, _ in
             let accepted = try await server.request("POST", "/v1/tasks", body: "{\"tasks\":[\(tasks)]}")
             let ids = try accepted.decode(EnqueueResponse.self).ids

@@ -5,8 +5,8 @@ extension TaskStatus {
     /// about the size of the task in a response.
     var textBytes: Int {
         let texts: [String?] = [
-            url, currentURL, description, source, destination?.directory, destination?.filename, file, wait?.detail,
-            wait?.failure?.message, lastError?.message, error?.message,
+            url, currentURL, description, clientData, source, destination?.directory, destination?.filename, file,
+            wait?.detail, wait?.failure?.message, lastError?.message, error?.message,
         ]
         return texts.reduce(Self.plainBytes) { $0 + ($1?.utf8.count ?? 0) } + (response?.textBytes ?? 0)
             + (informationalResponse?.textBytes ?? 0)
