@@ -132,7 +132,7 @@ install: $(built)
 	sed 's|@VERSION@|$(version)|; s|@DATE@|$(releasedate)|' packaging/metainfo/org.example.nightshift.metainfo.xml \
 		>$(DESTDIR)$(metainfodir)/org.example.nightshift.metainfo.xml
 	chmod 644 $(DESTDIR)$(metainfodir)/org.example.nightshift.metainfo.xml
-	for unit in nightshiftd.service nightshiftd.socket; do \
+	for unit in nightshiftd.service nightshiftd.socket nightshift-aria2.service nightshift-aria2.socket; do \
 		sed 's|^ExecStart=[^ ]*nightshiftd|ExecStart=$(bindir)/nightshiftd|; /^Documentation=/d; /^Description=/a $(documentation)' \
 			packaging/systemd/$$unit \
 			>$(DESTDIR)$(unitdir)/$$unit && chmod 644 $(DESTDIR)$(unitdir)/$$unit || exit 1; \
@@ -150,7 +150,8 @@ install: $(built)
 
 uninstall:
 	rm -f $(DESTDIR)$(bindir)/nightshift $(DESTDIR)$(bindir)/nightshiftd
-	rm -f $(DESTDIR)$(unitdir)/nightshiftd.service $(DESTDIR)$(unitdir)/nightshiftd.socket
+	rm -f $(DESTDIR)$(unitdir)/nightshiftd.service $(DESTDIR)$(unitdir)/nightshiftd.socket \
+		$(DESTDIR)$(unitdir)/nightshift-aria2.service $(DESTDIR)$(unitdir)/nightshift-aria2.socket
 	rm -f $(DESTDIR)$(applicationsdir)/nightshift.desktop $(DESTDIR)$(iconsdir)/nightshift.svg
 	rm -f $(DESTDIR)$(metainfodir)/org.example.nightshift.metainfo.xml
 	rm -f $(DESTDIR)$(bashdir)/nightshift $(DESTDIR)$(zshdir)/_nightshift $(DESTDIR)$(fishdir)/nightshift.fish

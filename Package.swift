@@ -28,6 +28,7 @@ let nioCore = service("NIOCore", "swift-nio")
 let nioHTTP1 = service("NIOHTTP1", "swift-nio")
 let nioHTTPTypes = service("NIOHTTPTypes", "swift-nio-extras")
 let nioHTTPTypesHTTP1 = service("NIOHTTPTypesHTTP1", "swift-nio-extras")
+let nioWebSocket = service("NIOWebSocket", "swift-nio")
 let nioPosix = service("NIOPosix", "swift-nio")
 let nioResumableUpload = service("NIOResumableUpload", "swift-nio-extras")
 let rawFields = service("RawStructuredFieldValues", "swift-http-structured-headers")
@@ -73,6 +74,7 @@ let package = Package(
         .target(name: "ServiceLog", dependencies: [logging], swiftSettings: strict),
         .target(name: "GroupCommits", dependencies: [grdb], swiftSettings: strict),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
         .target(name: "CDigest", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CTLS", linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
 
@@ -92,7 +94,10 @@ let package = Package(
         .target(
             name: "NightshiftCurl", dependencies: ["NightshiftAPI", "CNightshift", "Executors", "Yielding"],
             swiftSettings: strict),
-        .target(name: "HTTPServing", dependencies: [nioCore, nioHTTPTypes], swiftSettings: strict),
+        .target(
+            name: "HTTPServing",
+            dependencies: ["NightshiftAPI", hummingbirdCore, logging, nioCore, nioHTTPTypes, nioPosix],
+            swiftSettings: strict),
 
         // L3: what Nightshift does.
         .target(
@@ -209,11 +214,21 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // Programs that speak aria2's protocol.
+        .target(
+            name: "Aria2Bridge",
+            dependencies: [
+                "NightshiftAPI", "NightshiftClient", "HTTPServing", "CExpat", httpTypes, hummingbirdCore, logging,
+                nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioWebSocket,
+            ],
+            swiftSettings: strict),
+
         // L8: main only.
         .target(
             name: "ServiceCommands",
             dependencies: [
-                "NightshiftAPI", "CNightshift", "Executors", "Apps", "Daemon", "Page", "Simulation", argumentParser,
+                "NightshiftAPI", "CNightshift", "Executors", "Apps", "Aria2Bridge", "Daemon", "Page", "Simulation",
+                argumentParser,
             ],
             swiftSettings: strict),
         // The service alone, which builds faster. An installation has `nightshift` under both names.
@@ -396,9 +411,12 @@ let package = Package(
         .testTarget(
             name: "PageTests",
             dependencies: [
-                "NightshiftAPI", "NightshiftClient", "NightshiftCurl", "Page", "TestSupport", "nightshiftd",
-                "nightshift",
+                "NightshiftAPI", "NightshiftClient", "NightshiftCurl", "HTTPServing", "Page", "TestSupport",
+                "nightshiftd", "nightshift",
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "Aria2BridgeTests", dependencies: ["NightshiftAPI", "Aria2Bridge", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "NightshiftTests",
@@ -434,11 +452,12 @@ let folders = [
     "Core": ["Clock", "Executors", "Runtime", "Store", "GroupCommits", "Scheduler", "Yielding"],
     "Parts": ["Apps", "Location", "Notifications", "Push", "Refresh", "Sessions", "Transfers"],
     "System": [
-        "CDesktop", "CDigest", "CNightshift", "CSystemd", "CTLS", "Device", "HTTPServing", "HTTPTransport", "Mounts",
+        "CDesktop", "CDigest", "CExpat", "CNightshift", "CSystemd", "CTLS", "Device", "HTTPServing", "HTTPTransport",
+        "Mounts",
         "NightshiftCurl", "ServiceLog",
     ],
     "Service": ["Daemon", "LocalAPI", "Operations", "ServiceCommands", "nightshiftd"],
-    "Clients": ["CLI", "CPage", "Manual", "NightshiftClient", "Page", "nightshift"],
+    "Clients": ["Aria2Bridge", "CLI", "CPage", "Manual", "NightshiftClient", "Page", "nightshift"],
     "Library": [
         "FoundationSessions", "Nightshift", "NightshiftBackgroundTasks", "NightshiftCoreLocation", "NightshiftUIKit",
         "NightshiftUserNotifications",

@@ -189,7 +189,7 @@ links() {
 broken=$(links nightshift)
 [ -z "$broken" ] || fail "links lead nowhere: $broken"
 [ -s "$root/usr/share/doc/nightshift/docs/cli.md" ] || fail "there are no documents"
-for unit in nightshiftd.service nightshiftd.socket; do
+for unit in nightshiftd.service nightshiftd.socket nightshift-aria2.service nightshift-aria2.socket; do
     file=$(sed -n 's/^Documentation=.*file:\([^ ]*\).*/\1/p' "$root/usr/lib/systemd/user/$unit")
     [ -n "$file" ] || fail "$unit names no document"
     exists "$file"

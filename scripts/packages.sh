@@ -4,10 +4,10 @@
 set -euo pipefail
 
 build=(
-    libcurl4-openssl-dev libssl-dev libsqlite3-dev libsystemd-dev zlib1g-dev libxcb1-dev libwayland-dev
+    libcurl4-openssl-dev libssl-dev libsqlite3-dev libexpat1-dev libsystemd-dev zlib1g-dev libxcb1-dev libwayland-dev
 )
 test=(
-    nginx apache2 apache2-bin apache2-utils openssl curl strace e2fsprogs xfsprogs mount util-linux python3-venv procps systemd
+    aria2 nginx apache2 apache2-bin apache2-utils openssl curl strace e2fsprogs xfsprogs mount util-linux python3-venv procps systemd
     iproute2 sqlite3 coreutils tmux dbus-daemon python3-dbusmock faketime
     gpsd gpsd-clients python3-gps jq libseccomp2
     zsh fish mandoc

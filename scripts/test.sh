@@ -103,7 +103,7 @@ targets() { printf '%s\n' "${suites[@]}" | sed 's/\..*//' | grep 'Tests$' | sort
 # What others have written in Python, servers for uploads and schemathesis: installed once.
 export SCHEMATHESIS_VENV=${SCHEMATHESIS_VENV:-$PWD/.build-peers/schemathesis}
 build_peers() {
-    Tests/Peers/tus/run.sh --prepare && Tests/Peers/s3/run.sh --prepare && Tests/LocalAPITests/schemathesis.sh --prepare
+    Tests/Peers/tus/run.sh --prepare && Tests/Peers/s3/run.sh --prepare && Tests/Peers/aria2/run.sh --prepare && Tests/LocalAPITests/schemathesis.sh --prepare
 }
 peers=
 if [ "$mode" != --quick ]; then

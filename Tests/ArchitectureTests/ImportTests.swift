@@ -87,7 +87,7 @@ import Testing
         #expect(!files.isEmpty)
         let shims = [
             "Sources/System/CNightshift/", "Sources/System/CDigest/", "Sources/System/CTLS/",
-            "Sources/System/CSystemd/", "Sources/API/COpenAPI/",
+            "Sources/System/CSystemd/", "Sources/System/CExpat/", "Sources/API/COpenAPI/",
             "Sources/System/CDesktop/", "Sources/Clients/CPage/",
         ]
         #expect(files.filter { !shims.contains(where: $0.hasPrefix) } == [])

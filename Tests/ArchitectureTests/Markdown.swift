@@ -35,7 +35,7 @@ struct Markdown {
 
     /// Returns the words that follow the program `name` in code, such as `get` in `nightshift get URL`.
     func words(after name: String) -> Set<String> {
-        let pattern = try? Regex("(?:^|[\\s;|(\"])\(name) ([a-z][a-z-]*)", as: (Substring, Substring).self)
+        let pattern = try? Regex("(?:^|[\\s;|(\"])\(name) ([a-z][a-z0-9-]*)", as: (Substring, Substring).self)
         guard let pattern else { return [] }
         return Set(code.flatMap { line in line.matches(of: pattern).map { String($0.output.1) } })
     }

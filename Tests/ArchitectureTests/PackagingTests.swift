@@ -7,9 +7,11 @@ import Testing
     static let analyzer = ["/usr/bin/systemd-analyze", "/bin/systemd-analyze"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    @Test(.enabled(if: analyzer != nil, "systemd-analyze is not installed here"))
-    func `systemd-analyze verify accepts the units`() throws {
-        let verdict = try verify { $0 }
+    @Test(
+        .enabled(if: analyzer != nil, "systemd-analyze is not installed here"),
+        arguments: ["nightshiftd", "nightshift-aria2"])
+    func `systemd-analyze verify accepts the units`(name: String) throws {
+        let verdict = try verify(name) { $0 }
         #expect(verdict.status == 0, "\(verdict.output)")
         #expect(verdict.output == "")
     }
@@ -87,7 +89,9 @@ import Testing
         let start = try #require(makefile.range(of: "\n\(target):"))
         let text = makefile[start.upperBound...]
         let recipe = String(text[..<(text.range(of: "\n\n")?.lowerBound ?? text.endIndex)])
-        return ["nightshiftd.service", "nightshiftd.socket"].map { recipe.replacing("$$unit", with: $0) }.joined()
+        return [
+            "nightshiftd.service", "nightshiftd.socket", "nightshift-aria2.service", "nightshift-aria2.socket",
+        ].map { recipe.replacing("$$unit", with: $0) }.joined()
     }
 
     /// What a recipe names below DESTDIR.

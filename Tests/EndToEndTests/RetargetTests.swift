@@ -106,6 +106,40 @@ import Testing
         #expect(try fileBytes(task.file ?? "") == bytes)
     }
 
+    @Test func `B7: A paused download gets another destination; after its first bytes, its directory stays`()
+        async throws
+    {
+        let (service, origin, gate) = (try Service(), try OriginServer(sendBuffer: 65_536), Gate())
+        defer { gate.open() }
+        origin.serve("/f", Resource(content: content, behaviours: [.holdAfter(2 << 20, gate)]))
+        try await service.start()
+        let first = service.scratch.path
+        let second = first + "/second"
+        var request = TaskRequest.download(origin.url("/f"), to: first)
+        request.suspended = true
+        let id = try await service.api.enqueue(request)
+        var change = RetargetRequest()
+        change.destination = Destination(directory: second, filename: "renamed")
+        change.checksum = Checksum(algorithm: .sha256, hex: content.sha256().hex)
+        change.headers = [HeaderField(name: "X-Changed", value: "yes")]
+        let changed: TaskStatus = try await service.api.post("/v1/tasks/\(id)/retarget", change)
+        #expect(changed.state == .suspended && changed.destination?.directory == second, "\(changed)")
+        try await service.api.send("POST", "/v1/tasks/\(id)/resume")
+        try await service.wait(id, for: "some bytes") { $0.countOfBytesReceived > 0 }
+        var back = RetargetRequest()
+        back.destination = Destination(directory: first)
+        let refusal = await #expect(throws: Problem.self) {
+            try await service.api.post("/v1/tasks/\(id)/retarget", back, as: TaskStatus.self)
+        }
+        #expect(refusal?.detail?.contains("directory cannot change") == true, "\(String(describing: refusal))")
+        gate.open()
+        let task = try await service.waitForEnd(id)
+        #expect(task.state == .completed && task.file == second + "/renamed", "\(task)")
+        #expect(task.verified == ["sha-256"], "\(task.verified)")
+        #expect(try content.firstMismatch(inFileAt: task.file ?? "") == nil)
+        #expect(origin.requests(for: "/f").allSatisfy { $0.fields.first("X-Changed") == "yes" })
+    }
+
     @Test func `B2: The refusal to give a task another URL says what to do instead`() async throws {
         let (service, origin) = (try Service(), try OriginServer())
         origin.serve("/f", .text("whole"))

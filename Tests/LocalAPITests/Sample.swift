@@ -99,6 +99,14 @@ struct Sample: Sendable, CustomTestStringConvertible {
             session.proxy = ""
             session.tls = tls
             session.yields = true
+            var retarget = RetargetRequest(
+                url: "http://a/", headers: [field], credential: Credential(user: "a", password: "b"), clientData: "c")
+            retarget.destination = Destination(directory: "/d")
+            retarget.checksum = checksum
+            retarget.mirrors = ["https://mirror.example/"]
+            retarget.connections = 2
+            retarget.idleTimeout = 1
+            retarget.proxy = ""
             return [
                 try Sample(
                     EnqueueRequest(session: .terminal, app: AppID(rawValue: "org.example.App"), tasks: [task]),
@@ -108,10 +116,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 try Sample(
                     TaskChange(priority: 1, rateLimit: 1, description: "d", clientData: "c"), least: TaskChange(),
                     isRequest: true),
-                try Sample(
-                    RetargetRequest(
-                        url: "http://a/", headers: [field], credential: Credential(user: "a", password: "b"),
-                        clientData: "c"), least: RetargetRequest(), isRequest: true),
+                try Sample(retarget, least: RetargetRequest(), isRequest: true),
                 try Sample(
                     TaskActionRequest(
                         .cancel, [TaskID(1)], producingResumeData: true,

@@ -94,12 +94,22 @@ package struct TaskChange: Sendable, Equatable, Codable {
 
 /// The body of `POST /v1/tasks/{id}/retarget`. If the new URL has the same origin, values that are nil stay unchanged.
 /// If it has another origin, secrets are not sent there.
-package struct RetargetRequest: Sendable, Codable {
+package struct RetargetRequest: Hashable, Sendable, Codable {
     /// The new URL. If it is nil, a failed transfer starts again with its current URL.
     package var url: String?
     /// Header fields that replace all header fields of the transfer.
     package var headers: [HeaderField]?
     package var credential: Credential?
+    /// The new destination of a download. Its directory can only change while no bytes have been received.
+    package var destination: Destination?
+    package var checksum: Checksum?
+    /// URLs that replace all mirrors of a download.
+    package var mirrors: [String]?
+    package var connections: Int?
+    /// The time in seconds without a received byte after which an exchange is aborted and retried.
+    package var idleTimeout: Double?
+    /// The new proxy; an empty value forbids proxies.
+    package var proxy: String?
     /// The new client data that the library stores with the transfer.
     package var clientData: String?
 

@@ -42,8 +42,8 @@ struct NightshiftCommand: ParsableCommand {
             CommandGroup(
                 name: "Service",
                 subcommands: [
-                    StatusCommand.self, ServiceCommand.self, DoctorCommand.self, CompletionsCommand.self,
-                    CompleteCommand.self, ManualCommand.self,
+                    StatusCommand.self, ServiceCommand.self, Aria2Command.self, DoctorCommand.self,
+                    CompletionsCommand.self, CompleteCommand.self, ManualCommand.self,
                 ]),
         ])
 }

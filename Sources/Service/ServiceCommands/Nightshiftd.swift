@@ -53,6 +53,9 @@ struct Nightshiftd: AsyncParsableCommand {
               6 the database cannot be used
             """,
         version: DaemonProcess.version,
-        subcommands: [RunCommand.self, CheckCommand.self, SimulationCommand.self, PageProcessCommand.self],
+        subcommands: [
+            RunCommand.self, CheckCommand.self, SimulationCommand.self, PageProcessCommand.self,
+            BridgeProcessCommand.self,
+        ],
         defaultSubcommand: RunCommand.self)
 }

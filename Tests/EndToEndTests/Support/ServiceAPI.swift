@@ -6,7 +6,7 @@ import NightshiftCurl
 struct ServiceAPI: Sendable {
     let socket: String
 
-    private static let loop = CurlLoop()
+    static let loop = CurlLoop()
 
     /// The error of a service that did not respond or broke off. It may or may not have executed the request.
     struct Unreachable: Error, CustomStringConvertible {

@@ -1,5 +1,7 @@
 import Foundation
+import HTTPServing
 import NightshiftAPI
+import NightshiftClient
 import Testing
 
 @testable import Page
@@ -76,6 +78,6 @@ import Testing
             ("XDG_MUSIC_DIR=\"$HOME/Music\"", "/home/ada/Downloads"),
         ] as [(String?, String)])
     func downloads(_ text: String?, _ folder: String) {
-        #expect(Setup.downloads(userDirectories: text, home: "/home/ada") == folder)
+        #expect(UserDirectories.downloads(userDirectories: text, home: "/home/ada") == folder)
     }
 }

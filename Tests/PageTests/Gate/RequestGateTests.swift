@@ -1,3 +1,4 @@
+import HTTPServing
 import NightshiftAPI
 import NightshiftClient
 import Testing

@@ -33,16 +33,15 @@ struct PageCommand: ClientCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let service = invocation.service
         try await service.ready()
-        let launcher = PageLauncher(
-            paths: service.launcher.paths, search: service.launcher.search, environment: service.launcher.environment)
-        let address = try launcher.start(port: port)
+        let program = ClientProgram(name: "page", launcher: service.launcher)
+        let address: PageAddress = try program.start(["--port", String(port)])
         if format.json { try invocation.json(address) }
         if noOpen {
             if !format.json { invocation.output.line(address.url) }
             return .whole
         }
         let opener = URLOpener(environment: invocation.environment)
-        if try await opener.open(address.url, log: launcher.log) { return .whole }
+        if try await opener.open(address.url, log: program.log) { return .whole }
         invocation.errors.line(
             "nightshift: xdg-open could not open a browser. Open this link yourself; it works once:")
         if !format.json { invocation.output.line(address.url) }

@@ -9,12 +9,15 @@ package struct EventSource: Sendable {
         self.path = path.text
     }
 
-    /// Returns the stream of new journal entries of some transfers, or of all transfers.
+    /// Returns the stream of new journal entries of some transfers, of a session, or of all transfers.
     ///
-    /// - Parameter progress: Whether progress events are included.
-    package static func events(progress: Bool, tasks: [TaskID] = []) -> EventSource {
+    /// - Parameters:
+    ///   - progress: Whether progress events are included.
+    ///   - session: The session of the transfers; nil for those of all sessions.
+    package static func events(progress: Bool, tasks: [TaskID] = [], session: SessionID? = nil) -> EventSource {
         EventSource(
-            APIPath("events").query("progress", String(progress)).query("task", list: tasks.map(\.description)))
+            APIPath("events").query("progress", String(progress)).query("task", list: tasks.map(\.description))
+                .query("session", session?.rawValue))
     }
 
     /// Returns the command stream of this process.

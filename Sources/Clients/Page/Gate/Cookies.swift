@@ -1,3 +1,5 @@
+import HTTPServing
+
 /// The parsing and writing of cookies (RFC 6265), as far as the page needs them.
 enum Cookies {
     /// Returns all values of the cookie `name` in all `Cookie` fields (section 4.2.1).

@@ -1,3 +1,5 @@
+import HTTPServing
+
 /// The links that give a browser access to the page. Each link works once.
 struct OneTimeLinks: Sendable {
     private var unused: [Secret] = []

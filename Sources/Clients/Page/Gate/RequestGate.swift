@@ -1,3 +1,4 @@
+import HTTPServing
 import NightshiftClient
 
 /// A gate that decides how each request is answered. It allows only requests that come from this page in the user's

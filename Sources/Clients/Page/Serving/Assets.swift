@@ -1,5 +1,6 @@
 import CPage
 import Foundation
+import HTTPServing
 
 /// The page's files, which are embedded in the program.
 struct Assets: Sendable {

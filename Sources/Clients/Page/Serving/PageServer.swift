@@ -32,7 +32,6 @@ package struct PageServer: Sendable {
     private static let mostConnections = 64
     /// The longest pause within a request, and between two requests of a connection.
     private static let idleTimeout = TimeAmount.seconds(30)
-    private static let loopback = "127.0.0.1"
 
     private struct Connection: Sendable {
         var http: HTTP1Channel
@@ -59,20 +58,12 @@ package struct PageServer: Sendable {
     ) async throws {
         // The session needs the port, which is known only after the socket is bound. No client can connect before.
         let holder = SessionHolder()
-        let server = try await ServerBootstrap(group: group)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .serverChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(
-                        AvailableConnectionsChannelHandler(maxConnections: Self.mostConnections))
-                }
-            }
-            .bind(host: Self.loopback, port: port) { channel in setUp(channel, holder) }
-        guard let port = server.channel.localAddress?.port else { throw ChannelError.unknownLocalAddress }
-        let visits = VisitorTracker(timeout: timeout, on: server.channel.eventLoop) {
-            server.channel.close(promise: nil)
+        let loopback = LoopbackServer(port: port, mostConnections: Self.mostConnections, logger: logger)
+        let listener = try await loopback.open(on: group) { channel in setUp(channel, holder) }
+        let visits = VisitorTracker(timeout: timeout, on: listener.channel.eventLoop) {
+            listener.channel.close(promise: nil)
         }
-        let session = PageSession(site: site, port: port, visits: visits, logger: logger)
+        let session = PageSession(site: site, port: listener.port, visits: visits, logger: logger)
         holder.set(session)
         let links = try await openLinkSocket(on: group, session)
         defer {
@@ -80,7 +71,13 @@ package struct PageServer: Sendable {
         }
         try onListening(session.newLink())
         visits.open()
-        await accept(from: server)
+        await loopback.serve(listener) { connection in
+            await withTaskCancellationHandler {
+                await connection.http.handle(value: connection.channel, logger: logger)
+            } onCancel: {
+                connection.wire.triggerUserOutboundEvent(CloseTimeout(), promise: nil)
+            }
+        }
         try? await links?.close()
     }
 
@@ -91,32 +88,9 @@ package struct PageServer: Sendable {
         return try await LinkSocket.open(linkSocket, on: group) { session.newLink() }
     }
 
-    private func accept(from server: NIOAsyncChannel<Connection?, Never>) async {
-        await withDiscardingTaskGroup { group in
-            do {
-                try await server.executeThenClose { inbound in
-                    for try await connection in inbound {
-                        guard let connection else { continue }
-                        group.addTask {
-                            await withTaskCancellationHandler {
-                                await connection.http.handle(value: connection.channel, logger: logger)
-                            } onCancel: {
-                                connection.wire.triggerUserOutboundEvent(CloseTimeout(), promise: nil)
-                            }
-                        }
-                    }
-                }
-            } catch {
-                logger.error("accepting connections ended", metadata: ["error": "\(error)"])
-            }
-            group.cancelAll()
-        }
-    }
-
-    /// Sets up a connection of this user or of root. Closes any other connection without a response, and returns nil.
+    /// Sets up a connection. Returns nil, and closes the connection, while there is no session.
     private func setUp(_ channel: any Channel, _ holder: SessionHolder) -> EventLoopFuture<Connection?> {
-        guard let session = holder.session, PeerCheck.isOwn(channel) else {
-            logger.warning("connection of another user refused")
+        guard let session = holder.session else {
             channel.close(promise: nil)
             return channel.eventLoop.makeSucceededFuture(nil)
         }

@@ -33,20 +33,3 @@ struct Setup: Encodable, Sendable {
         Dictionary(uniqueKeysWithValues: Value.allCases.map { ($0.rawValue, words($0)) })
     }
 }
-
-extension Setup {
-    /// Returns the user's folder for downloads (user directories of freedesktop.org), or `Downloads` in the home
-    /// folder.
-    ///
-    /// - Parameter userDirectories: the text of `user-dirs.dirs`.
-    static func downloads(userDirectories: String?, home: String) -> String {
-        for line in (userDirectories ?? "").split(separator: "\n") where line.hasPrefix("XDG_DOWNLOAD_DIR=") {
-            var value = line.dropFirst("XDG_DOWNLOAD_DIR=".count)
-            guard value.count > 2, value.first == "\"", value.last == "\"" else { continue }
-            value = value.dropFirst().dropLast()
-            if value.hasPrefix("/") { return String(value) }
-            if value.hasPrefix("$HOME/") { return home + value.dropFirst("$HOME".count) }
-        }
-        return home + "/Downloads"
-    }
-}

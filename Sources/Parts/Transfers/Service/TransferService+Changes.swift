@@ -220,7 +220,7 @@ extension TransferService {
         }
     }
 
-    /// Gives a new URL to a task that has failed or has not ended. The bytes on disk are kept until a response shows
+    /// Gives a new URL, or other new values, to a task that has failed or has not ended. The bytes on disk are kept until a response shows
     /// that they do not belong to the file at the new URL. See ``RetargetedBytes``.
     package func retarget(_ id: TaskID, _ request: RetargetRequest) async throws(Problem) -> TaskStatus {
         try Problem.check(clientData: request.clientData, pointer: "/clientData")
@@ -232,12 +232,15 @@ extension TransferService {
         guard let (record, settings) = found else { throw .noTask(id) }
         // This check comes first, so that the exchange is not ended unnecessarily.
         if active[id] != nil, record.kind == .upload { throw record.beganUpload }
-        if let refusal = record.retargetRefusal { throw refusal }
+        if let refusal = record.retargetRefusal ?? record.refusal(of: request.destination) { throw refusal }
         let replacement = try record.retargeted(by: request, settings, now)
         let (before, after) = try await transition(
             id,
             also: { transaction, record in
+                if let refusal = record.refusal(of: request.destination) { throw refusal }
                 record.clientData = request.clientData ?? record.clientData
+                // The next attempt finds the folder of the new destination.
+                if request.destination != nil { record.folder = nil }
                 try transaction.deleteQuestions(id)
                 if record.origin != replacement.origin { try transaction.move(&record, to: replacement.origin) }
             },

@@ -61,7 +61,14 @@ extension TaskRecord {
         )
     }
 
-    /// Returns the task with its new URL, as if it had been added now.
+    /// The reason why the destination cannot change; nil if it can.
+    func refusal(of destination: Destination?) -> Problem? {
+        guard let destination, let own = request.destination, partial != nil, destination.directory != own.directory
+        else { return nil }
+        return .conflict("Transfer \(id) has received bytes, so its directory cannot change.")
+    }
+
+    /// Returns the task with its new URL and its other new values, as if it had been added now.
     func retargeted(
         by change: RetargetRequest, _ settings: SessionSettings, _ now: ClockReading
     ) throws(Problem) -> TaskRecord {
@@ -81,6 +88,15 @@ extension TaskRecord {
         var merged = request.moved(to: address)
         merged.headers = change.headers ?? merged.headers
         merged.credential = change.credential ?? url.credential ?? merged.credential
+        merged.destination = change.destination ?? merged.destination
+        merged.checksum = change.checksum ?? merged.checksum
+        merged.mirrors = change.mirrors ?? merged.mirrors
+        merged.connections = change.connections ?? merged.connections
+        merged.idleTimeout = change.idleTimeout ?? merged.idleTimeout
+        if let proxy = change.proxy {
+            merged.proxy = proxy
+            merged.proxyVariable = nil
+        }
         return try RequestRules.record(
             merged, session: session, settings: settings.forTask(of: origin, movedTo: address),
             now: now, pointer: "", looksAtDestination: false)

@@ -1,19 +1,23 @@
-/// A random secret of 256 bits, written as 64 hexadecimal digits.
-struct Secret: Hashable, Sendable {
-    let text: String
+/// A secret that clients must send. A new one has 256 random bits, written as 64 hexadecimal digits.
+package struct Secret: Hashable, Sendable {
+    package let text: String
 
     /// Creates a random secret.
-    init() {
+    package init() {
         var generator = SystemRandomNumberGenerator()
         self.init(using: &generator)
     }
 
-    init(using generator: inout some RandomNumberGenerator) {
+    package init(text: String) {
+        self.text = text
+    }
+
+    package init(using generator: inout some RandomNumberGenerator) {
         text = (0..<4).map { _ in Self.hex(generator.next()) }.joined()
     }
 
     /// Returns whether `candidate` is this secret. A comparison with a text of the right length takes constant time.
-    func matches(_ candidate: some StringProtocol) -> Bool {
+    package func matches(_ candidate: some StringProtocol) -> Bool {
         let (own, other) = (Array(text.utf8), Array(candidate.utf8))
         guard own.count == other.count else { return false }
         return zip(own, other).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

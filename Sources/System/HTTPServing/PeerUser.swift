@@ -1,13 +1,18 @@
 /// A reader of the kernel's table of TCP connections (proc(5), /proc/net/tcp), which finds the user of the process at
 /// the other end of a local connection.
 ///
-/// Another user could see the link in the arguments of the program that opens the browser, and could receive the cookie
-/// with a server on another port. Therefore connections of other users are closed without a response.
-enum PeerUser {
+/// Another user could see a link or a secret in the arguments of a program, and could receive a cookie with a server on
+/// another port. Therefore connections of other users are closed without a response.
+package enum PeerUser {
     /// The ports of a connection on 127.0.0.1, as the peer sees them.
-    struct Connection: Hashable, Sendable {
-        var peerPort: Int
-        var ownPort: Int
+    package struct Connection: Hashable, Sendable {
+        package var peerPort: Int
+        package var ownPort: Int
+
+        package init(peerPort: Int, ownPort: Int) {
+            self.peerPort = peerPort
+            self.ownPort = ownPort
+        }
     }
 
     /// Returns the user who opened the peer's socket; nil if the table has no such established connection.
@@ -15,7 +20,7 @@ enum PeerUser {
     /// - Parameters:
     ///   - table: the content of /proc/net/tcp, or of /proc/net/tcp6, where IPv4 addresses are mapped.
     ///   - loopback: 127.0.0.1 as this machine's kernel writes it: the number's bytes in the machine's order.
-    static func user(of connection: Connection, in table: String, loopback: String) -> UInt32? {
+    package static func user(of connection: Connection, in table: String, loopback: String) -> UInt32? {
         let local = address(connection.peerPort, loopback)
         let remote = address(connection.ownPort, loopback)
         for line in table.split(separator: "\n").dropFirst() {

@@ -1,11 +1,11 @@
 import Glibc
-import NIOCore
+package import NIOCore
 import NightshiftAPI
 
 /// The check which user's process has connected.
-enum PeerCheck {
+package enum PeerCheck {
     /// Returns whether the peer belongs to this user or to root. Returns false if the kernel does not report the user.
-    static func isOwn(_ channel: any Channel) -> Bool {
+    package static func isOwn(_ channel: any Channel) -> Bool {
         guard let peer = channel.remoteAddress?.port, let own = channel.localAddress?.port else { return false }
         let connection = PeerUser.Connection(peerPort: peer, ownPort: own)
         for _ in 0..<mostLooks {

@@ -1,0 +1,296 @@
+import Foundation
+import Logging
+import NightshiftAPI
+import NightshiftClient
+
+/// The bridge between clients of aria2 and the service: it performs their calls, and notifies them of events.
+///
+/// The transfers of the service are the only record of downloads. The bridge keeps a list of their identifiers and
+/// statuses while clients use it. It reads the list again after a pause, after a restart, or when its stream of events
+/// breaks.
+actor Bridge {
+    /// The session of the service in which all downloads of the bridge are.
+    static let session = SessionID(rawValue: "aria2")
+
+    let client: ServiceClient
+    private let launcher: ServiceLauncher
+    private let file: BridgeFile
+    /// The folder of downloads without `dir`.
+    let directory: String
+    private let logger: Logger
+    /// Ends the program. Called by `aria2.shutdown`.
+    private let end: @Sendable () -> Void
+    /// Called when no client has used the bridge for a while.
+    private let onRest: @Sendable () -> Void
+    /// The identifier of this run, with 40 hexadecimal digits.
+    let sessionID = String((0..<3).map { _ in GID().text }.joined().prefix(40))
+    let secret: String
+
+    /// The options that the user changed for all downloads.
+    private(set) var standards: [String: OptionValue]
+    var downloads = DownloadList()
+    private var turns = Turns()
+    private var isLoaded = false
+    private var follower: Task<Void, Never>?
+    /// Transfers with events that are not in the list yet.
+    private var changed: Set<TaskID> = []
+    private var isRefreshing = false
+    /// Whether calls are being performed. Until their results are delivered, their notifications are in ``unsent``.
+    private var isPerforming = false
+    private var unsent: [(gid: GID, events: [DownloadEvent])] = []
+    private var listeners: [Int: @Sendable (DownloadEvent, GID) -> Void] = [:]
+    private var lastListener = 0
+    private var lastUse = ContinuousClock.now
+    private var rest: Task<Void, any Error>?
+
+    /// The time without a client after which the bridge stops following events.
+    private static let restAfter = Duration.seconds(60)
+
+    init(
+        client: ServiceClient, launcher: ServiceLauncher, file: BridgeFile, content: BridgeFile.Content,
+        directory: String, logger: Logger, end: @escaping @Sendable () -> Void, onRest: @escaping @Sendable () -> Void
+    ) {
+        self.client = client
+        self.launcher = launcher
+        self.file = file
+        self.directory = directory
+        self.logger = logger
+        self.end = end
+        self.onRest = onRest
+        secret = content.secret
+        standards = content.options
+    }
+
+    // MARK: - Turns
+
+    /// Performs calls in one turn, one after the other.
+    ///
+    /// - Parameter deliver: called with the results, before the notifications that the calls cause.
+    func perform(_ calls: [RPCCall], deliver: @Sendable ([Result<RPCValue, RPCError>]) -> Void) async {
+        await takeTurn()
+        use()
+        isPerforming = true
+        var results: [Result<RPCValue, RPCError>] = []
+        for call in calls {
+            do {
+                results.append(.success(try await result(of: call)))
+            } catch {
+                results.append(.failure(failure(error)))
+            }
+        }
+        isPerforming = false
+        deliver(results)
+        let notifications = unsent
+        unsent = []
+        for (gid, events) in notifications { notify(gid, events) }
+        turns.end()
+    }
+
+    private func takeTurn() async {
+        guard !turns.take() else { return }
+        await withCheckedContinuation { turns.wait($0) }
+    }
+
+    /// Returns the error for the client of a call.
+    func failure(_ error: any Error) -> RPCError {
+        switch error {
+        case let error as RPCError: return error
+        case let problem as Problem: return RPCError(problem.detail ?? problem.title)
+        case let failure as ServiceUnreachable: return RPCError(failure.message)
+        case let failure as ServiceUnusable: return RPCError(failure.message)
+        case let failure as BridgeFailure: return RPCError(failure.message)
+        default:
+            logger.error("call failed", metadata: ["error": "\(error)"])
+            return RPCError("The service did not answer.")
+        }
+    }
+
+    /// Sends a request to the service. If the service does not run, starts it and sends the request once more.
+    func send<Answer>(_ endpoint: Endpoint<Answer>) async throws -> Answer {
+        do {
+            return try await client.send(endpoint)
+        } catch is ServiceUnreachable {
+            try await launcher.ensureRunning()
+            return try await client.send(endpoint)
+        }
+    }
+
+    // MARK: - The list
+
+    /// Records that a client uses the bridge.
+    private func use() {
+        lastUse = .now
+        if rest == nil { rest = Task { [weak self] in try await self?.restWhenUnused() } }
+    }
+
+    /// Reads the list if it is not loaded.
+    func prepare() async throws {
+        guard !isLoaded else { return }
+        let last = try await send(.status).lastJournalEntry
+        var downloads = DownloadList()
+        var filter = TaskFilter()
+        filter.session = Self.session
+        var page = try await send(.tasks(filter))
+        while true {
+            for task in page.tasks { _ = downloads.update(task) }
+            guard let next = page.next else { break }
+            page = try await send(.tasks(filter, after: next))
+        }
+        self.downloads = downloads
+        isLoaded = true
+        follower = Task { [weak self] in await self?.follow(after: last) }
+    }
+
+    /// Follows the events of the bridge's session until the stream ends.
+    private func follow(after entry: Int64) async {
+        let events = client.events(.events(progress: false, session: Self.session), lastEventID: entry)
+        do {
+            for try await event in events {
+                guard let event = try event.serviceEvent() else { continue }
+                switch event {
+                case .journal(let entry): received(entry)
+                case .reset: return await reload()
+                case .progress: break
+                }
+            }
+        } catch {
+            logger.debug("events ended", metadata: ["error": "\(error)"])
+        }
+        if !Task.isCancelled { await reload() }
+    }
+
+    /// Reads the list again after the stream of events has ended, so that listeners receive what happened meanwhile.
+    private func reload() async {
+        isLoaded = false
+        follower = nil
+        guard !listeners.isEmpty else { return }
+        await takeTurn()
+        defer { turns.end() }
+        let earlier = downloads
+        do {
+            try await prepare()
+        } catch {
+            logger.warning("the service cannot be reached", metadata: ["error": "\(error)"])
+            return
+        }
+        for (gid, events) in downloads.events(since: earlier) { notify(gid, events) }
+    }
+
+    private func forget() {
+        isLoaded = false
+        follower?.cancel()
+        follower = nil
+    }
+
+    private func received(_ entry: JournalEntry) {
+        guard let task = entry.task else { return }
+        if entry.decision == .removed { return downloads.remove(task) }
+        changed.insert(task)
+        guard !isRefreshing else { return }
+        isRefreshing = true
+        Task { await refresh() }
+    }
+
+    /// Reads the transfers with events, and notifies listeners.
+    private func refresh() async {
+        while !changed.isEmpty {
+            await takeTurn()
+            let tasks = Array(changed.prefix(Self.mostTasksPerRead))
+            changed.subtract(tasks)
+            do {
+                try await update(tasks)
+            } catch {
+                logger.debug("transfers could not be read", metadata: ["error": "\(error)"])
+            }
+            turns.end()
+        }
+        isRefreshing = false
+    }
+
+    /// The maximum number of transfers in one request. The ids are in its path, which may have 8 KiB.
+    private static let mostTasksPerRead = 250
+
+    /// Reads transfers, and applies them to the list.
+    ///
+    /// - Returns: the transfers that exist, in the order of `tasks`.
+    @discardableResult
+    func update(_ tasks: [TaskID]) async throws -> [StatusFields] {
+        var found: [TaskID: StatusFields] = [:]
+        for start in stride(from: 0, to: tasks.count, by: Self.mostTasksPerRead) {
+            let part = Array(tasks[start...].prefix(Self.mostTasksPerRead))
+            for task in try await send(.tasks(TaskFilter(tasks: part))).tasks {
+                found[task.id] = apply(task)
+            }
+        }
+        return tasks.compactMap { found[$0] }
+    }
+
+    /// Applies the status of a transfer to the list, and notifies listeners.
+    ///
+    /// - Returns: the fields of the download; nil if the transfer is not a download of the bridge.
+    @discardableResult
+    func apply(_ task: TaskStatus) -> StatusFields? {
+        guard let note = DownloadNote(task.clientData), let (entry, events) = downloads.update(task) else { return nil }
+        notify(entry.gid, events)
+        return StatusFields(task: task, note: note, directory: directory)
+    }
+
+    // MARK: - Listeners
+
+    /// Adds a listener that is called for each event of a download.
+    ///
+    /// - Returns: the number of the listener.
+    func add(listener: @escaping @Sendable (DownloadEvent, GID) -> Void) async -> Int {
+        lastListener += 1
+        listeners[lastListener] = listener
+        let number = lastListener
+        use()
+        await takeTurn()
+        defer { turns.end() }
+        // Without a service there are no events. The next call starts it.
+        try? await prepare()
+        return number
+    }
+
+    func remove(listener number: Int) {
+        listeners[number] = nil
+        use()
+    }
+
+    private func notify(_ gid: GID, _ events: [DownloadEvent]) {
+        guard !isPerforming else {
+            unsent.append((gid, events))
+            return
+        }
+        for event in events {
+            for listener in listeners.values { listener(event, gid) }
+        }
+    }
+
+    /// Waits until no client has used the bridge for a while, and forgets the list.
+    private func restWhenUnused() async throws {
+        while true {
+            let pause = lastUse + Self.restAfter - .now
+            if pause <= .zero, listeners.isEmpty { break }
+            try await Task.sleep(for: listeners.isEmpty ? pause : Self.restAfter)
+        }
+        rest = nil
+        forget()
+        downloads = DownloadList()
+        onRest()
+    }
+
+    // MARK: - Options and end
+
+    /// Stores options for new downloads.
+    func change(standards options: [String: OptionValue]) throws {
+        let changed = standards.merging(options) { $1 }
+        guard changed != standards else { return }
+        try file.write(BridgeFile.Content(secret: secret, options: changed))
+        standards = changed
+    }
+
+    func shutDown() {
+        end()
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import Glibc
+import HTTPServing
+import Logging
+import NIOCore
+import NightshiftAPI
+import NightshiftClient
+import Synchronization
+
+/// The process of `nightshiftd aria2`, which runs the bridge.
+package enum BridgeProcess {
+    /// The port that clients of aria2 expect.
+    package static let standardPort = 6_800
+    /// The environment variable with a new secret. Arguments of programs can be read by other users.
+    package static let secretVariable = "NIGHTSHIFT_ARIA2_SECRET"
+
+    /// Serves clients of aria2 until a client or a signal ends the process. Writes the address to standard output, as a
+    /// ``BridgeAddress`` in JSON on one line, and closes standard output.
+    ///
+    /// If systemd passes a listening socket, the process uses that socket, and ends when no client has used it for a
+    /// minute.
+    ///
+    /// - Returns: the exit status.
+    package static func run(port: Int, allowedOrigins: [String]) async -> Int32 {
+        signal(SIGPIPE, SIG_IGN)
+        var logger = Logger(label: "nightshift-aria2") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .warning
+        do {
+            try await serve(port, Set(allowedOrigins), logger)
+            return 0
+        } catch let error as IOError where error.errnoCode == EADDRINUSE || error.errnoCode == EACCES {
+            let reason = String(cString: strerror(error.errnoCode))
+            return fail(
+                "Port \(port) cannot be used: \(reason). aria2 may be running. Choose another port with --port.")
+        } catch let failure as BridgeFailure {
+            return fail(failure.message)
+        } catch {
+            return fail("The bridge ended: \(error)")
+        }
+    }
+
+    private static func fail(_ message: String) -> Int32 {
+        try? FileHandle.standardError.write(contentsOf: Data("nightshiftd: \(message)\n".utf8))
+        return 1
+    }
+
+    private static func serve(_ port: Int, _ allowedOrigins: Set<String>, _ logger: Logger) async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let home = FileManager.default.homeDirectoryForCurrentUser
+        let paths = ServicePaths(environment: environment, homeDirectory: home)
+        let file = BridgeFile(paths: paths)
+        let (content, isNew) = try content(of: file, wanted: environment[secretVariable])
+        let record = BridgeRecord(paths: paths)
+        guard record.take() else {
+            throw BridgeFailure(message: "The bridge already runs. Stop it with: nightshift aria2 --stop")
+        }
+        let socket = ActivationSocket.take(environment)
+        let launcher = ServiceLauncher(
+            paths: paths,
+            search: DaemonSearch(executable: ownProgram, searchPath: environment["PATH"] ?? ""),
+            environment: environment.filter { $0.key != secretVariable && !$0.key.hasPrefix("LISTEN_") })
+        let end = ServerEnd()
+        let bridge = Bridge(
+            client: ServiceClient(paths: paths), launcher: launcher, file: file, content: content,
+            directory: UserDirectories.downloads(environment: environment, home: home), logger: logger,
+            end: { end.call() }, onRest: { if socket != nil { end.call() } })
+        let server = BridgeServer(
+            loopback: LoopbackServer(
+                port: port, mostConnections: BridgeServer.mostConnections, descriptor: socket, logger: logger),
+            allowedOrigins: allowedOrigins, dispatcher: CallDispatcher(bridge: bridge))
+        try await server.run { port, close in
+            end.set(close)
+            var address = BridgeAddress(port: port, processID: getpid())
+            try record.write(address)
+            if isNew { address.secret = content.secret }
+            try AddressOutput.write(address)
+        }
+    }
+
+    /// Returns the stored settings with the wanted secret, and whether the secret was made here.
+    private static func content(of settings: BridgeFile, wanted: String?) throws -> (BridgeFile.Content, isNew: Bool) {
+        let stored = try settings.read()
+        if let stored, wanted == nil || wanted == stored.secret { return (stored, false) }
+        let content = BridgeFile.Content(secret: wanted ?? Secret().text, options: stored?.options ?? [:])
+        try settings.write(content)
+        return (content, wanted == nil)
+    }
+
+    private static var ownProgram: String {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    }
+}
+
+/// The closure that ends the server. It is known only when the server listens.
+private final class ServerEnd: Sendable {
+    private let state = Mutex(State())
+
+    private struct State: Sendable {
+        var close: (@Sendable () -> Void)?
+    }
+
+    func set(_ close: @escaping @Sendable () -> Void) {
+        state.withLock { $0.close = close }
+    }
+
+    func call() {
+        state.withLock { $0 }.close?()
+    }
+}
+
+/// The listening socket that systemd passes to a unit with a socket unit (sd_listen_fds(3)).
+private enum ActivationSocket {
+    private static let first: Int32 = 3
+
+    /// Returns the socket; nil if the process was started in another way.
+    static func take(_ environment: [String: String]) -> Int32? {
+        guard environment["LISTEN_PID"] == String(getpid()), environment["LISTEN_FDS"] == "1" else { return nil }
+        _ = fcntl(first, F_SETFD, FD_CLOEXEC)
+        return first
+    }
+}

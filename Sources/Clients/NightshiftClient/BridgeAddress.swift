@@ -1,0 +1,65 @@
+import CDispatch  // This import is needed for stat(2), which the compiler attributes to this module.
+import Foundation
+package import NightshiftAPI
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The address of a running bridge for clients of aria2. `nightshiftd aria2` writes it for the program that started it.
+package struct BridgeAddress: Hashable, Sendable, Codable {
+    package var port: Int
+    package var processID: Int32
+    /// The secret, if this start created it.
+    package var secret: String?
+
+    package init(port: Int, processID: Int32, secret: String? = nil) {
+        self.port = port
+        self.processID = processID
+        self.secret = secret
+    }
+
+    /// The URL for JSON-RPC over HTTP.
+    package var url: String { "http://127.0.0.1:\(port)/jsonrpc" }
+
+    /// The URL for JSON-RPC over a WebSocket.
+    package var webSocket: String { "ws://127.0.0.1:\(port)/jsonrpc" }
+}
+
+/// The file that says where the bridge listens. The bridge holds a lock on it while it runs.
+package struct BridgeRecord: Sendable {
+    private let path: String
+
+    package init(paths: ServicePaths) {
+        path = paths.state.appending(path: "aria2.lock").path(percentEncoded: false)
+    }
+
+    /// The address of the running bridge; nil if none runs.
+    package var running: BridgeAddress? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        guard flock(descriptor, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK else { return nil }
+        return (try? String(contentsOfFile: path, encoding: .utf8)).flatMap {
+            try? JSON.decode(BridgeAddress.self, from: Data($0.utf8))
+        }
+    }
+
+    /// Takes the lock for this process until it ends. Returns false if another bridge has it.
+    package func take() -> Bool {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { return true }
+        // The descriptor stays open, and the lock is released when this process ends.
+        return flock(descriptor, LOCK_EX | LOCK_NB) == 0
+    }
+
+    /// Writes where this process listens.
+    package func write(_ address: BridgeAddress) throws {
+        let file = try FileHandle(forUpdating: URL(filePath: path))
+        try file.truncate(atOffset: 0)
+        try file.write(contentsOf: try JSON.encode(address))
+        try file.close()
+    }
+}

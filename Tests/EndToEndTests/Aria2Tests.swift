@@ -1,0 +1,137 @@
+import Foundation
+import NightshiftAPI
+import NightshiftCurl
+import TestSupport
+import Testing
+
+/// Tests of the bridge for clients of aria2, with the real service, and clients that others wrote.
+@Suite(.serialized, .timeLimit(.minutes(30))) struct Aria2Tests {
+    private struct Download: Decodable {
+        var gid: String
+        var status: String
+        var errorMessage: String?
+    }
+
+    /// A member of `system.multicall`.
+    private struct Member: Encodable {
+        var methodName = "aria2.addUri"
+        var params: [Parameter]
+    }
+
+    private enum Parameter: Encodable {
+        case text(String)
+        case list([String])
+        case options([String: String])
+        case number(Int)
+        case members([Member])
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .text(let text): try container.encode(text)
+            case .list(let list): try container.encode(list)
+            case .options(let options): try container.encode(options)
+            case .number(let number): try container.encode(number)
+            case .members(let members): try container.encode(members)
+            }
+        }
+    }
+
+    private static let token = Parameter.text("token:" + BridgeProcess.secret)
+
+    /// The result of a member: a list with one value, or an error.
+    private enum MemberResult: Decodable {
+        case value(String)
+        case refusal(BridgeProcess.Refusal)
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let values = try? container.decode([String].self), let value = values.first {
+                self = .value(value)
+            } else {
+                self = .refusal(try container.decode(BridgeProcess.Refusal.self))
+            }
+        }
+    }
+
+    @Test func `B7: A thousand downloads arrive once each, whatever is killed`() async throws {
+        let (service, origin) = (try Service(), try OriginServer())
+        let (count, size) = (1_000, Int64(20_000))
+        let content = Content.seeded(size: size, seed: 39)
+        origin.serve("/f", Resource(content: content))
+        let folder = service.scratch.path("files")
+        try await service.start()
+        let bridge = try BridgeProcess(home: service.home)
+        try await bridge.start()
+        let gids = (1...count).map { number in String(format: "%016x", number) }
+        // A client that repeats a call with its own GIDs adds no download twice.
+        var unknown = Set(gids)
+        var generator = SplitMix64(seed: 39)
+        var kills = 0
+        while !unknown.isEmpty {
+            let batch = Array(unknown.sorted().prefix(100))
+            let members = batch.map { gid in
+                Member(params: [
+                    Self.token, .list([origin.url("/f")]), .options(["gid": gid, "dir": folder, "out": gid]),
+                ])
+            }
+            let victim = kills.isMultiple(of: 2) ? bridge.processID : try? await service.api.status().processID
+            let delay = Duration.milliseconds(Int.random(in: 0...60, using: &generator))
+            let killing = Task { [kills] in
+                guard kills < Self.kills, let victim else { return }
+                try await passTime(delay, because: "a kill comes at any moment")
+                kill(victim, SIGKILL)
+            }
+            let results = try? await bridge.call(
+                "system.multicall", [Parameter.members(members)], as: [MemberResult].self)
+            try await killing.value
+            for (gid, result) in zip(batch, results ?? []) {
+                switch result {
+                case .value(gid): unknown.remove(gid)
+                case .refusal(let refusal) where refusal.message.contains("already used"): unknown.remove(gid)
+                default: break
+                }
+            }
+            guard kills < Self.kills else { continue }
+            // The bridge starts the service with the next call.
+            if kills.isMultiple(of: 2) {
+                try await bridge.kill()
+                try await bridge.start()
+            }
+            kills += 1
+        }
+        var stopped: [Download] = []
+        try await eventually("the ends of all downloads", within: .seconds(300)) {
+            let found = try? await bridge.call(
+                "aria2.tellStopped", [Self.token, .number(0), .number(count * 2)], as: [Download].self)
+            stopped = found ?? []
+            return stopped.count >= count
+        }
+        try await end(service)
+        #expect(stopped.map(\.gid).sorted() == gids)
+        #expect(stopped.allSatisfy { $0.status == "complete" })
+        #expect(service.names(in: folder).sorted() == gids)
+        for gid in gids { #expect(try content.firstMismatch(inFileAt: folder + "/" + gid) == nil) }
+    }
+
+    /// Runs a client that others wrote, or the comparison with aria2, against the bridge. `Tests/Peers/aria2/run.sh`
+    /// describes the parts.
+    @Test(arguments: ["differential", "aria2p", "aioaria2", "xmlrpc", "ariang", "hostile"])
+    func `B7: Clients that others wrote work with the bridge as with aria2`(part: String) async throws {
+        let programs = URL(filePath: Programs.daemon).deletingLastPathComponent().path
+        var environment = ProcessInfo.processInfo.environment
+        environment["NIGHTSHIFT_PROGRAMS"] = programs
+        environment["PATIENCE"] = "6"
+        let outcome = try await ChildProcess.run(
+            "\(Programs.source)/Tests/Peers/aria2/run.sh", [part], environment: environment, within: .seconds(900))
+        #expect(outcome.code == 0, "\(outcome.output)\n\(outcome.errors)")
+    }
+
+    private static let kills = 12
+
+    /// Ends the service that the bridge has started.
+    private func end(_ service: Service) async throws {
+        let outcome = try await service.cli(["service", "stop"])
+        #expect(outcome.code == 0, "\(outcome)")
+    }
+}
