@@ -58,12 +58,12 @@ import Testing
         let (service, origin) = (try Service(), try OriginServer())
         let (count, size) = (1_000, Int64(20_000))
         let content = Content.seeded(size: size, seed: 39)
-        origin.serve("/f", Resource(content: content))
         let folder = service.scratch.path("files")
         try await service.start()
         let bridge = try BridgeProcess(home: service.home)
         try await bridge.start()
         let gids = (1...count).map { number in String(format: "%016x", number) }
+        for gid in gids { origin.serve("/\(gid)", Resource(content: content)) }
         // A client that repeats a call with its own GIDs adds no download twice.
         var unknown = Set(gids)
         var generator = SplitMix64(seed: 39)
@@ -72,7 +72,7 @@ import Testing
             let batch = Array(unknown.sorted().prefix(100))
             let members = batch.map { gid in
                 Member(params: [
-                    Self.token, .list([origin.url("/f")]), .options(["gid": gid, "dir": folder, "out": gid]),
+                    Self.token, .list([origin.url("/\(gid)")]), .options(["gid": gid, "dir": folder, "out": gid]),
                 ])
             }
             let victim = kills.isMultiple(of: 2) ? bridge.processID : try? await service.api.status().processID

@@ -127,6 +127,17 @@ import Transfers
         try await scene.end()
     }
 
+    @Test func `T8: A request joins a task only if both have the same client data`() async throws {
+        let scene = try await OperationScene()
+        let folder = try TemporaryDirectory()
+        let request = unnamed(folder, .join) { $0.clientData = "1" }
+        let first = try await scene.operations.accept(request)
+        #expect(try await scene.operations.accept(request).joined == first.ids)
+        #expect(try await scene.operations.accept(unnamed(folder, .join) { $0.clientData = "2" }).joined == nil)
+        #expect(try await scene.operations.accept(unnamed(folder, .join) { _ in }).joined == nil)
+        try await scene.end()
+    }
+
     @Test func `A new request joins an upload only while the file is unchanged`() async throws {
         let scene = try await OperationScene()
         let folder = try TemporaryDirectory()

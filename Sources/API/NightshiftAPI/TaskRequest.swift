@@ -72,8 +72,8 @@ package struct TaskRequest: Hashable, Sendable, Codable {
     /// The token that the service returned when a transfer was cancelled. The new transfer continues where the
     /// cancelled one stopped. A token can be used once.
     package var resumeData: String?
-    /// The behaviour if the session already has a transfer with the same request that has not ended; ``SameTask/new``
-    /// by default.
+    /// The behaviour if the session already has a transfer with the same request and client data that has not ended;
+    /// ``SameTask/new`` by default.
     package var ifSame: SameTask?
 
     package init(kind: TaskKind = .download, url: String? = nil) {

@@ -12,11 +12,16 @@ extension Bridge {
         let options = try Self.options(members, where: \.isOfDownload)
         let position = try parameters.optionalInteger(2)
         if let position, position < 0 { throw RPCError("Position must be greater than or equal to 0.") }
+        if options["gid"] != nil { try await readChanges() }
         var plan = try TransferPlan(
             uris: uris, gid: try gid(options["gid"]), options: options, standards: standards, directory: directory)
         if options["conditional-get"] == .text("true") { Self.requireNewer(&plan.request) }
         let response = try await send(.enqueue(EnqueueRequest(session: Self.session, tasks: [plan.request])))
         guard let task = response.ids.first else { throw RPCError("The service did not add the download.") }
+        guard response.joined == nil else {
+            try await update([task])
+            throw Self.used(plan.note.gid)
+        }
         try await update([task])
         if let position { try await move(task, to: Int(clamping: position)) }
         return .string(plan.note.gid.text)
@@ -36,7 +41,9 @@ extension Bridge {
         guard let text = wanted?.texts.first else { return GID() }
         // aria2 answers so, too.
         guard let gid = GID(text) else { throw RPCError("No URI to download.") }
-        guard !downloads.isUsed(gid) else { throw RPCError("GID \(text) is already used.") }
+        guard !downloads.isUsed(gid) else { throw Self.used(gid) }
         return gid
     }
+
+    private static func used(_ gid: GID) -> RPCError { RPCError("GID \(gid.text) is already used.") }
 }

@@ -155,12 +155,12 @@ extension Bridge {
     }
 
     private func globalStat() async throws -> RPCValue {
-        let active = downloads.active
-        let speed = try await update(active.map(\.task)).reduce(0) { $0 + ($1.task.bytesPerSecond ?? 0) }
+        let running = try await update(downloads.active.map(\.task)).filter { $0.status == .active }
+        let speed = running.reduce(0) { $0 + ($1.task.bytesPerSecond ?? 0) }
         let stopped = StatusFields.number(Int64(downloads.stopped.count))
         return [
             "downloadSpeed": StatusFields.number(Int64(saturating: speed)), "uploadSpeed": "0",
-            "numActive": StatusFields.number(Int64(active.count)),
+            "numActive": StatusFields.number(Int64(downloads.active.count)),
             "numWaiting": StatusFields.number(Int64(downloads.queued.count)),
             "numStopped": stopped, "numStoppedTotal": stopped,
         ]

@@ -138,6 +138,7 @@ actor Bridge {
         }
         self.downloads = downloads
         isLoaded = true
+        follower?.cancel()
         follower = Task { [weak self] in await self?.follow(after: last) }
     }
 
@@ -191,20 +192,31 @@ actor Bridge {
         Task { await refresh() }
     }
 
-    /// Reads the transfers with events, and notifies listeners.
+    /// Reads the transfers with events in turns of their own, and notifies listeners.
     private func refresh() async {
         while !changed.isEmpty {
             await takeTurn()
-            let tasks = Array(changed.prefix(Self.mostTasksPerRead))
-            changed.subtract(tasks)
             do {
-                try await update(tasks)
+                try await readChanges(atMost: Self.mostTasksPerRead)
             } catch {
                 logger.debug("transfers could not be read", metadata: ["error": "\(error)"])
             }
             turns.end()
         }
         isRefreshing = false
+    }
+
+    /// Reads transfers with events now, so that the list has all downloads that the service has reported.
+    func readChanges(atMost count: Int = .max) async throws {
+        // Events that arrive while the transfers are read are read next time.
+        let tasks = Array(changed.prefix(count))
+        changed.subtract(tasks)
+        do {
+            try await update(tasks)
+        } catch {
+            isLoaded = false
+            throw error
+        }
     }
 
     /// The maximum number of transfers in one request. The ids are in its path, which may have 8 KiB.

@@ -40,6 +40,8 @@ struct TransferPlan: Sendable {
         request.failsOnHTTPError = true
         request.retryPolicy = .transientResponses
         request.clientData = note.text
+        // The service may still be adding the download for an earlier call, whose bridge was killed.
+        request.ifSame = .join
     }
 
     /// Returns the different http and https URLs among `uris`. The service accepts one URL and ``Limits/mirrors`` others.

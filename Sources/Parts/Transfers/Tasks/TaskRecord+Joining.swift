@@ -44,10 +44,11 @@ extension TaskRecord {
     }
 
     /// Returns whether the other task can serve the owner of this task equally well. Two uploads are the same if their
-    /// file has not changed in between. Forms are never the same.
+    /// file has not changed in between. Forms are never the same. A client that stores a number of its own as client
+    /// data can repeat a request, and does not add the transfer twice.
     fileprivate func isSame(as other: TaskRecord) -> Bool {
         session == other.session && !continues && request.form == nil && source == other.source
-            && request.unscheduled == other.request.unscheduled
+            && clientData == other.clientData && request.unscheduled == other.request.unscheduled
     }
 }
 
