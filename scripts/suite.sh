@@ -1,7 +1,7 @@
 # One suite of the built tests. To be sourced by bash.
 
 # Suites of EndToEndTests that run apart from it, as suites of their own.
-apart=(EndToEndTests.FaultTests EndToEndTests.SegmentTests EndToEndTests.UploadTests EndToEndTests.YieldTests)
+apart=(EndToEndTests.Aria2Tests EndToEndTests.FaultTests EndToEndTests.SegmentTests EndToEndTests.UploadTests EndToEndTests.YieldTests)
 
 # run_tests PROGRAM SUITE LOG [SKIPPED...] runs it as `swift test` would, which locks the build folder; the skipped ones are parts
 # of it. Sets closing, the runner's own last line, and ran, the tests that ran. Without either nothing was shown, and that is a
