@@ -26,13 +26,17 @@ import Testing
         try await eventually("the command") { try await work() != nil }
         let before = try #require(try await work()?.background.remaining)
         let since = ContinuousClock.now
-        for jump in ["+36000", "-36000"] {
+        // libfaketime subtracts the jump from the deadlines of timers as well, and the kernel refuses one before the boot.
+        let uptime = try #require(KernelFile.text("/proc/uptime")?.split(separator: ".").first.flatMap { Int($0) })
+        let seconds = min(36_000, uptime / 2)
+        try #require(seconds > 120, "The machine has just started.")
+        for jump in ["+\(seconds)", "-\(seconds)"] {
             try Data("\(jump)\n".utf8).write(to: URL(filePath: wall), options: .atomic)
             // This shows that the service now uses the changed time.
             let id = try await service.api.enqueue(
                 .download("http://127.0.0.1:1/", to: service.scratch.path("to")))
             let said = try await service.api.task(id).createdAt
-            #expect(abs(said.timeIntervalSince(start)) > 30_000, "\(said)")
+            #expect(abs(said.timeIntervalSince(start)) > Double(seconds) * 0.8, "\(said)")
             let left = try #require(try await work()?.background.remaining)
             let passed = Double((ContinuousClock.now - since).components.seconds)
             #expect(left <= before && left > before - passed - 60, "\(before) s, \(passed) s later \(left) s")
