@@ -218,7 +218,8 @@ let package = Package(
         .target(
             name: "Aria2Bridge",
             dependencies: [
-                "NightshiftAPI", "NightshiftClient", "HTTPServing", "CExpat", httpTypes, hummingbirdCore, logging,
+                "NightshiftAPI", "NightshiftClient", "HTTPServing", "CExpat", "CSystemd", httpTypes, hummingbirdCore,
+                logging,
                 nioCore, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, nioPosix, nioWebSocket,
             ],
             swiftSettings: strict),

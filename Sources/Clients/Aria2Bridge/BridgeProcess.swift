@@ -1,3 +1,4 @@
+import CSystemd
 import Foundation
 import Glibc
 import HTTPServing
@@ -9,10 +10,7 @@ import Synchronization
 
 /// The process of `nightshiftd aria2`, which runs the bridge.
 package enum BridgeProcess {
-    /// The port that clients of aria2 expect.
-    package static let standardPort = 6_800
-    /// The environment variable with a new secret. Arguments of programs can be read by other users.
-    package static let secretVariable = "NIGHTSHIFT_ARIA2_SECRET"
+    package static let standardPort = BridgeAddress.standardPort
 
     /// Serves clients of aria2 until a client or a signal ends the process. Writes the address to standard output, as a
     /// ``BridgeAddress`` in JSON on one line, and closes standard output.
@@ -45,20 +43,21 @@ package enum BridgeProcess {
     }
 
     private static func serve(_ port: Int, _ allowedOrigins: Set<String>, _ logger: Logger) async throws {
+        // This call also removes systemd's variables, so that the service does not inherit them.
+        let socket = sd_listen_fds(1) == 1 ? SD_LISTEN_FDS_START : nil
         let environment = ProcessInfo.processInfo.environment
         let home = FileManager.default.homeDirectoryForCurrentUser
         let paths = ServicePaths(environment: environment, homeDirectory: home)
         let file = BridgeFile(paths: paths)
-        let (content, isNew) = try content(of: file, wanted: environment[secretVariable])
+        let (content, isNew) = try content(of: file, wanted: environment[BridgeAddress.secretVariable])
         let record = BridgeRecord(paths: paths)
         guard record.take() else {
             throw BridgeFailure(message: "The bridge already runs. Stop it with: nightshift aria2 --stop")
         }
-        let socket = ActivationSocket.take(environment)
         let launcher = ServiceLauncher(
             paths: paths,
             search: DaemonSearch(executable: ownProgram, searchPath: environment["PATH"] ?? ""),
-            environment: environment.filter { $0.key != secretVariable && !$0.key.hasPrefix("LISTEN_") })
+            environment: environment.filter { $0.key != BridgeAddress.secretVariable })
         let end = ServerEnd()
         let bridge = Bridge(
             client: ServiceClient(paths: paths), launcher: launcher, file: file, content: content,
@@ -105,17 +104,5 @@ private final class ServerEnd: Sendable {
 
     func call() {
         state.withLock { $0 }.close?()
-    }
-}
-
-/// The listening socket that systemd passes to a unit with a socket unit (sd_listen_fds(3)).
-private enum ActivationSocket {
-    private static let first: Int32 = 3
-
-    /// Returns the socket; nil if the process was started in another way.
-    static func take(_ environment: [String: String]) -> Int32? {
-        guard environment["LISTEN_PID"] == String(getpid()), environment["LISTEN_FDS"] == "1" else { return nil }
-        _ = fcntl(first, F_SETFD, FD_CLOEXEC)
-        return first
     }
 }

@@ -1,4 +1,3 @@
-import CDispatch  // This import is needed for stat(2), which the compiler attributes to this module.
 import Foundation
 package import NightshiftAPI
 
@@ -21,6 +20,11 @@ package struct BridgeAddress: Hashable, Sendable, Codable {
         self.secret = secret
     }
 
+    /// The port that clients of aria2 expect.
+    package static let standardPort = 6_800
+    /// The environment variable with a new secret. Arguments of programs can be read by other users.
+    package static let secretVariable = "NIGHTSHIFT_ARIA2_SECRET"
+
     /// The URL for JSON-RPC over HTTP.
     package var url: String { "http://127.0.0.1:\(port)/jsonrpc" }
 
@@ -38,13 +42,7 @@ package struct BridgeRecord: Sendable {
 
     /// The address of the running bridge; nil if none runs.
     package var running: BridgeAddress? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        guard flock(descriptor, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK else { return nil }
-        return (try? String(contentsOfFile: path, encoding: .utf8)).flatMap {
-            try? JSON.decode(BridgeAddress.self, from: Data($0.utf8))
-        }
+        LockedFile(path: path).text.flatMap { try? JSON.decode(BridgeAddress.self, from: Data($0.utf8)) }
     }
 
     /// Takes the lock for this process until it ends. Returns false if another bridge has it.

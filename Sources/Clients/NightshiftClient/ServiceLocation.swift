@@ -24,23 +24,34 @@ package struct ServiceLocation: Sendable {
 
     /// The record of the running service; nil if the lock is free, or if its owner is not trusted.
     package var holder: LockRecord? {
-        let descriptor = open(paths.lock.path(percentEncoded: false), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        LockedFile(path: paths.lock.path(percentEncoded: false)).text.flatMap { LockRecord(parsing: $0) }
+    }
+
+    /// The maximum size of a socket path in bytes, without the final NUL (unix(7)).
+    package static let longestPath = 107
+}
+
+/// A file that the process which wrote it has locked while it runs.
+struct LockedFile {
+    var path: String
+
+    /// The contents of the file; nil if the lock is free, or if the owner of the file is not trusted.
+    var text: String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
             status.st_mode & 0o022 == 0
         else { return nil }
-        // If the lock can be acquired, no service holds it, and the contents of the file are outdated. A service that
+        // If the lock can be acquired, no process holds it, and the contents of the file are outdated. A process that
         // starts at this moment tries again to take the lock.
         guard flock(descriptor, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK else { return nil }
         var bytes = [UInt8](repeating: 0, count: Self.longestRecord)
         let count = pread(descriptor, &bytes, bytes.count, 0)
-        return count > 0 ? LockRecord(parsing: String(decoding: bytes.prefix(count), as: UTF8.self)) : nil
+        return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
     }
 
-    /// The maximum size of the record in bytes. The path in it has at most 107 bytes.
+    /// The maximum size of the contents in bytes. The path of a socket in them has at most 107 bytes.
     private static let longestRecord = 512
-    /// The maximum size of a socket path in bytes, without the final NUL (unix(7)).
-    package static let longestPath = 107
 }

@@ -22,6 +22,18 @@ package struct LoopbackServer: Sendable {
 
     package static let host = "127.0.0.1"
 
+    /// Runs a server on an event loop of its own, and ends the loop with it.
+    package static func withEventLoop(_ serve: (MultiThreadedEventLoopGroup) async throws -> Void) async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        do {
+            try await serve(group)
+        } catch {
+            try? await group.shutdownGracefully()
+            throw error
+        }
+        try await group.shutdownGracefully()
+    }
+
     /// The listening socket, and the connections that it accepts.
     package struct Listener<Connection: Sendable>: Sendable {
         fileprivate var server: NIOAsyncChannel<Connection?, Never>

@@ -18,11 +18,8 @@ extension Bridge {
         if options["conditional-get"] == .text("true") { Self.requireNewer(&plan.request) }
         let response = try await send(.enqueue(EnqueueRequest(session: Self.session, tasks: [plan.request])))
         guard let task = response.ids.first else { throw RPCError("The service did not add the download.") }
-        guard response.joined == nil else {
-            try await update([task])
-            throw Self.used(plan.note.gid)
-        }
         try await update([task])
+        guard response.joined == nil else { throw Self.used(plan.note.gid) }
         if let position { try await move(task, to: Int(clamping: position)) }
         return .string(plan.note.gid.text)
     }

@@ -30,7 +30,7 @@ extension Bridge {
             throw RPCError("Active Download not found for GID#\(entry.gid.text)")
         }
         apply(try await send(.cancel(entry.task, CancelRequest())))
-        if entry.status.isQueued { _ = try await act(.remove, on: [entry.task]) }
+        if entry.status.isQueued { try await act(.remove, on: [entry.task]) }
         return .string(entry.gid.text)
     }
 
@@ -39,7 +39,7 @@ extension Bridge {
         guard entry.status.isStopped else {
             throw RPCError("Could not remove download result of GID#\(entry.gid.text)")
         }
-        _ = try await act(.remove, on: [entry.task])
+        try await act(.remove, on: [entry.task])
         return "OK"
     }
 
@@ -49,22 +49,20 @@ extension Bridge {
         let tasks = entries.filter { statuses.contains($0.status) }.map(\.task)
         for start in stride(from: 0, to: tasks.count, by: Limits.tasksPerAction) {
             // A download may have ended meanwhile, so refusals for single downloads are no errors.
-            _ = try await act(action, on: Array(tasks[start...].prefix(Limits.tasksPerAction)))
+            try await act(action, on: Array(tasks[start...].prefix(Limits.tasksPerAction)))
         }
         return "OK"
     }
 
     /// Performs an action on transfers, and applies the results to the list.
-    func act(_ action: TaskAction, on tasks: [TaskID], change: TaskChange? = nil) async throws -> [TaskActionResult] {
-        let results = try await send(.act(TaskActionRequest(action, tasks, change: change))).results
-        for result in results {
+    private func act(_ action: TaskAction, on tasks: [TaskID]) async throws {
+        for result in try await send(.act(TaskActionRequest(action, tasks))).results {
             if let task = result.task {
                 apply(task)
             } else if action == .remove, result.problem == nil {
                 downloads.remove(result.id)
             }
         }
-        return results
     }
 
     // MARK: - Order

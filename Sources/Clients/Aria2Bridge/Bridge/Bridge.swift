@@ -242,8 +242,8 @@ actor Bridge {
     /// - Returns: the fields of the download; nil if the transfer is not a download of the bridge.
     @discardableResult
     func apply(_ task: TaskStatus) -> StatusFields? {
-        guard let note = DownloadNote(task.clientData), let (entry, events) = downloads.update(task) else { return nil }
-        notify(entry.gid, events)
+        guard let (note, events) = downloads.update(task) else { return nil }
+        notify(note.gid, events)
         return StatusFields(task: task, note: note, directory: directory)
     }
 

@@ -20,15 +20,15 @@ struct DownloadList: Sendable {
 
     /// Adds or replaces the entry of a transfer.
     ///
-    /// - Returns: the entry and its events; nil if the transfer is not a download of the bridge.
-    mutating func update(_ status: TaskStatus) -> (entry: Entry, events: [DownloadEvent])? {
+    /// - Returns: the note and the events; nil if the transfer is not a download of the bridge.
+    mutating func update(_ status: TaskStatus) -> (note: DownloadNote, events: [DownloadEvent])? {
         guard let note = DownloadNote(status.clientData) else { return nil }
         let entry = Entry(
             task: status.id, gid: note.gid, status: DownloadStatus(status, note), priority: status.priority,
             end: status.endedAt?.timeIntervalSince1970 ?? 0)
         let old = entries.updateValue(entry, forKey: status.id)
         tasks[note.gid] = status.id
-        return (entry, DownloadEvent.events(from: old?.status, to: entry.status))
+        return (note, DownloadEvent.events(from: old?.status, to: entry.status))
     }
 
     mutating func remove(_ task: TaskID) {
@@ -42,8 +42,6 @@ struct DownloadList: Sendable {
             (entry.gid, DownloadEvent.events(from: earlier[entry.task]?.status, to: entry.status))
         }
     }
-
-    var count: Int { entries.count }
 
     var isEmpty: Bool { entries.isEmpty }
 

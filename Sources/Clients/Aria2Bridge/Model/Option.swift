@@ -1,3 +1,4 @@
+import Foundation
 import NightshiftAPI
 
 /// An option of aria2: its values, and its effect in Nightshift.
@@ -49,7 +50,8 @@ struct Option: Hashable, Sendable {
 
     /// Parses a row of the table.
     init?(row: Substring) {
-        var columns = row.split(separator: "|", omittingEmptySubsequences: false).map { $0.trimmed }
+        var columns = row.split(separator: "|", omittingEmptySubsequences: false)
+            .map { $0.trimmingCharacters(in: .whitespaces) }
         columns += Array(repeating: "", count: max(0, 6 - columns.count))
         guard columns.count == 6, let scope = Scope(rawValue: columns[1]), let values = Values(columns[2]) else {
             return nil
@@ -112,11 +114,5 @@ extension Option.Values {
         guard let number = Int64(unit == nil ? text : String(text.dropLast())) else { return nil }
         let (product, overflow) = number.multipliedReportingOverflow(by: unit ?? 1)
         return overflow ? nil : product
-    }
-}
-
-extension Substring {
-    fileprivate var trimmed: String {
-        String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 }

@@ -28,7 +28,7 @@ struct TransferPlan: Sendable {
         request.url = uris.first { (try? TransferURL(parsing: $0)) == urls[0] }
         if urls.count > 1 { request.mirrors = Array(urls.dropFirst().map(\.string)) }
         request.destination = options.destination(of: urls[0], folder: folder)
-        request.headers = try options.headers(for: urls[0])
+        request.headers = options.headers(for: urls[0])
         request.credential = options.credential
         request.checksum = try options.checksum()
         request.connections = options.connections(hosts: Set(urls.map(\.origin)).count)
@@ -138,7 +138,7 @@ struct DownloadOptions: Sendable {
         return destination
     }
 
-    func headers(for url: TransferURL) throws(RPCError) -> [HeaderField]? {
+    func headers(for url: TransferURL) -> [HeaderField]? {
         var headers: [HeaderField] = []
         for line in all["header"]?.texts.flatMap({ $0.split(separator: "\n") }) ?? [] {
             guard let field = HeaderField(line: String(line)) else { continue }

@@ -8,7 +8,6 @@ import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 import NIOPosix
 import NIOWebSocket
-import Synchronization
 
 /// The server of the bridge on a port of 127.0.0.1: HTTP/1.1, and WebSockets at `/jsonrpc`.
 struct BridgeServer: Sendable {
@@ -29,6 +28,7 @@ struct BridgeServer: Sendable {
 
     private struct Connection: Sendable {
         var wire: any Channel
+        var gate: BridgeGate
         /// Completes with the first request of the connection.
         var upgrade: EventLoopFuture<Upgrade>
     }
@@ -37,37 +37,27 @@ struct BridgeServer: Sendable {
     ///
     /// - Parameter onListening: called once, with the port, and a closure that ends the server.
     func run(onListening: (_ port: Int, _ end: @escaping @Sendable () -> Void) async throws -> Void) async throws {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        do {
-            try await serve(on: group, onListening)
-        } catch {
-            try? await group.shutdownGracefully()
-            throw error
-        }
-        try await group.shutdownGracefully()
+        try await LoopbackServer.withEventLoop { group in try await serve(on: group, onListening) }
     }
 
     private func serve(
         on group: MultiThreadedEventLoopGroup,
         _ onListening: (_ port: Int, _ end: @escaping @Sendable () -> Void) async throws -> Void
     ) async throws {
-        // The gate needs the port, which is known only after the socket is bound. No client can connect before.
-        let keeper = GateKeeper(gate: BridgeGate(port: loopback.port, allowedOrigins: allowedOrigins))
-        let listener = try await loopback.open(on: group) { channel in setUp(channel, keeper) }
-        keeper.set(port: listener.port)
+        let listener = try await loopback.open(on: group) { channel in setUp(channel) }
         let channel = listener.channel
         try await onListening(listener.port) { channel.close(promise: nil) }
-        await loopback.serve(listener) { connection in await serve(connection, keeper.gate) }
+        await loopback.serve(listener) { connection in await serve(connection) }
     }
 
-    private func serve(_ connection: Connection, _ gate: BridgeGate) async {
+    private func serve(_ connection: Connection) async {
         await withTaskCancellationHandler {
             // Without an upgrade, the client closed the connection, or sent no valid request.
             guard let upgrade = try? await connection.upgrade.get() else { return }
             switch upgrade {
             case .webSocket(let channel): await WebSocketSession(dispatcher: dispatcher).run(channel)
             case .http(let channel):
-                let session = BridgeSession(gate: gate, dispatcher: dispatcher)
+                let session = BridgeSession(gate: connection.gate, dispatcher: dispatcher)
                 let http = HTTP1Channel { request, writer, _ in try await session.respond(to: request, writer) }
                 await http.handle(value: channel, logger: loopback.logger)
             }
@@ -77,15 +67,16 @@ struct BridgeServer: Sendable {
         }
     }
 
-    private func setUp(_ channel: any Channel, _ keeper: GateKeeper) -> EventLoopFuture<Connection?> {
+    private func setUp(_ channel: any Channel) -> EventLoopFuture<Connection?> {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
+            let gate = BridgeGate(port: channel.localAddress?.port ?? loopback.port, allowedOrigins: allowedOrigins)
             try pipeline.addHandler(IdleStateHandler(readTimeout: .init(Self.idleTimeout)), name: "idle")
             try pipeline.addHandler(IdleCloser(), name: "idle closer")
             let upgrader = NIOTypedWebSocketServerUpgrader<Upgrade>(
                 maxFrameSize: BridgeSession.mostBytes,
                 shouldUpgrade: { channel, head in
-                    guard let refusal = Self.refusal(of: head, keeper.gate) else {
+                    guard let refusal = Self.refusal(of: head, gate) else {
                         return channel.eventLoop.makeSucceededFuture(HTTPHeaders())
                     }
                     return Self.refuse(channel, refusal)
@@ -98,7 +89,7 @@ struct BridgeServer: Sendable {
             // The task of the connection answers one request after the other.
             configuration.enablePipelining = false
             let upgrade = try pipeline.configureUpgradableHTTPServerPipeline(configuration: configuration)
-            return Connection(wire: channel, upgrade: upgrade)
+            return Connection(wire: channel, gate: gate, upgrade: upgrade)
         }
     }
 
@@ -123,12 +114,17 @@ struct BridgeServer: Sendable {
         return channel.writeAndFlush(HTTPServerResponsePart.end(nil)).flatMap { channel.close() }.map { nil }
     }
 
+    /// Ends the limit of time for the first request.
+    private static func removeIdleTimeout(_ pipeline: ChannelPipeline.SynchronousOperations) {
+        pipeline.removeHandler(name: "idle", promise: nil)
+        pipeline.removeHandler(name: "idle closer", promise: nil)
+    }
+
     private static func webSocket(_ channel: any Channel) -> EventLoopFuture<Upgrade> {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
             // A client may listen for days.
-            pipeline.removeHandler(name: "idle", promise: nil)
-            pipeline.removeHandler(name: "idle closer", promise: nil)
+            removeIdleTimeout(pipeline)
             try pipeline.addHandler(FrameCheck())
             try pipeline.addHandler(
                 NIOWebSocketFrameAggregator(
@@ -141,7 +137,9 @@ struct BridgeServer: Sendable {
     private static func http(_ channel: any Channel, _ logger: Logger) -> EventLoopFuture<Upgrade> {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
-            // From now on, the task of the connection answers requests that cannot be parsed.
+            // From now on, Hummingbird's handler limits the time, and the task of the connection answers requests that
+            // cannot be parsed.
+            removeIdleTimeout(pipeline)
             let errors = try pipeline.handler(type: HTTPServerProtocolErrorHandler.self)
             pipeline.removeHandler(errors, promise: nil)
             try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
@@ -155,22 +153,7 @@ struct BridgeServer: Sendable {
     }
 }
 
-/// A holder of the gate, which is complete when the port is known.
-private final class GateKeeper: Sendable {
-    private let kept: Mutex<BridgeGate>
-
-    init(gate: BridgeGate) {
-        kept = Mutex(gate)
-    }
-
-    var gate: BridgeGate { kept.withLock { $0 } }
-
-    func set(port: Int) {
-        kept.withLock { $0.port = port }
-    }
-}
-
-/// A handler that closes connections whose clients stopped sending within a request, or before the first one.
+/// A handler that closes connections whose clients send no first request.
 private final class IdleCloser: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 

@@ -26,7 +26,7 @@ struct Aria2Command: ClientCommand {
             """)
 
     @Option(help: "The port, or 0 for any free port.")
-    var port = 6_800
+    var port = BridgeAddress.standardPort
 
     @Option(help: "The secret of clients, or - to read it from standard input.")
     var secret: String?
@@ -58,7 +58,7 @@ struct Aria2Command: ClientCommand {
         let record = BridgeRecord(paths: launcher.paths)
         if stop { return try await end(record, invocation) }
         if let running = record.running {
-            guard secret == nil, allowOrigin.isEmpty, port == running.port || port == 6_800 else {
+            guard secret == nil, allowOrigin.isEmpty, port == running.port || port == BridgeAddress.standardPort else {
                 throw CommandFailure.failed(
                     "The bridge already runs at \(running.url). To change its options, end it first: "
                         + "nightshift aria2 --stop")
@@ -67,7 +67,7 @@ struct Aria2Command: ClientCommand {
         }
         try await invocation.service.ready()
         var program = ClientProgram(name: "aria2", launcher: launcher)
-        if let secret = try wantedSecret() { program.environment["NIGHTSHIFT_ARIA2_SECRET"] = secret }
+        if let secret = try wantedSecret() { program.environment[BridgeAddress.secretVariable] = secret }
         let origins = allowOrigin.flatMap { ["--allow-origin", $0] }
         return try show(try program.start(["--port", String(port)] + origins), invocation)
     }

@@ -43,14 +43,7 @@ package struct PageServer: Sendable {
     ///
     /// - Parameter onListening: called once, with a link that lets one browser in.
     package func run(onListening: @Sendable (_ link: String) throws -> Void) async throws {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        do {
-            try await serve(on: group, onListening: onListening)
-        } catch {
-            try? await group.shutdownGracefully()
-            throw error
-        }
-        try await group.shutdownGracefully()
+        try await LoopbackServer.withEventLoop { group in try await serve(on: group, onListening: onListening) }
     }
 
     private func serve(

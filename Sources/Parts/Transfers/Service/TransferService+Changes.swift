@@ -220,8 +220,8 @@ extension TransferService {
         }
     }
 
-    /// Gives a new URL, or other new values, to a task that has failed or has not ended. The bytes on disk are kept until a response shows
-    /// that they do not belong to the file at the new URL. See ``RetargetedBytes``.
+    /// Gives a new URL, or other new values, to a task that has failed or has not ended. The bytes on disk are kept until
+    /// a response shows that they do not belong to the file at the new URL. See ``RetargetedBytes``.
     package func retarget(_ id: TaskID, _ request: RetargetRequest) async throws(Problem) -> TaskStatus {
         try Problem.check(clientData: request.clientData, pointer: "/clientData")
         let found = try await store.ask { transaction in
