@@ -69,6 +69,21 @@ import Testing
         try plan(["http://example.org/a%20b.zip"], options)
     }
 
+    @Test func `A change that would lose a secret asks for the secret`() throws {
+        let plan = try Self.plan(options: [
+            "header": .list(["Accept: text/plain", "Cookie: hidden"]), "http-user": .text("ada"),
+            "http-passwd": .text("hidden"),
+        ])
+        let note = try #require(DownloadNote(plan.note.text))
+        #expect(note.omitted == ["header", "http-passwd"])
+        #expect(throws: RPCError.self) { try note.requireSecrets(for: ["user-agent"]) }
+        #expect(throws: RPCError.self) { try note.requireSecrets(for: ["http-user"]) }
+        try note.requireSecrets(for: ["user-agent", "header"])
+        try note.requireSecrets(for: ["http-user", "http-passwd"])
+        try note.requireSecrets(for: ["dir", "split", "all-proxy"])
+        #expect(try Self.plan(options: ["header": .list(["Accept: text/plain"])]).note.omitted == nil)
+    }
+
     @Test func `A name that leaves its folder is refused`() {
         #expect(throws: RPCError.self) { try Self.plan(options: ["out": .text("a/../../b")]) }
     }

@@ -127,6 +127,19 @@ import Testing
         #expect(outcome.code == 0, "\(outcome.output)\n\(outcome.errors)")
     }
 
+    @Test func `B7: A second bridge is refused, and does not change the secret of the first one`() async throws {
+        let service = try Service()
+        let bridge = try BridgeProcess(home: service.home)
+        try await bridge.start()
+        let file = service.paths.state.appending(path: "aria2.json").path
+        let before = try fileBytes(file)
+        let second = try await ChildProcess.run(
+            Programs.daemon, ["aria2", "--port", "0"],
+            environment: ["NIGHTSHIFT_HOME": service.home, "NIGHTSHIFT_ARIA2_SECRET": "other"])
+        #expect(second.code == 1 && second.errors.contains("already runs"), "\(second)")
+        #expect(try fileBytes(file) == before)
+    }
+
     private static let kills = 12
 
     /// Ends the service that the bridge has started.

@@ -48,12 +48,13 @@ package enum BridgeProcess {
         let environment = ProcessInfo.processInfo.environment
         let home = FileManager.default.homeDirectoryForCurrentUser
         let paths = ServicePaths(environment: environment, homeDirectory: home)
-        let file = BridgeFile(paths: paths)
-        let (content, isNew) = try content(of: file, wanted: environment[BridgeAddress.secretVariable])
         let record = BridgeRecord(paths: paths)
+        // The lock comes first: a second bridge must not change the secret of the first one.
         guard record.take() else {
             throw BridgeFailure(message: "The bridge already runs. Stop it with: nightshift aria2 --stop")
         }
+        let file = BridgeFile(paths: paths)
+        let (content, isNew) = try content(of: file, wanted: environment[BridgeAddress.secretVariable])
         let launcher = ServiceLauncher(
             paths: paths,
             search: DaemonSearch(executable: ownProgram, searchPath: environment["PATH"] ?? ""),

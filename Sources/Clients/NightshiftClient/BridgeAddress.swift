@@ -47,6 +47,11 @@ package struct BridgeRecord: Sendable {
 
     /// Takes the lock for this process until it ends. Returns false if another bridge has it.
     package func take() -> Bool {
+        // A bridge can be the first program of a new home. If the directory cannot be made, the settings cannot be written
+        // either, and that error says so.
+        try? FileManager.default.createDirectory(
+            at: URL(filePath: path).deletingLastPathComponent(), withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return true }
         // The descriptor stays open, and the lock is released when this process ends.

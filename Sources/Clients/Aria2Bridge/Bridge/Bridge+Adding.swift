@@ -19,7 +19,8 @@ extension Bridge {
         let response = try await send(.enqueue(EnqueueRequest(session: Self.session, tasks: [plan.request])))
         guard let task = response.ids.first else { throw RPCError("The service did not add the download.") }
         try await update([task])
-        guard response.joined == nil else { throw Self.used(plan.note.gid) }
+        // A random GID is this call's own: the request was repeated because the service ended before it answered.
+        guard response.joined == nil || options["gid"] == nil else { throw Self.used(plan.note.gid) }
         if let position { try await move(task, to: Int(clamping: position)) }
         return .string(plan.note.gid.text)
     }

@@ -113,17 +113,20 @@ extension Bridge {
     /// continues with the bytes that it has.
     func change(_ fields: StatusFields, options: [String: OptionValue], uris: [String]) async throws {
         let all = fields.note.options.merging(options) { $1 }
-        let plan = try TransferPlan(
+        var plan = try TransferPlan(
             uris: uris, gid: fields.note.gid, options: all, standards: standards, directory: directory)
         let id = fields.task.id
         let changed = Set(options.keys)
+        try fields.note.requireSecrets(for: changed)
+        let omitted = (fields.note.omitted ?? []).subtracting(changed).union(plan.note.omitted ?? [])
+        plan.note.omitted = omitted.isEmpty ? nil : omitted
         if !changed.subtracting(["max-download-limit"]).isEmpty || uris != fields.note.uris {
             var request = RetargetRequest()
             request.url = uris == fields.note.uris ? nil : plan.request.url
             request.mirrors = uris == fields.note.uris ? nil : plan.request.mirrors ?? []
             if !changed.isDisjoint(with: Self.destinationOptions) { request.destination = plan.request.destination }
             if !changed.isDisjoint(with: Self.headerOptions) { request.headers = plan.request.headers ?? [] }
-            if changed.contains("http-user") { request.credential = plan.request.credential }
+            if !changed.isDisjoint(with: Self.credentialOptions) { request.credential = plan.request.credential }
             if !changed.isDisjoint(with: Self.connectionOptions) { request.connections = plan.request.connections }
             if changed.contains("checksum") { request.checksum = plan.request.checksum }
             if !changed.isDisjoint(with: Self.proxyOptions) { request.proxy = plan.request.proxy ?? "" }
@@ -137,6 +140,7 @@ extension Bridge {
 
     private static let destinationOptions: Set = ["dir", "out", "allow-overwrite", "auto-file-renaming"]
     private static let headerOptions: Set = ["header", "referer", "user-agent", "http-no-cache"]
+    private static let credentialOptions: Set = ["http-user", "http-passwd"]
     private static let connectionOptions: Set = ["split", "max-connection-per-server"]
     private static let proxyOptions: Set = [
         "all-proxy", "all-proxy-user", "all-proxy-passwd", "http-proxy", "http-proxy-user", "http-proxy-passwd",

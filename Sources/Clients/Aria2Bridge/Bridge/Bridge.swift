@@ -282,9 +282,10 @@ actor Bridge {
     /// Waits until no client has used the bridge for a while, and forgets the list.
     private func restWhenUnused() async throws {
         while true {
-            let pause = lastUse + Self.restAfter - .now
-            if pause <= .zero, listeners.isEmpty { break }
-            try await Task.sleep(for: listeners.isEmpty ? pause : Self.restAfter)
+            let isUsed = !listeners.isEmpty || isPerforming
+            let pause = isUsed ? Self.restAfter : lastUse + Self.restAfter - .now
+            if pause <= .zero { break }
+            try await Task.sleep(for: pause)
         }
         rest = nil
         forget()

@@ -8,6 +8,8 @@ struct DownloadNote: Hashable, Sendable, Codable {
     var uris: [String]
     /// The options that the client gave, in aria2's form. Secrets are left out.
     var options: [String: OptionValue]
+    /// The names of options whose values, or parts of them, are left out; nil if there are none.
+    var omitted: Set<String>?
 
     /// Parses the client data of a transfer. Returns nil for the data of another program.
     init?(_ clientData: String?) {
@@ -19,6 +21,16 @@ struct DownloadNote: Hashable, Sendable, Codable {
         self.gid = gid
         self.uris = uris
         self.options = options
+    }
+
+    /// Checks that a change of options does not lose a secret that is not stored.
+    ///
+    /// - Throws: a sentence that names the option to give again.
+    func requireSecrets(for changed: Set<String>) throws(RPCError) {
+        for group in DownloadOptions.groups where !changed.isDisjoint(with: group.names) {
+            guard omitted?.contains(group.secret) ?? false, !changed.contains(group.secret) else { continue }
+            throw RPCError("Nightshift does not show secrets again, so give --\(group.secret) as well.")
+        }
     }
 
     /// The note as client data.

@@ -21,6 +21,7 @@ struct TransferPlan: Sendable {
         let folder = try options.folder(directory)
         note = DownloadNote(gid: gid, uris: urls.map(\.string), options: options.stored)
         note.options["dir"] = .text(folder)
+        note.omitted = options.omitted.isEmpty ? nil : options.omitted
         guard !options.leavesFolder else {
             throw RPCError("The value of --out must not contain '..', because the file would leave its folder.")
         }
@@ -79,6 +80,27 @@ struct DownloadOptions: Sendable {
                 return .list(lines.filter { HeaderField(line: $0)?.isHarmless ?? false })
             }
             .filter { $0.value != .list([]) }
+    }
+
+    /// The names of options with values that are not stored.
+    var omitted: Set<String> {
+        Set(given.keys.filter { $0 != "gid" && $0 != "pause" && stored[$0] != given[$0] })
+    }
+
+    /// Options that become one value of a transfer. Who changes one of them has to give the secret ones again, because
+    /// they are not stored.
+    static let groups: [Group] = [
+        Group(names: ["header", "referer", "user-agent", "http-no-cache"], secret: "header"),
+        Group(names: ["http-user", "http-passwd"], secret: "http-passwd"),
+        Group(names: ["all-proxy", "all-proxy-user", "all-proxy-passwd"], secret: "all-proxy-passwd"),
+        Group(names: ["http-proxy", "http-proxy-user", "http-proxy-passwd"], secret: "http-proxy-passwd"),
+        Group(names: ["https-proxy", "https-proxy-user", "https-proxy-passwd"], secret: "https-proxy-passwd"),
+    ]
+
+    struct Group: Sendable {
+        var names: Set<String>
+        /// The name of the option that can be secret.
+        var secret: String
     }
 
     /// The options that contain passwords.
