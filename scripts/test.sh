@@ -126,6 +126,7 @@ printf '%s\n' "${suites[@]}" |
 end_load
 
 # left_running prints a line for each process that the tests have left: programs of this build, and what has the tests' home.
+# The line has its age in seconds and the home of its service, which tell the test that started it.
 left_running() {
     local folder id
     for folder in /proc/[0-9]*; do
@@ -136,7 +137,8 @@ left_running() {
         esac
         # Not this script and what it runs.
         [ "$id" != $$ ] && [ "$(ps -o ppid= -p "$id" 2>/dev/null | tr -d ' ')" != $$ ] || continue
-        printf '%s %s\n' "$id" "$(tr '\0' ' ' <"$folder/cmdline" 2>/dev/null)"
+        printf '%s %s s %s%s\n' "$id" "$(ps -o etimes= -p "$id" | tr -d ' ')" "$(tr '\0' ' ' <"$folder/cmdline" 2>/dev/null)" \
+            "$(tr '\0' '\n' <"$folder/environ" 2>/dev/null | grep '^NIGHTSHIFT_HOME=' || true)"
     done
 }
 # What ends with its test may take a moment.

@@ -140,6 +140,38 @@ import Testing
         #expect(try fileBytes(file) == before)
     }
 
+    @Test func `B7: The bridge leaves a stopped service stopped, and notifies once it runs again`() async throws {
+        let (service, origin) = (try Service(), try OriginServer())
+        let (content, gate) = (Content.seeded(size: 50_000, seed: 40), Gate())
+        origin.serve("/whole", Resource(content: content))
+        origin.serve("/held", Resource(content: content, behaviours: [.holdAfter(10_000, gate)]))
+        try await service.start()
+        let bridge = try BridgeProcess(home: service.home)
+        try await bridge.start()
+        let received = service.scratch.path("notifications")
+        let listener = try bridge.listener(output: received)
+        defer { listener.kill(SIGKILL) }
+        let count = { (text: String) in
+            ((try? String(contentsOfFile: received, encoding: .isoLatin1)) ?? "").components(separatedBy: text).count
+                - 1
+        }
+        try await eventually("the WebSocket") { count(" 101 ") == 1 }
+        let options = Parameter.options(["dir": service.scratch.path("files")])
+        for path in ["/whole", "/held"] {
+            _ = try await bridge.call(
+                "aria2.addUri", [Self.token, .list([origin.url(path)]), options], as: String.self)
+        }
+        try await eventually("the end of the first download") { count("aria2.onDownloadComplete") == 1 }
+        try await end(service)
+        try await passTime(.seconds(2), because: "a bridge that starts the service does so at once")
+        await #expect(throws: (any Error).self) { try await service.api.status() }
+        try await service.start()
+        gate.open()
+        try await eventually("the end of the second download") { count("aria2.onDownloadComplete") == 2 }
+        #expect(count("aria2.onDownloadStart") == 2)
+        try await service.stop()
+    }
+
     private static let kills = 12
 
     /// Ends the service that the bridge has started.

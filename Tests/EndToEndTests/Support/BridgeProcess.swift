@@ -54,6 +54,19 @@ final class BridgeProcess: Sendable {
         _ = try await process?.waitForExit()
     }
 
+    /// Starts a client that opens a WebSocket and writes everything that it receives to the file `output`.
+    func listener(output: String) throws -> ChildProcess {
+        let script = """
+            exec 3<>/dev/tcp/127.0.0.1/$0
+            printf '%s\\r\\n' 'GET /jsonrpc HTTP/1.1' "Host: 127.0.0.1:$0" 'Connection: Upgrade' 'Upgrade: websocket' \
+                'Sec-WebSocket-Version: 13' 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==' '' >&3
+            exec cat <&3
+            """
+        return try ChildProcess(
+            "bash", arguments: ["-c", script, "\(port)"], environment: environment, output: .file(output),
+            errors: .file(directory.path("listener")))
+    }
+
     /// The error of a call.
     struct Refusal: Error, Decodable, Equatable {
         var code: Int

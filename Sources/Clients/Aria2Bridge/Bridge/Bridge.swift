@@ -31,6 +31,9 @@ actor Bridge {
     var downloads = DownloadList()
     private var turns = Turns()
     private var isLoaded = false
+    /// Whether listeners have not been notified of events since the list was read.
+    private var isBehind = false
+    /// Follows events, or reads the list again until the service answers.
     private var follower: Task<Void, Never>?
     /// Transfers with events that are not in the list yet.
     private var changed: Set<TaskID> = []
@@ -105,11 +108,12 @@ actor Bridge {
         }
     }
 
-    /// Sends a request to the service. If the service does not run, starts it and sends the request once more.
+    /// Sends a request to the service. If the service does not run, a call of a client starts it, and sends the request
+    /// once more. The bridge's own reading does not: a stopped service stays stopped until somebody needs it.
     func send<Answer>(_ endpoint: Endpoint<Answer>) async throws -> Answer {
         do {
             return try await client.send(endpoint)
-        } catch is ServiceUnreachable {
+        } catch is ServiceUnreachable where isPerforming {
             try await launcher.ensureRunning()
             return try await client.send(endpoint)
         }
@@ -123,7 +127,7 @@ actor Bridge {
         if rest == nil { rest = Task { [weak self] in try await self?.restWhenUnused() } }
     }
 
-    /// Reads the list if it is not loaded.
+    /// Reads the list if it is not loaded, and notifies listeners of what happened since it was read before.
     func prepare() async throws {
         guard !isLoaded else { return }
         let last = try await send(.status).lastJournalEntry
@@ -136,8 +140,11 @@ actor Bridge {
             guard let next = page.next else { break }
             page = try await send(.tasks(filter, after: next))
         }
+        let earlier = isBehind ? self.downloads : downloads
         self.downloads = downloads
         isLoaded = true
+        isBehind = false
+        for (gid, events) in downloads.events(since: earlier) { notify(gid, events) }
         follower?.cancel()
         follower = Task { [weak self] in await self?.follow(after: last) }
     }
@@ -150,35 +157,46 @@ actor Bridge {
                 guard let event = try event.serviceEvent() else { continue }
                 switch event {
                 case .journal(let entry): received(entry)
-                case .reset: return await reload()
+                case .reset: return lose()
                 case .progress: break
                 }
             }
         } catch {
             logger.debug("events ended", metadata: ["error": "\(error)"])
         }
-        if !Task.isCancelled { await reload() }
+        if !Task.isCancelled { lose() }
     }
 
-    /// Reads the list again after the stream of events has ended, so that listeners receive what happened meanwhile.
-    private func reload() async {
+    /// Records that the list is no longer true. With listeners, it is read again as soon as the service answers; without
+    /// listeners, by the next call.
+    private func lose() {
+        if isLoaded, !listeners.isEmpty { isBehind = true }
         isLoaded = false
-        follower = nil
-        guard !listeners.isEmpty else { return }
-        await takeTurn()
-        defer { turns.end() }
-        let earlier = downloads
-        do {
-            try await prepare()
-        } catch {
-            logger.warning("the service cannot be reached", metadata: ["error": "\(error)"])
-            return
-        }
-        for (gid, events) in downloads.events(since: earlier) { notify(gid, events) }
+        follower?.cancel()
+        follower = listeners.isEmpty ? nil : Task { [weak self] in await self?.reload() }
     }
+
+    private func reload() async {
+        var pause = Duration.milliseconds(100)
+        while !Task.isCancelled {
+            await takeTurn()
+            do {
+                try await prepare()
+            } catch {
+                logger.debug("the list could not be read", metadata: ["error": "\(error)"])
+            }
+            turns.end()
+            try? await Task.sleep(for: pause)
+            pause = min(pause * 2, Self.longestPause)
+        }
+    }
+
+    /// The longest time from the start of a service to notifications from it.
+    private static let longestPause = Duration.seconds(5)
 
     private func forget() {
         isLoaded = false
+        isBehind = false
         follower?.cancel()
         follower = nil
     }
@@ -214,7 +232,7 @@ actor Bridge {
         do {
             try await update(tasks)
         } catch {
-            isLoaded = false
+            lose()
             throw error
         }
     }
@@ -258,14 +276,15 @@ actor Bridge {
         let number = lastListener
         use()
         await takeTurn()
-        defer { turns.end() }
-        // Without a service there are no events. The next call starts it.
-        try? await prepare()
+        // Without a service there are no events. A call starts it.
+        do { try await prepare() } catch { lose() }
+        turns.end()
         return number
     }
 
     func remove(listener number: Int) {
         listeners[number] = nil
+        if listeners.isEmpty, !isLoaded { forget() }
         use()
     }
 
