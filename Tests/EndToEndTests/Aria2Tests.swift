@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Tests of the bridge for clients of aria2, with the real service, and clients that others wrote.
-@Suite(.serialized, .timeLimit(.minutes(30))) struct Aria2Tests {
+@Suite(.timeLimit(.minutes(30))) struct Aria2Tests {
     private struct Download: Decodable {
         var gid: String
         var status: String

@@ -92,9 +92,9 @@ final class PageFixture: Sendable {
 
     // MARK: - Transfers and apps
 
-    /// Starts a transfer of `rate` bytes per second, and returns when the transfer runs.
-    func slowTransfer(_ name: String, size: Int64 = 40_000_000, rate: Int64 = 200_000) async throws -> TaskID {
-        origin.serve("/\(name)", .seeded(size: size, seed: 1, .throttle(bytesPerSecond: rate)))
+    /// Starts a transfer that does not end before its test, and returns when the transfer runs.
+    func slowTransfer(_ name: String) async throws -> TaskID {
+        origin.serve("/\(name)", .seeded(size: 1_000_000_000, seed: 1, .throttle(bytesPerSecond: 200_000)))
         let id = try await enqueue(["/\(name)"])[0]
         try await wait(for: id, "its running") { $0.state == .running }
         return id
