@@ -81,10 +81,10 @@ suites=("$@")
 left_out=()
 if [ "${#suites[@]}" -eq 0 ]; then
     # The longest first, so that the lanes end together.
-    longest=(ServiceSimulationTests EndToEndTests consumers starter EndToEndTests.Aria2Tests EndToEndTests.FaultTests schemathesis AppsTests HTTPTransportTests)
+    longest=(gateway ServiceSimulationTests EndToEndTests consumers starter PageTests EndToEndTests.Aria2Tests EndToEndTests.FaultTests schemathesis AppsTests HTTPTransportTests)
     mapfile -t others < <(find Tests -mindepth 1 -maxdepth 1 -name '*Tests' -printf '%f\n' | sort |
         grep -vxF "$(printf '%s\n' "${longest[@]}")")
-    suites=("${longest[@]}" EndToEndTests.SegmentTests EndToEndTests.UploadTests EndToEndTests.YieldTests "${others[@]}" gateway)
+    suites=("${longest[@]}" EndToEndTests.SegmentTests EndToEndTests.UploadTests EndToEndTests.YieldTests "${others[@]}")
     case $mode in
     --quick)
         suites=("${quick[@]}")

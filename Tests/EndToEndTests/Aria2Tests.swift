@@ -116,7 +116,7 @@ import Testing
 
     /// Runs a client that others wrote, or the comparison with aria2, against the bridge. `Tests/Peers/aria2/run.sh`
     /// describes the parts.
-    @Test(arguments: ["differential", "aria2p", "aioaria2", "xmlrpc", "ariang", "hostile"])
+    @Test(arguments: ["differential", "suite", "aria2p", "aioaria2", "xmlrpc", "ariang", "hostile"])
     func `B7: Clients that others wrote work with the bridge as with aria2`(part: String) async throws {
         let programs = URL(filePath: Programs.daemon).deletingLastPathComponent().path
         var environment = ProcessInfo.processInfo.environment

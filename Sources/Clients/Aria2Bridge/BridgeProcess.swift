@@ -67,7 +67,7 @@ package enum BridgeProcess {
         let server = BridgeServer(
             loopback: LoopbackServer(
                 port: port, mostConnections: BridgeServer.mostConnections, descriptor: socket, logger: logger),
-            allowedOrigins: allowedOrigins, dispatcher: CallDispatcher(bridge: bridge))
+            gate: BridgeGate(allowedOrigins: allowedOrigins), dispatcher: CallDispatcher(bridge: bridge))
         try await server.run { port, close in
             end.set(close)
             var address = BridgeAddress(port: port, processID: getpid())

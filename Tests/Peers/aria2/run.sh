@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs clients of aria2 that others wrote against the bridge, and compares the bridge with aria2.
-# Usage: run.sh differential|aria2p|aioaria2|xmlrpc|ariang|hostile; `run.sh --prepare` only installs the clients.
+# Usage: run.sh differential|suite|aria2p|aioaria2|xmlrpc|ariang|hostile; `run.sh --prepare` only installs the clients.
 # NIGHTSHIFT_PROGRAMS is the folder of the programs (.build/debug).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -10,7 +10,8 @@ source "$here/../environment.sh"
 mapfile -t packages < <(grep -v '^#' "$here/requirements.txt")
 python_environment aria2 "${packages[@]}"
 part=$1
-[ "$part" = --prepare ] && exit 0
+if [ "$part" = --prepare ]; then exec "$here/suite/run.sh" --prepare; fi
+if [ "$part" = suite ]; then exec "$here/suite/run.sh"; fi
 
 if [ "$part" = differential ]; then
     exec "$python" -B "$here/differential/run.py" --subject "$here/bridge.sh {port} {secret} {dir}"

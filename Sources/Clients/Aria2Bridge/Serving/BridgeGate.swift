@@ -3,7 +3,6 @@
 /// The secret protects each method. The gate stops web pages before that: the name in `Host` stops DNS rebinding, and
 /// `Origin` stops other pages. Extensions of browsers are admitted, because only their users can install them.
 struct BridgeGate: Hashable, Sendable {
-    var port: Int
     /// The origins of web pages that may use the bridge, such as `http://127.0.0.1:8080`.
     var allowedOrigins: Set<String>
 
@@ -24,7 +23,7 @@ struct BridgeGate: Hashable, Sendable {
     ///   - hosts: the values of all `Host` fields.
     ///   - origins: the values of all `Origin` fields.
     func decide(hosts: [String], origins: [String]) -> Decision {
-        guard hosts.count == 1, Self.hosts(port).contains(hosts[0].lowercased()) else { return .refused(.host) }
+        guard hosts.count == 1, Self.isOwn(hosts[0].lowercased()) else { return .refused(.host) }
         guard let origin = origins.first else { return .admitted(origin: nil) }
         guard origins.count == 1 else { return .refused(.origin) }
         // Some libraries for WebSockets send the address of the server itself.
@@ -33,9 +32,11 @@ struct BridgeGate: Hashable, Sendable {
         return Self.isExtension(origin) ? .admitted(origin: origin) : .refused(.origin)
     }
 
-    /// The values of `Host` that name this server. Browsers always send the port, and some programs do not.
-    private static func hosts(_ port: Int) -> [String] {
-        ["127.0.0.1", "localhost", "[::1]"].flatMap { ["\($0):\(port)", $0] }
+    /// Whether a value of `Host` names this machine. Its port does not matter: it differs behind `ssh -L`, and a name that
+    /// was rebound is refused with any port.
+    private static func isOwn(_ host: String) -> Bool {
+        let match = host.wholeMatch(of: /(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?/)
+        return match != nil
     }
 
     private static func isExtension(_ origin: String) -> Bool {

@@ -12,7 +12,7 @@ import NIOWebSocket
 /// The server of the bridge on a port of 127.0.0.1: HTTP/1.1, and WebSockets at `/jsonrpc`.
 struct BridgeServer: Sendable {
     var loopback: LoopbackServer
-    var allowedOrigins: Set<String>
+    var gate: BridgeGate
     var dispatcher: CallDispatcher
 
     /// The maximum number of concurrent connections.
@@ -28,7 +28,6 @@ struct BridgeServer: Sendable {
 
     private struct Connection: Sendable {
         var wire: any Channel
-        var gate: BridgeGate
         /// Completes with the first request of the connection.
         var upgrade: EventLoopFuture<Upgrade>
     }
@@ -57,7 +56,7 @@ struct BridgeServer: Sendable {
             switch upgrade {
             case .webSocket(let channel): await WebSocketSession(dispatcher: dispatcher).run(channel)
             case .http(let channel):
-                let session = BridgeSession(gate: connection.gate, dispatcher: dispatcher)
+                let session = BridgeSession(gate: gate, dispatcher: dispatcher)
                 let http = HTTP1Channel { request, writer, _ in try await session.respond(to: request, writer) }
                 await http.handle(value: channel, logger: loopback.logger)
             }
@@ -70,13 +69,12 @@ struct BridgeServer: Sendable {
     private func setUp(_ channel: any Channel) -> EventLoopFuture<Connection?> {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
-            let gate = BridgeGate(port: channel.localAddress?.port ?? loopback.port, allowedOrigins: allowedOrigins)
             try pipeline.addHandler(IdleStateHandler(readTimeout: .init(Self.idleTimeout)), name: "idle")
             try pipeline.addHandler(IdleCloser(), name: "idle closer")
             let upgrader = NIOTypedWebSocketServerUpgrader<Upgrade>(
                 maxFrameSize: BridgeSession.mostBytes,
                 shouldUpgrade: { channel, head in
-                    guard let refusal = Self.refusal(of: head, gate) else {
+                    guard let refusal = refusal(of: head) else {
                         return channel.eventLoop.makeSucceededFuture(HTTPHeaders())
                     }
                     return Self.refuse(channel, refusal)
@@ -89,13 +87,13 @@ struct BridgeServer: Sendable {
             // The task of the connection answers one request after the other.
             configuration.enablePipelining = false
             let upgrade = try pipeline.configureUpgradableHTTPServerPipeline(configuration: configuration)
-            return Connection(wire: channel, gate: gate, upgrade: upgrade)
+            return Connection(wire: channel, upgrade: upgrade)
         }
     }
 
     /// The status with which a WebSocket is refused; nil if it is admitted.
-    private static func refusal(of head: HTTPRequestHead, _ gate: BridgeGate) -> HTTPResponseStatus? {
-        guard head.uri.prefix(while: { $0 != "?" }) == path else { return .notFound }
+    private func refusal(of head: HTTPRequestHead) -> HTTPResponseStatus? {
+        guard head.uri.prefix(while: { $0 != "?" }) == Self.path else { return .notFound }
         // RFC 6455, section 4.1: the key has 16 bytes.
         let key = head.headers.first(name: "sec-websocket-key").flatMap { Data(base64Encoded: $0) }
         guard key?.count == 16 else { return .badRequest }
