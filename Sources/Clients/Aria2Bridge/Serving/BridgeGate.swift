@@ -32,8 +32,8 @@ struct BridgeGate: Hashable, Sendable {
         return Self.isExtension(origin) ? .admitted(origin: origin) : .refused(.origin)
     }
 
-    /// Whether a value of `Host` names this machine. Its port does not matter: it differs behind `ssh -L`, and a name that
-    /// was rebound is refused with any port.
+    /// Whether a value of `Host` names this machine. Any port is accepted, because a client of `ssh -L` uses another one.
+    /// A rebound name is refused with any port.
     private static func isOwn(_ host: String) -> Bool {
         let match = host.wholeMatch(of: /(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?/)
         return match != nil
