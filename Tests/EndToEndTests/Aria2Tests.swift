@@ -12,6 +12,10 @@ import Testing
         var errorMessage: String?
     }
 
+    private struct Settings: Decodable {
+        var secret: String
+    }
+
     /// A member of `system.multicall`.
     private struct Member: Encodable {
         var methodName = "aria2.addUri"
@@ -169,6 +173,36 @@ import Testing
         gate.open()
         try await eventually("the end of the second download") { count("aria2.onDownloadComplete") == 2 }
         #expect(count("aria2.onDownloadStart") == 2)
+        try await service.stop()
+    }
+
+    @Test func `B7: A bridge with a socket of systemd writes no secret to the journal`() async throws {
+        let service = try Service()
+        let (output, port) = (service.scratch.path("journal"), try freePort())
+        // What systemd does: the listening socket is the descriptor 3 (sd_listen_fds(3)).
+        let script = """
+            import os, socket, sys
+            listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+            os.dup2(listener.fileno(), 3)
+            os.set_inheritable(3, True)
+            os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+            os.execv(sys.argv[2], [sys.argv[2], "aria2"])
+            """
+        try await service.start()
+        let process = try ChildProcess(
+            "python3", arguments: ["-c", script, "\(port)", Programs.daemon],
+            environment: ["NIGHTSHIFT_HOME": service.home, "HOME": service.scratch.path, "PATH": "/usr/bin:/bin"],
+            output: .file(output), errors: .file(output))
+        try await eventually("an answer of the bridge", within: .seconds(60)) {
+            let request = CurlRequest(url: "http://127.0.0.1:\(port)/jsonrpc")
+            return (try? await ServiceAPI.loop.send(request)) != nil
+        }
+        let settings = try fileBytes(service.paths.state.appending(path: "aria2.json").path)
+        let secret = try JSONDecoder().decode(Settings.self, from: Data(settings)).secret
+        #expect(!secret.isEmpty)
+        #expect(!(try String(contentsOfFile: output, encoding: .utf8)).contains(secret))
+        process.kill(SIGTERM)
+        _ = try await process.waitForExit()
         try await service.stop()
     }
 

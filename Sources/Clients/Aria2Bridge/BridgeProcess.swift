@@ -15,8 +15,8 @@ package enum BridgeProcess {
     /// Serves clients of aria2 until a client or a signal ends the process. Writes the address to standard output, as a
     /// ``BridgeAddress`` in JSON on one line, and closes standard output.
     ///
-    /// If systemd passes a listening socket, the process uses that socket, and ends when no client has used it for a
-    /// minute.
+    /// If systemd passes a listening socket, the process uses that socket, writes no address, and ends when no client has
+    /// used it for a minute.
     ///
     /// - Returns: the exit status.
     package static func run(port: Int, allowedOrigins: [String]) async -> Int32 {
@@ -72,6 +72,8 @@ package enum BridgeProcess {
             end.set(close)
             var address = BridgeAddress(port: port, processID: getpid())
             try record.write(address)
+            // systemd writes the output of its services to the journal, which is no place for a secret.
+            guard socket == nil else { return }
             if isNew { address.secret = content.secret }
             try AddressOutput.write(address)
         }

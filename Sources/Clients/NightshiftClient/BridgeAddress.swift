@@ -25,11 +25,11 @@ package struct BridgeAddress: Hashable, Sendable, Codable {
     /// The environment variable with a new secret. Arguments of programs can be read by other users.
     package static let secretVariable = "NIGHTSHIFT_ARIA2_SECRET"
 
-    /// The URL for JSON-RPC over HTTP.
-    package var url: String { "http://127.0.0.1:\(port)/jsonrpc" }
+    /// Returns the URL for JSON-RPC over HTTP.
+    package static func url(port: Int) -> String { "http://127.0.0.1:\(port)/jsonrpc" }
 
-    /// The URL for JSON-RPC over a WebSocket.
-    package var webSocket: String { "ws://127.0.0.1:\(port)/jsonrpc" }
+    /// Returns the URL for JSON-RPC over a WebSocket.
+    package static func webSocket(port: Int) -> String { "ws://127.0.0.1:\(port)/jsonrpc" }
 }
 
 /// The file that says where the bridge listens. The bridge holds a lock on it while it runs.

@@ -119,7 +119,7 @@ package struct ServiceLauncher: Sendable {
     }
 
     /// The user manager; nil if it does not manage this home.
-    private var userManager: UserManager? {
+    package var userManager: UserManager? {
         guard (environment["NIGHTSHIFT_HOME"] ?? "").isEmpty else { return nil }
         let manager = UserManager(environment: environment)
         return manager.isRunning ? manager : nil

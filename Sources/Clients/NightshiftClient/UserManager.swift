@@ -5,6 +5,8 @@ import NightshiftAPI
 package struct UserManager: Sendable {
     package static let service = "nightshiftd.service"
     package static let socket = "nightshiftd.socket"
+    /// The socket of the bridge for clients of aria2.
+    package static let bridgeSocket = "nightshift-aria2.socket"
 
     private let environment: [String: String]
     /// The path of `systemctl`, or nil if it was not found.

@@ -14,19 +14,18 @@ echo "XDG_DOWNLOAD_DIR=\"$downloads\"" >"$room/config/user-dirs.dirs"
 export NIGHTSHIFT_HOME=$room/home XDG_CONFIG_HOME=$room/config NIGHTSHIFT_ARIA2_SECRET=$secret
 # The service of a test does not see the state of this machine.
 export DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nonexistent
-bridge=
 finish() {
-    if [ -n "$bridge" ]; then
-        kill "$bridge" 2>/dev/null || true
-        wait "$bridge" 2>/dev/null || true
+    if [ -n "${!:-}" ]; then
+        kill $! 2>/dev/null || true
+        wait $! 2>/dev/null || true
     fi
     "$programs/nightshift" service stop >/dev/null 2>&1 || true
     rm -rf "$room"
 }
 trap finish EXIT
-trap 'exit 143' INT TERM
+# A second signal would end the function `finish` before the service has ended.
+trap "trap '' INT TERM; exit 143" INT TERM
 "$programs/nightshiftd" aria2 --port "$port" "$@" &
-bridge=$!
 # A test reads the memory of this process.
-echo "$bridge" >"$downloads/.bridge-process"
-wait "$bridge"
+echo $! >"$downloads/.bridge-process"
+wait $!

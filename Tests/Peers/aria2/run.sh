@@ -53,7 +53,7 @@ finish() {
     rm -rf "$room"
 }
 trap finish EXIT
-trap 'exit 143' INT TERM
+trap "trap '' INT TERM; exit 143" INT TERM
 
 tries=0
 until curl --silent --max-time 5 --output /dev/null "http://127.0.0.1:$port/jsonrpc"; do

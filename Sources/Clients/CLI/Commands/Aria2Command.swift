@@ -56,21 +56,31 @@ struct Aria2Command: ClientCommand {
     func run(_ invocation: Invocation) async throws -> ExitStatus {
         let launcher = invocation.service.launcher
         let record = BridgeRecord(paths: launcher.paths)
-        if stop { return try await end(record, invocation) }
-        if let running = record.running {
-            guard secret == nil, allowOrigin.isEmpty, port == running.port || port == BridgeAddress.standardPort else {
+        let isStartedBySystemd = launcher.userManager?.state(of: UserManager.bridgeSocket)?.isActive ?? false
+        if stop { return try await end(record, isStartedBySystemd, invocation) }
+        let running = record.running
+        if isStartedBySystemd || running != nil {
+            let port = running?.port ?? BridgeAddress.standardPort
+            guard secret == nil, allowOrigin.isEmpty, self.port == port || self.port == BridgeAddress.standardPort
+            else {
                 throw CommandFailure.failed(
-                    "The bridge already runs at \(running.url). To change its options, end it first: "
-                        + "nightshift aria2 --stop")
+                    isStartedBySystemd
+                        ? "systemd starts the bridge when a program connects. To start it with other options, end that "
+                            + "first: \(Self.disable)"
+                        : "The bridge already runs on port \(port). To change its options, end it first: "
+                            + "nightshift aria2 --stop")
             }
-            return try show(running, invocation)
+            return try show(port: port, process: running?.processID, secret: nil, invocation)
         }
         try await invocation.service.ready()
         var program = ClientProgram(name: "aria2", launcher: launcher)
         if let secret = try wantedSecret() { program.environment[BridgeAddress.secretVariable] = secret }
         let origins = allowOrigin.flatMap { ["--allow-origin", $0] }
-        return try show(try program.start(["--port", String(port)] + origins), invocation)
+        let address: BridgeAddress = try program.start(["--port", String(port)] + origins)
+        return try show(port: address.port, process: address.processID, secret: address.secret, invocation)
     }
+
+    private static let disable = "systemctl --user disable --now \(UserManager.bridgeSocket)"
 
     private func wantedSecret() throws -> String? {
         guard secret == "-" else { return secret }
@@ -80,33 +90,41 @@ struct Aria2Command: ClientCommand {
         return line
     }
 
-    private func show(_ address: BridgeAddress, _ invocation: Invocation) throws -> ExitStatus {
+    /// - Parameter process: nil if systemd starts it when a program connects.
+    private func show(port: Int, process: Int32?, secret: String?, _ invocation: Invocation) throws -> ExitStatus {
+        let report = BridgeReport(
+            url: BridgeAddress.url(port: port), webSocket: BridgeAddress.webSocket(port: port), processID: process,
+            secret: secret)
         if format.json {
-            try invocation.json(
-                BridgeReport(
-                    url: address.url, webSocket: address.webSocket, processID: address.processID,
-                    secret: address.secret))
+            try invocation.json(report)
             return .whole
         }
-        invocation.output.line("JSON-RPC:  \(address.url)")
-        invocation.output.line("WebSocket: \(address.webSocket)")
-        if let secret = address.secret {
+        invocation.output.line("JSON-RPC:  \(report.url)")
+        invocation.output.line("WebSocket: \(report.webSocket)")
+        if let secret {
             invocation.output.line("Secret:    \(secret)")
             invocation.output.line("Clients need the secret. It is not shown again.")
         }
+        if process == nil { invocation.output.line("systemd starts the bridge when a program connects.") }
         return .whole
     }
 
-    private func end(_ record: BridgeRecord, _ invocation: Invocation) async throws -> ExitStatus {
-        guard let running = record.running else {
-            if !format.json { invocation.output.line("The bridge does not run.") }
-            return .whole
+    private func end(
+        _ record: BridgeRecord, _ isStartedBySystemd: Bool, _ invocation: Invocation
+    ) async throws -> ExitStatus {
+        let running = record.running
+        if let running {
+            guard kill(running.processID, SIGTERM) == 0 else {
+                throw CommandFailure.failed("Process \(running.processID) could not be ended.")
+            }
+            while record.running?.processID == running.processID { try await Task.sleep(for: .milliseconds(10)) }
         }
-        guard kill(running.processID, SIGTERM) == 0 else {
-            throw CommandFailure.failed("Process \(running.processID) could not be ended.")
+        guard !format.json else { return .whole }
+        invocation.output.line(
+            running == nil ? "The bridge does not run." : "The bridge has ended. Downloads continue.")
+        if isStartedBySystemd {
+            invocation.output.line("systemd starts it when a program connects. To end that: \(Self.disable)")
         }
-        while record.running?.processID == running.processID { try await Task.sleep(for: .milliseconds(10)) }
-        if !format.json { invocation.output.line("The bridge has ended. Downloads continue.") }
         return .whole
     }
 }
@@ -115,6 +133,7 @@ struct Aria2Command: ClientCommand {
 private struct BridgeReport: Encodable {
     var url: String
     var webSocket: String
-    var processID: Int32
+    /// Nil if systemd starts the process when a program connects.
+    var processID: Int32?
     var secret: String?
 }
