@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Tests of the bridge for clients of aria2, with the real service, and clients that others wrote.
-@Suite(.timeLimit(.minutes(30))) struct Aria2Tests {
+@Suite(.serialized, .timeLimit(.minutes(30))) struct Aria2Tests {
     private struct Download: Decodable {
         var gid: String
         var status: String
@@ -172,7 +172,8 @@ import Testing
         try await service.start()
         gate.open()
         try await eventually("the end of the second download") { count("aria2.onDownloadComplete") == 2 }
-        #expect(count("aria2.onDownloadStart") == 2)
+        // A download that had to wait after the restart starts a second time.
+        #expect((2...3).contains(count("aria2.onDownloadStart")))
         try await service.stop()
     }
 
