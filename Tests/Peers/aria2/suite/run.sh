@@ -34,8 +34,8 @@ cd "$room/suite"
 echo '[pytest]' >"$room/pytest.ini"
 export PATH="$here/bin:$PATH" PYTHONPATH="$here" SUITE_LEFT_OUT="$here/left_out.txt"
 [ "${PEER:-}" != aria2 ] || export SUITE_LEFT_OUT=
-# Its authors repeat a failed test up to five times, because some race with aria2. The bridge gets one repetition. The
-# suite waits for ever for a server that does not start, so each test has a limit.
+# Some tests race with the server. As its authors do, a failed test is repeated up to five times. The suite waits for
+# ever for a server that does not start, so each test has a limit.
 "$python" -B -m pytest --config-file "$room/pytest.ini" --rootdir . -p plugin -p no:cacheprovider --quiet --tb=short \
-    --reruns "${RERUNS:-1}" --timeout "$((60 * ${PATIENCE:-1}))" --numprocesses 2 "$@" \
+    --reruns 5 --timeout "$((60 * ${PATIENCE:-1}))" --numprocesses 2 "$@" \
     tests/test_api.py tests/test_cli.py tests/test_client.py tests/test_downloads.py
