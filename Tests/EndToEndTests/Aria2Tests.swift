@@ -177,6 +177,17 @@ import Testing
         try await service.stop()
     }
 
+    @Test func `B7: A call that ends the bridge is answered before the end`() async throws {
+        let service = try Service()
+        let bridge = try BridgeProcess(home: service.home)
+        // The bridge once closed the connection before one of six answers.
+        for _ in 1...40 {
+            try await bridge.start()
+            #expect(try await bridge.call("aria2.shutdown", [Self.token], as: String.self) == "OK")
+            try await bridge.waitForEnd()
+        }
+    }
+
     @Test func `B7: A bridge with a socket of systemd writes no secret to the journal`() async throws {
         let service = try Service()
         let (output, port) = (service.scratch.path("journal"), try freePort())

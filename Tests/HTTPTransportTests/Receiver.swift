@@ -114,7 +114,7 @@ final class TestTransport: Sendable {
 extension WireRequest {
     /// A request that uses no proxy from the environment.
     static func direct(
-        _ url: String, method: String = "GET", headers: [HeaderField] = [], idle: Double = 20,
+        _ url: String, method: String = "GET", headers: [HeaderField] = [], idle: Double = 600,
         certificates: TestCertificates? = nil
     ) -> WireRequest {
         var request = WireRequest(url: url, method: method, headers: headers, idleTimeout: idle)

@@ -8,7 +8,7 @@ import Transfers
     private let content = SeededContent(seed: 11, size: 5_000_000)
 
     private func upload(
-        _ origin: OriginServer, size: Int64? = nil, idle: Double = 20, credential: Credential? = nil
+        _ origin: OriginServer, size: Int64? = nil, idle: Double = 600, credential: Credential? = nil
     ) async throws -> (end: ExchangeEnd, sent: Int64) {
         let file = try TestFile(content)
         var request = WireRequest.direct(origin.url("/up"), method: "PUT", idle: idle)

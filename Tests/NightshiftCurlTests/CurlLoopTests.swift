@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct CurlLoopTests {
     private let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
-    private func request(_ server: ScriptedServer, idle: Double? = 20) -> CurlRequest {
+    private func request(_ server: ScriptedServer, idle: Double? = 600) -> CurlRequest {
         var request = CurlRequest(url: server.url())
         request.proxy = ""
         request.idleTimeout = idle

@@ -137,7 +137,7 @@ import Testing
     }
 
     private func request(
-        _ url: String, idle: Double? = 20, _ change: (inout CurlRequest) -> Void
+        _ url: String, idle: Double? = 600, _ change: (inout CurlRequest) -> Void
     ) -> CurlRequest {
         var request = CurlRequest(url: url)
         request.proxy = ""

@@ -49,9 +49,13 @@ final class BridgeProcess: Sendable {
 
     /// Sends SIGKILL, and suspends until the process is gone.
     func kill() async throws {
-        let process = running.withLock { $0 }
-        process?.kill(SIGKILL)
-        _ = try await process?.waitForExit()
+        running.withLock { $0 }?.kill(SIGKILL)
+        try await waitForEnd()
+    }
+
+    /// Suspends until the process is gone.
+    func waitForEnd() async throws {
+        _ = try await running.withLock { $0 }?.waitForExit()
     }
 
     /// Starts a client that opens a WebSocket and writes everything that it receives to the file `output`.

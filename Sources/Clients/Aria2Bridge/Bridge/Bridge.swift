@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import NightshiftAPI
 import NightshiftClient
+import Synchronization
 
 /// The bridge between clients of aria2 and the service: it performs their calls, and notifies them of events.
 ///
@@ -18,8 +19,10 @@ actor Bridge {
     /// The folder of downloads without `dir`.
     let directory: String
     private let logger: Logger
-    /// Ends the program. Called by `aria2.shutdown`.
+    /// Ends the program.
     private let end: @Sendable () -> Void
+    /// Whether a call has requested the end of the program.
+    private let isEnding = Atomic(false)
     /// Called when no client has used the bridge for a while.
     private let onRest: @Sendable () -> Void
     /// The identifier of this run, with 40 hexadecimal digits.
@@ -82,6 +85,7 @@ actor Bridge {
             }
         }
         isPerforming = false
+        lastUse = .now
         deliver(results)
         let notifications = unsent
         unsent = []
@@ -322,7 +326,13 @@ actor Bridge {
         standards = changed
     }
 
+    /// Ends the program once the response of the call is written.
     func shutDown() {
-        end()
+        isEnding.store(true, ordering: .relaxed)
+    }
+
+    /// Ends the program if a call has requested it. Called after each response, because the end closes the connections.
+    nonisolated func endIfRequested() {
+        if isEnding.load(ordering: .relaxed) { end() }
     }
 }

@@ -21,6 +21,7 @@ struct BridgeSession: Sendable {
             response = try await answer(request)
             if let origin { Self.allow(origin, request, &response) }
         }
+        defer { dispatcher.bridge.endIfRequested() }
         try await writer.write(response: response.head, body: response.body)
     }
 

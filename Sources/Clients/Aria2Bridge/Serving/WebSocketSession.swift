@@ -38,6 +38,7 @@ struct WebSocketSession: Sendable {
             try await sender.close(.dataInconsistentWithMessage)
             return false
         case .text, .binary:
+            defer { dispatcher.bridge.endIfRequested() }
             // The channel writes frames in the order in which they are sent, so this answer comes before notifications.
             await dispatcher.answer(JSONRPC.message(bytes)) { sender.send(.text, $0.body) }
             try await sender.waitUntilSent()
