@@ -39,7 +39,9 @@ extension ScriptedService {
 
     /// Ends the streams of locations, as when the service ends.
     func endPlaces() {
-        for place in state.read(\.location.places).values { place.stream.end() }
+        state.update { state in
+            for place in state.location.places.values { place.stream.end() }
+        }
     }
 
     private func openPlaces(_ query: [String: String]) -> SocketServer.Reply {
@@ -52,6 +54,7 @@ extension ScriptedService {
             }
             stream.waitForEnd()
             state.update { $0.location.places[number] = nil }
+            stream.close()
         }
     }
 

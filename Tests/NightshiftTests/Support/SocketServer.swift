@@ -27,10 +27,16 @@ final class SocketServer: Sendable {
         case stream(@Sendable (Stream) -> Void)
     }
 
-    /// An open event stream.
-    struct Stream: Sendable, Hashable {
-        fileprivate let descriptor: Int32
+    /// An open connection, on which a handler sends an event stream.
+    final class Stream: Sendable {
+        private let descriptor: Int32
+        private let isClosed = Mutex(false)
 
+        fileprivate init(_ descriptor: Int32) {
+            self.descriptor = descriptor
+        }
+
+        /// Not called after ``close()``, because the descriptor may then be another connection.
         func send(_ text: String) {
             var bytes = Array(text.utf8)[...]
             while !bytes.isEmpty {
@@ -42,25 +48,42 @@ final class SocketServer: Sendable {
             }
         }
 
-        /// Blocks until the other side closes the stream or ``end()`` is called. Then closes the stream.
-        func waitForEnd() {
-            var byte: UInt8 = 0
-            while recv(descriptor, &byte, 1, 0) > 0 {}
-            close()
+        /// Returns the bytes that have arrived, at least one. Returns nothing at the end of the connection.
+        fileprivate func receive() -> Data {
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            return Data(buffer.prefix(max(count, 0)))
         }
 
-        /// Ends the stream for the thread in ``waitForEnd()``.
-        func end() { _ = Glibc.shutdown(descriptor, Int32(SHUT_RDWR)) }
+        /// Blocks until the other side ends the stream or ``end()`` is called.
+        func waitForEnd() {
+            while !receive().isEmpty {}
+        }
+
+        /// Ends the connection for both sides. Its descriptor stays open.
+        func end() {
+            isClosed.withLock { isClosed in
+                if !isClosed { _ = Glibc.shutdown(descriptor, Int32(SHUT_RDWR)) }
+            }
+        }
 
         func close() {
-            _ = Glibc.shutdown(descriptor, Int32(SHUT_RDWR))
-            _ = Glibc.close(descriptor)
+            isClosed.withLock { isClosed in
+                guard !isClosed else { return }
+                isClosed = true
+                _ = Glibc.shutdown(descriptor, Int32(SHUT_RDWR))
+                _ = Glibc.close(descriptor)
+            }
         }
+
+        fileprivate var isOpen: Bool { isClosed.withLock { !$0 } }
     }
 
     private let path: String
     private let descriptor: Int32
     private let handler: @Sendable (Request) -> Reply
+    /// The open connections; nil once the server is stopped.
+    private let connections = Mutex<[Stream]?>([])
 
     init(path: String, _ handler: @escaping @Sendable (Request) -> Reply) throws {
         self.path = path
@@ -87,22 +110,38 @@ final class SocketServer: Sendable {
                     close(descriptor)
                     return
                 }
-                Thread.detachNewThread { [self] in serve(connection) }
+                let stream = Stream(connection)
+                guard add(stream) else {
+                    stream.close()
+                    continue
+                }
+                Thread.detachNewThread { [self] in serve(stream) }
             }
         }
     }
 
+    /// Ends all connections, as the end of a process does.
     func stop() {
         unlink(path)
         shutdown(descriptor, Int32(SHUT_RDWR))
+        let open = connections.withLock { connections in
+            defer { connections = nil }
+            return connections ?? []
+        }
+        for connection in open { connection.end() }
     }
 
-    private func serve(_ connection: Int32) {
-        guard let request = read(connection) else {
-            close(connection)
-            return
+    /// Returns whether the server still runs.
+    private func add(_ connection: Stream) -> Bool {
+        connections.withLock { connections in
+            connections?.removeAll { !$0.isOpen }
+            connections?.append(connection)
+            return connections != nil
         }
-        let stream = Stream(descriptor: connection)
+    }
+
+    private func serve(_ stream: Stream) {
+        guard let request = read(stream) else { return stream.close() }
         switch handler(request) {
         case .hangUp: stream.close()
         case .json(let status, let body):
@@ -118,13 +157,12 @@ final class SocketServer: Sendable {
         }
     }
 
-    private func read(_ connection: Int32) -> Request? {
+    private func read(_ connection: Stream) -> Request? {
         var bytes = Data()
-        var buffer = [UInt8](repeating: 0, count: 65_536)
         func more() -> Bool {
-            let count = Glibc.read(connection, &buffer, buffer.count)
-            if count > 0 { bytes.append(contentsOf: buffer[..<count]) }
-            return count > 0
+            let piece = connection.receive()
+            bytes.append(piece)
+            return !piece.isEmpty
         }
         var end = bytes.range(of: Data("\r\n\r\n".utf8))
         while end == nil {
