@@ -186,6 +186,8 @@ import Testing
             #expect(try await bridge.call("aria2.shutdown", [Self.token], as: String.self) == "OK")
             try await bridge.waitForEnd()
         }
+        // No call needed the service.
+        await #expect(throws: (any Error).self) { try await service.api.status() }
     }
 
     @Test func `B7: A bridge with a socket of systemd writes no secret to the journal`() async throws {

@@ -80,6 +80,12 @@ extension Bridge {
         "aria2.saveSession": { _, _ in "OK" },
     ]
 
+    /// The methods that need no service, so they do not start it.
+    private static let local: Set = [
+        "aria2.addTorrent", "aria2.addMetalink", "aria2.getVersion", "aria2.getSessionInfo", "aria2.shutdown",
+        "aria2.forceShutdown", "aria2.saveSession",
+    ]
+
     /// The names of all methods, in aria2's order.
     static var methodNames: [String] { methods.map(\.key) + open }
 
@@ -102,7 +108,7 @@ extension Bridge {
             throw RPCError.unauthorized
         }
         guard let method = Self.table[call.method] else { throw RPCError("No such method: \(call.method)") }
-        try await prepare()
+        if !Self.local.contains(call.method) { try await prepare() }
         return try await method(self, Parameters(Array(values.dropFirst())))
     }
 
