@@ -17,6 +17,7 @@ import Testing
     /// The upper bounds in the OpenAPI document that are limits of the service. Each is named by a path below
     /// `/components/schemas`, such as `Type/property`, or by a complete JSON pointer.
     private static let limits: [(place: String, keyword: String, limit: Double)] = [
+        ("ServiceSettings/maximumTransfers", "maximum", Double(Limits.runningTransfers)),
         ("EnqueueRequest/tasks", "maxItems", Double(Limits.tasksPerRequest)),
         ("RetryRequest/tasks", "maxItems", Double(Limits.tasksPerRequest)),
         ("SessionEnqueueRequest/tasks", "maxItems", Double(Limits.tasksPerRequest)),
@@ -96,11 +97,11 @@ import Testing
     ]
 
     /// The upper bounds that are not constants of the service: limits of the value's type, a percentage, a fraction, a
-    /// status, degrees, the digits of the longest digest, and two literals in the checks of requests.
+    /// status, degrees, the digits of the longest digest, and a literal in the checks of requests.
     private static let unnamed: [(keyword: String, limit: Double)] = [
         ("maximum", Double(Int64.max)), ("maximum", Double(Int32.max)), ("maximum", 100), ("maximum", 1),
         ("maximum", 599), ("maximum", 90), ("maximum", 180),
-        ("maxLength", 128), ("maxLength", 32), ("maximum", 256),
+        ("maxLength", 128), ("maxLength", 32),
     ]
 
     /// Returns the JSON pointer for a path in ``limits``.

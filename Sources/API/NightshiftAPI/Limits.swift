@@ -1,5 +1,7 @@
 /// The limits for everything that a client can make grow. `docs/limits.md` lists them with their reasons.
 package enum Limits {
+    /// The largest number of transfers that run at the same time. ``ServiceSettings/maximumTransfers`` sets a lower one.
+    package static let runningTransfers = 256
     /// The maximum number of transfers in one `POST /v1/tasks`.
     package static let tasksPerRequest = 10_000
     /// The maximum number of transfers in one `POST /v1/actions`.

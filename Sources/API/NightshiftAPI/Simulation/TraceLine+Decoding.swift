@@ -118,7 +118,7 @@ extension TraceSettings: Decodable {
         }
         if let policy = try settings.policy(.policy) { backgroundPolicy = policy }
         if let lead = try settings.number(.lead, in: DeviceSettings.leadAllowed) { expirationLead = lead }
-        maximumTransfers = try settings.whole(.transfers, in: 1...256).map { Int($0) }
+        maximumTransfers = try settings.whole(.transfers, in: 1...Int64(Limits.runningTransfers)).map { Int($0) }
     }
 }
 

@@ -213,14 +213,11 @@ extension Bridge {
             settings.rateLimit = limit.texts.first.flatMap { Int64($0) }
         }
         if let maximum = options.removeValue(forKey: "max-concurrent-downloads") {
-            let number = maximum.texts.first.flatMap { Int($0) } ?? Self.mostTransfers
-            settings.maximumTransfers = min(number, Self.mostTransfers)
+            let number = maximum.texts.first.flatMap { Int($0) } ?? Limits.runningTransfers
+            settings.maximumTransfers = min(number, Limits.runningTransfers)
         }
         if settings != ServiceSettings() { _ = try await send(.changeSettings(settings)) }
         try change(standards: options)
         return "OK"
     }
-
-    /// The largest value of the setting ``ServiceSettings/maximumTransfers``.
-    private static let mostTransfers = 256
 }

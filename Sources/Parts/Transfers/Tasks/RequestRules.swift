@@ -126,9 +126,10 @@ package enum RequestRules {
 
     package static func check(_ settings: ServiceSettings) throws(Problem) {
         try check(rateLimit: settings.rateLimit, lowest: 0, pointer: "/rateLimit")
-        guard (1...256).contains(settings.maximumTransfers ?? 1) else {
+        guard (1...Limits.runningTransfers).contains(settings.maximumTransfers ?? 1) else {
             throw .invalid(
-                "The number of simultaneous transfers must be between 1 and 256.", pointer: "/maximumTransfers")
+                "The number of simultaneous transfers must be between 1 and \(Limits.runningTransfers).",
+                pointer: "/maximumTransfers")
         }
     }
 
