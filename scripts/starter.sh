@@ -35,7 +35,9 @@ await() {
 # The repository as a package has it, with what is not committed yet, and a tag.
 tree=$(GIT_INDEX_FILE=$room/index sh -c 'git read-tree HEAD && git add --all && git write-tree')
 git init --quiet --bare "$room/nightshift.git"
-git push --quiet "$room/nightshift.git" "$(git commit-tree "$tree" -m "The package"):refs/tags/0.2.0"
+# A new machine has no identity of git.
+commit=$(git -c user.name=nightshift -c user.email=nightshift@example.org commit-tree "$tree" -m "The package")
+git push --quiet "$room/nightshift.git" "$commit:refs/tags/0.2.0"
 cp -r Examples/Starter "$room/starter"
 export GIT_CONFIG_COUNT=1
 export GIT_CONFIG_KEY_0=url.$room/nightshift.git.insteadOf GIT_CONFIG_VALUE_0=https://example.org/nightshift.git
