@@ -201,7 +201,7 @@ format:
 	$(SWIFT) format --in-place --recursive $(formatted)
 
 lint:
-	$(SWIFT) format lint --strict --recursive $(formatted)
+	$(SWIFT) format lint --strict --parallel --recursive $(formatted)
 	@scripts/commit-subjects.sh
 
 clean:

@@ -37,10 +37,11 @@ origin=$!
 exec 9>"$room/input"
 await test -s "$room/port"
 
+read -r -a options <<<"${BUILD_OPTIONS:-}"
 failures=0
 for configuration in "${configurations[@]}"; do
     start=$SECONDS
-    swift build --package-path "$package" --scratch-path .build-consumers --configuration "$configuration" 9>&-
+    swift build --package-path "$package" --scratch-path .build-consumers --configuration "$configuration" "${options[@]}" 9>&-
     echo "built ($configuration) in $((SECONDS - start)) s"
     home=$room/$configuration
     mkdir -m 700 "$home"

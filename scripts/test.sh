@@ -8,6 +8,7 @@
 #   --rest    what --quick leaves out
 #   LANES=    how many suites side by side (2)
 #   LOAD=     how many busy loops (0)
+#   BUILD_OPTIONS=  options of swift build
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -105,13 +106,14 @@ export SCHEMATHESIS_VENV=${SCHEMATHESIS_VENV:-$PWD/.build-peers/schemathesis}
 build_peers() {
     Tests/Peers/tus/run.sh --prepare && Tests/Peers/s3/run.sh --prepare && Tests/Peers/aria2/run.sh --prepare && Tests/LocalAPITests/schemathesis.sh --prepare
 }
+read -r -a options <<<"${BUILD_OPTIONS:-}"
 peers=
 if [ "$mode" != --quick ]; then
     build_peers >"$room/peers" 2>&1 &
     peers=$!
-    swift build --traits Service --build-tests
+    swift build --traits Service --build-tests "${options[@]}"
 else
-    NIGHTSHIFT_TESTS=$(targets) swift build --traits Service --product nightshiftPackageTests
+    NIGHTSHIFT_TESTS=$(targets) swift build --traits Service --product nightshiftPackageTests "${options[@]}"
 fi
 [ -z "$peers" ] || wait "$peers" || { cat "$room/peers"; echo "tests: FAILED to prepare Tests/Peers"; exit 1; }
 

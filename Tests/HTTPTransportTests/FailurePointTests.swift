@@ -24,7 +24,7 @@ import Transfers
         let origin = try OriginServer()
         origin.serve("/a", .text("here"))
         let url = origin.url("/a").replacing("http://", with: "https://")
-        #expect(try await point(.direct(url))?.stage == .address)
+        #expect(try await point(.direct(url, idle: 1))?.stage == .address)
     }
 
     @Test func `A server that breaks off or stalls counts as a failure of the server`() async throws {
