@@ -53,6 +53,17 @@ import Transfers
         #expect(Set(receivers.map(connection)).count <= connections)
     }
 
+    @Test func `T6: An empty file ends with its head`() async throws {
+        try await makeHabit()
+        // The end of a stream that came with its head, while the bytes of another exchange were read, was noticed only
+        // with the next event.
+        for _ in 0..<300 {
+            let receivers = (0..<4).map { _ in Receiver() }
+            for receiver in receivers { _ = transport.begin(request("0"), receiver) }
+            for receiver in receivers { #expect(try await receiver.end().outcome == .complete) }
+        }
+    }
+
     @Test func `T6: A rate-limited or partial request has a connection of its own`() async throws {
         try await makeHabit()
         let shared = Receiver()

@@ -207,6 +207,8 @@ final class CurlTransfer {
         if let length = head.plainLength(for: request.method) { bodyRest = length } else { ledger = nil }
         if let length = framing.length { leaveSharedConnection(at: length) }
         if framing == .connection { watchForCloseNotify() }
+        // libcurl 7.88 notices the end of a stream that came with its head only when it looks at the stream again.
+        if head.version == "2", framing.length ?? 0 == 0 { core.scheduleAttention(at: LoopCore.now()) }
         unheededRest = head.ignoredLength(for: request.method)
         delegate.received(head: head)
         yieldIfWanted(sends: false)
