@@ -183,8 +183,13 @@ import Testing
         // The bridge once closed the connection before one of six answers.
         for _ in 1...40 {
             try await bridge.start()
+            // The responses to other clients must not end the bridge before its own answer.
+            let others = (0..<8).map { _ in
+                Task { while (try? await bridge.call("system.listMethods", [String](), as: [String].self)) != nil {} }
+            }
             #expect(try await bridge.call("aria2.shutdown", [Self.token], as: String.self) == "OK")
             try await bridge.waitForEnd()
+            for other in others { await other.value }
         }
         // No call needed the service.
         await #expect(throws: (any Error).self) { try await service.api.status() }

@@ -2,7 +2,6 @@ import Foundation
 import Logging
 import NightshiftAPI
 import NightshiftClient
-import Synchronization
 
 /// The bridge between clients of aria2 and the service: it performs their calls, and notifies them of events.
 ///
@@ -19,10 +18,8 @@ actor Bridge {
     /// The folder of downloads without `dir`.
     let directory: String
     private let logger: Logger
-    /// Ends the program.
-    private let end: @Sendable () -> Void
-    /// Whether a call has requested the end of the program.
-    private let isEnding = Atomic(false)
+    /// Ends the program and closes all connections, so it is called once the response to `aria2.shutdown` is written.
+    let end: @Sendable () -> Void
     /// Called when no client has used the bridge for a while.
     private let onRest: @Sendable () -> Void
     /// The identifier of this run, with 40 hexadecimal digits.
@@ -43,6 +40,8 @@ actor Bridge {
     private var isRefreshing = false
     /// Whether calls are being performed. Until their results are delivered, their notifications are in ``unsent``.
     private var isPerforming = false
+    /// Whether one of the calls that are being performed has requested the end of the program.
+    private var isEndRequested = false
     private var unsent: [(gid: GID, events: [DownloadEvent])] = []
     private var listeners: [Int: @Sendable (DownloadEvent, GID) -> Void] = [:]
     private var lastListener = 0
@@ -71,11 +70,15 @@ actor Bridge {
 
     /// Performs calls in one turn, one after the other.
     ///
-    /// - Parameter deliver: called with the results, before the notifications that the calls cause.
-    func perform(_ calls: [RPCCall], deliver: @Sendable ([Result<RPCValue, RPCError>]) -> Void) async {
+    /// - Parameter deliver: called with the results, and whether the program has to end after the response with them,
+    ///   before the notifications that the calls cause.
+    func perform(
+        _ calls: [RPCCall], deliver: @Sendable (_ results: [Result<RPCValue, RPCError>], _ endsProgram: Bool) -> Void
+    ) async {
         await takeTurn()
         use()
         isPerforming = true
+        isEndRequested = false
         var results: [Result<RPCValue, RPCError>] = []
         for call in calls {
             do {
@@ -86,7 +89,7 @@ actor Bridge {
         }
         isPerforming = false
         lastUse = .now
-        deliver(results)
+        deliver(results, isEndRequested)
         let notifications = unsent
         unsent = []
         for (gid, events) in notifications { notify(gid, events) }
@@ -326,13 +329,8 @@ actor Bridge {
         standards = changed
     }
 
-    /// Ends the program once the response of the call is written.
+    /// Requests the end of the program.
     func shutDown() {
-        isEnding.store(true, ordering: .relaxed)
-    }
-
-    /// Ends the program if a call has requested it. Called after each response, because the end closes the connections.
-    nonisolated func endIfRequested() {
-        if isEnding.load(ordering: .relaxed) { end() }
+        isEndRequested = true
     }
 }

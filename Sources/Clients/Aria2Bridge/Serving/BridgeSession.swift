@@ -15,28 +15,31 @@ struct BridgeSession: Sendable {
         let head = request.head
         let hosts = (head.authority.map { [$0] } ?? []) + head.headerFields[values: .hostField]
         var response: HummingbirdCore.Response
+        var endsProgram = false
+        defer { if endsProgram { dispatcher.bridge.end() } }
         switch gate.decide(hosts: hosts, origins: head.headerFields[values: .origin]) {
         case .refused(let refusal): response = Self.plain(403, refusal.rawValue)
         case .admitted(let origin):
-            response = try await answer(request)
+            response = try await answer(request, &endsProgram)
             if let origin { Self.allow(origin, request, &response) }
         }
-        defer { dispatcher.bridge.endIfRequested() }
         try await writer.write(response: response.head, body: response.body)
     }
 
-    private func answer(_ request: Request) async throws -> HummingbirdCore.Response {
+    private func answer(_ request: Request, _ endsProgram: inout Bool) async throws -> HummingbirdCore.Response {
         let target = (request.head.path ?? "").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         switch (request.method, target.first ?? "") {
         case (.options, _): return Self.empty(200)
-        case (.get, "/jsonrpc"): return await get(String(target.count > 1 ? target[1] : ""))
+        case (.get, "/jsonrpc"): return await get(String(target.count > 1 ? target[1] : ""), &endsProgram)
         case (.post, "/jsonrpc"):
             guard let body = try await body(of: request) else { return Self.tooLarge }
             let answer = await dispatcher.answer(JSONRPC.message(Data(body)))
+            endsProgram = answer.endsProgram
             return Self.response(answer.status, "application/json-rpc", answer.body)
         case (.post, "/rpc"):
             guard let body = try await body(of: request) else { return Self.tooLarge }
             guard let answer = await dispatcher.answer(xml: body) else { return Self.empty(400) }
+            endsProgram = answer.endsProgram
             return Self.response(200, "text/xml", answer.body)
         default: return Self.empty(404)
         }
@@ -54,12 +57,13 @@ struct BridgeSession: Sendable {
     }
 
     /// Answers a call in a query. With `jsoncallback`, the response is a script that calls this function.
-    private func get(_ query: String) async -> HummingbirdCore.Response {
+    private func get(_ query: String, _ endsProgram: inout Bool) async -> HummingbirdCore.Response {
         var components = URLComponents()
         components.percentEncodedQuery = query
         let items = (components.queryItems ?? []).map { ($0.name, $0.value ?? "") }
         let parameters = Dictionary(items) { first, _ in first }
         let answer = await dispatcher.answer(JSONRPC.message(query: parameters))
+        endsProgram = answer.endsProgram
         guard let function = parameters["jsoncallback"] else {
             return Self.response(answer.status, "application/json-rpc", answer.body)
         }

@@ -38,9 +38,13 @@ struct WebSocketSession: Sendable {
             try await sender.close(.dataInconsistentWithMessage)
             return false
         case .text, .binary:
-            defer { dispatcher.bridge.endIfRequested() }
+            let endsProgram = Atomic(false)
+            defer { if endsProgram.load(ordering: .relaxed) { dispatcher.bridge.end() } }
             // The channel writes frames in the order in which they are sent, so this answer comes before notifications.
-            await dispatcher.answer(JSONRPC.message(bytes)) { sender.send(.text, $0.body) }
+            await dispatcher.answer(JSONRPC.message(bytes)) { response in
+                endsProgram.store(response.endsProgram, ordering: .relaxed)
+                sender.send(.text, response.body)
+            }
             try await sender.waitUntilSent()
         case .ping:
             sender.send(.pong, bytes)
